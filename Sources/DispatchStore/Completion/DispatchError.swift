@@ -1,0 +1,60 @@
+/// Why the dispatcher itself ended a dispatch, or one store's part of it.
+///
+/// Errors that a store's operation throws are not wrapped in it.
+public struct DispatchError: Error, Sendable {
+  /// What happened.
+  public let code: Code
+  /// What happened, to whom, and what to do about it.
+  public let message: String
+  /// The stores concerned, where the message names any: of a path, in its order.
+  public let storeIdentifiers: [String]
+  /// The dispatches concerned, where the message names any, by their places in the source.
+  public let callSites: [CallSite]
+  /// The error that led to it.
+  public let cause: (any Error)?
+
+  init(
+    code: Code, message: String, storeIdentifiers: [String] = [], callSites: [CallSite] = [],
+    cause: (any Error)? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.storeIdentifiers = storeIdentifiers
+    self.callSites = callSites
+    self.cause = cause
+  }
+}
+
+extension DispatchError: CustomStringConvertible {
+  /// The code and the message.
+  public var description: String { "\(code): \(message)" }
+}
+
+extension DispatchError {
+  /// Kinds of errors; later versions may add more.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// The code's name.
+    public let description: String
+
+    /// Waiting would never end: the message names the lane and both call sites.
+    public static let wouldDeadlock = Code(description: "wouldDeadlock")
+    /// Stores wait for each other in a circle: the message names the whole path.
+    public static let waitForCycle = Code(description: "waitForCycle")
+    /// A store waits for an identifier under which none was ever registered.
+    public static let unknownStore = Code(description: "unknownStore")
+    /// A store that this one waits for did not finish.
+    public static let dependencyFailed = Code(description: "dependencyFailed")
+    /// A middleware vetoed the action.
+    public static let vetoed = Code(description: "vetoed")
+    /// A middleware threw, or replaced an action by one of another type.
+    public static let middlewareFailed = Code(description: "middlewareFailed")
+    /// An operation was released without having been finished.
+    public static let operationAbandoned = Code(description: "operationAbandoned")
+    /// A reducer returned an operation that can't run: started, or made for another action or store.
+    public static let invalidOperation = Code(description: "invalidOperation")
+    /// A reducer overrides neither `operation(for:in:)` nor `reduce(into:action:)`.
+    public static let reducerMissing = Code(description: "reducerMissing")
+    /// The store that was asked to dispatch is not registered with a dispatcher.
+    public static let notRegistered = Code(description: "notRegistered")
+  }
+}

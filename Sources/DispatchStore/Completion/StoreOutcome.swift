@@ -1,0 +1,65 @@
+/// How one store's part in a dispatch ended.
+public enum StoreOutcome: Sendable {
+  /// Its operation finished.
+  case finished
+  /// Its operation failed with this error, or the dispatcher could not run it (`DispatchError`).
+  case failed(any Error)
+  /// It was cancelled before its start, or its block threw `CancellationError`.
+  case cancelled
+  /// A middleware vetoed the action for this store.
+  case vetoed(Veto)
+
+  /// Whether it finished.
+  public var isFinished: Bool {
+    if case .finished = self { true } else { false }
+  }
+
+  /// Whether it was cancelled.
+  public var isCancelled: Bool {
+    if case .cancelled = self { true } else { false }
+  }
+
+  /// The veto, where there was one.
+  public var veto: Veto? {
+    if case .vetoed(let veto) = self { veto } else { nil }
+  }
+
+  /// What a throwing caller is told; nil when it finished.
+  public var error: (any Error)? {
+    switch self {
+    case .finished: nil
+    case .failed(let error): error
+    case .cancelled: CancellationError()
+    case .vetoed(let veto): DispatchError(code: .vetoed, message: veto.description)
+    }
+  }
+
+  init(thrown error: any Error) {
+    self = error is CancellationError ? .cancelled : .failed(error)
+  }
+}
+
+extension StoreOutcome: CustomStringConvertible {
+  /// A short form for logs.
+  public var description: String {
+    switch self {
+    case .finished: "finished"
+    case .failed(let error): "failed: \(error)"
+    case .cancelled: "cancelled"
+    case .vetoed(let veto): "\(veto)"
+    }
+  }
+}
+
+/// A middleware's refusal to let an action reach a store.
+public struct Veto: Sendable, CustomStringConvertible {
+  /// Who refused.
+  public let middleware: any Middleware
+  /// Why, in its own words.
+  public let reason: String
+
+  /// Who refused, and why.
+  public var description: String {
+    "vetoed by \(type(of: middleware))" + (reason.isEmpty ? "" : ": \(reason)")
+  }
+}

@@ -1,0 +1,101 @@
+/// The life of one dispatch, without threads.
+struct DispatchState {
+  private enum Phase {
+    /// Waits for its place at the venue, or for dispatches before it. Can become running or ending.
+    case waiting(reached: Bool, left: Int, before: [Dispatch])
+    /// Its actions run. Can become ending.
+    case running
+    /// Its completion runs. Can become ended.
+    case ending
+    /// Nothing follows.
+    case ended(DispatchResult)
+  }
+
+  private var phase: Phase
+  private var waiters: [@Sendable () -> Void] = []
+  private(set) var isCancelled = false
+
+  /// - Parameter before: The dispatches to be waited for.
+  init(before: [Dispatch]) {
+    phase = .waiting(reached: false, left: before.count, before: before)
+  }
+
+  var result: DispatchResult? {
+    if case .ended(let result) = phase { result } else { nil }
+  }
+
+  /// The dispatches that it waits for before it runs.
+  var before: [Dispatch] {
+    if case .waiting(_, _, let before) = phase { before } else { [] }
+  }
+
+  enum Reach {
+    /// Its actions run now.
+    case run
+    /// Its place is kept until the dispatches before it have ended.
+    case park
+    /// It was cancelled; its place is skipped.
+    case skip
+  }
+
+  /// The venue has come to it.
+  mutating func reach() -> Reach {
+    switch phase {
+    case .waiting(_, left: 0, _):
+      phase = .running
+      return .run
+    case .waiting(_, let left, let before):
+      phase = .waiting(reached: true, left: left, before: before)
+      return .park
+    case .running, .ending, .ended:
+      return .skip
+    }
+  }
+
+  /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.
+  mutating func oneBeforeEnded() -> Bool {
+    guard case .waiting(let reached, let left, let before) = phase else { return false }
+    phase = .waiting(reached: reached, left: left - 1, before: before)
+    return reached && left == 1
+  }
+
+  enum Cancel {
+    /// It ends now, without having run.
+    case end(wasReached: Bool)
+    /// What it has under way is to be cancelled.
+    case cancelRound
+    case none
+  }
+
+  mutating func cancel() -> Cancel {
+    switch phase {
+    case .waiting(let reached, _, _):
+      isCancelled = true
+      phase = .ending
+      return .end(wasReached: reached)
+    case .running:
+      defer { isCancelled = true }
+      return isCancelled ? .none : .cancelRound
+    case .ending, .ended:
+      return .none
+    }
+  }
+
+  mutating func beginEnding() {
+    phase = .ending
+  }
+
+  /// Those who wait for the end.
+  mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
+    phase = .ended(result)
+    defer { waiters = [] }
+    return waiters
+  }
+
+  /// Whether the waiter will be called; false where the dispatch has ended.
+  mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
+    if case .ended = phase { return false }
+    waiters.append(waiter)
+    return true
+  }
+}

@@ -1,0 +1,48 @@
+extension Dispatcher {
+  /// How a dispatch is scheduled.
+  public struct Mode: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+      case async
+      case sync
+      case serial(LaneKey?)
+      case mainThread
+    }
+
+    let kind: Kind
+
+    /// On the concurrent queue; no order is promised between actions.
+    public static let async = Mode(kind: .async)
+
+    /// On the caller's thread, before `dispatch` returns.
+    public static let sync = Mode(kind: .sync)
+
+    /// On the default lane: one dispatch at a time, in dispatch order.
+    public static let serial = Mode(kind: .serial(nil))
+
+    /// On the main queue, one dispatch at a time, in dispatch order; always enqueued.
+    public static let mainThread = Mode(kind: .mainThread)
+
+    /// On a lane of its own: one dispatch at a time in each lane, lanes beside each other.
+    ///
+    /// Keys compare by type and value. A lane that has run empty costs nothing.
+    public static func serial(lane key: some Hashable & Sendable) -> Mode {
+      Mode(kind: .serial(LaneKey(key)))
+    }
+
+    /// The four modes, `serial` with its default lane.
+    public static let allBuiltIn: [Mode] = [.async, .sync, .serial, .mainThread]
+  }
+}
+
+extension Dispatcher.Mode: CustomStringConvertible {
+  /// The mode's name, with that of its lane.
+  public var description: String {
+    switch kind {
+    case .async: "async"
+    case .sync: "sync"
+    case .serial(nil): "serial"
+    case .serial(let key?): "serial(lane: \(key.description))"
+    case .mainThread: "mainThread"
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/// One store's part in one dispatched action.
+class Part: @unchecked Sendable {
+  // because one step at a time has the part, and steps follow each other through the round's lock
+  let identifier: String
+  let waitFor: WaitFor
+  /// What the middlewares let the store see.
+  fileprivate(set) var action: any ActionType
+  /// How many middlewares will hear the end.
+  private(set) var heard = 0
+  /// The end, where it was decided before the operation was asked for.
+  private(set) var decided: StoreOutcome?
+  /// The round that it belongs to, until its end.
+  private(set) var round: Round?
+  private(set) var place = 0
+  private(set) var transaction = TransactionID(rawValue: 0)
+
+  init(identifier: String, waitFor: WaitFor, action: any ActionType) {
+    self.identifier = identifier
+    self.waitFor = waitFor
+    self.action = action
+  }
+
+  /// The store; nil where it was held weakly and is gone.
+  var store: (any StoreType)? { fatalError("Part is abstract.") }
+
+  /// The store as hooks are told of it.
+  var storeForHooks: any StoreType { fatalError("Part is abstract.") }
+
+  /// Asks the reducer for the operation, and runs it or waits for what it depends on.
+  func start() -> PartStart { fatalError("Part is abstract.") }
+
+  /// Runs the operation, all of whose dependencies have finished.
+  func run() { fatalError("Part is abstract.") }
+
+  func cancelOperation() { fatalError("Part is abstract.") }
+
+  func enter(_ round: Round, at place: Int) {
+    self.round = round
+    self.place = place
+    transaction = round.transaction
+  }
+
+  /// Lets go of the round, which holds the part.
+  func leaveRound() {
+    round = nil
+  }
+
+  func willDispatch(_ chain: MiddlewareChain, _ transaction: DispatchTransaction) {
+    let reply = chain.will(transaction, action: action, in: storeForHooks)
+    action = reply.action
+    heard = reply.heard
+    decided = reply.outcome
+  }
+
+  // MARK: What the operation and the store say, on any thread
+
+  func operationEnded(_ outcome: StoreOutcome) {
+    round?.operationEnded(at: place, outcome)
+  }
+
+  /// One of its commits was left to another thread to tell. Called under the store's lock.
+  func left() {
+    round?.commitLeft(at: place)
+  }
+
+  /// A commit that had been left was told.
+  func told() {
+    round?.commitTold(at: place)
+  }
+
+  func makeExecutor() -> OperationExecutor? {
+    (round?.dispatch.venue).map(OperationExecutor.init)
+  }
+
+  func makeTaskContext(on executor: OperationExecutor?) -> DispatchContext? {
+    guard let round else { return nil }
+    return DispatchContext(
+      round.dispatch, transaction: transaction, part: self, outer: round.dispatch.outer,
+      executor: executor?.asUnownedTaskExecutor())
+  }
+}
+
+/// What became of starting a part.
+enum PartStart {
+  /// It ended without an operation.
+  case ended(StoreOutcome)
+  /// The operation's dependencies have not finished; `Round.becameReady` follows.
+  case waiting
+  /// The operation may run.
+  case ready
+}
+
+/// The typed side of a part: below it nothing is cast.
+final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sendable {
+  private let entry: TypedStoreEntry<Model, Action>
+  private let operation = Locked<ActionOperation<Model, Action>?>(nil)
+
+  init(_ entry: TypedStoreEntry<Model, Action>, waitFor: WaitFor, action: any ActionType) {
+    self.entry = entry
+    super.init(identifier: entry.identifier, waitFor: waitFor, action: action)
+  }
+
+  /// The action, for commits to the store that the part is of.
+  func running(in store: Store<Model, Action>) -> Action? {
+    entry.identifier == store.identifier ? action as? Action : nil
+  }
+
+  override var store: (any StoreType)? { entry.typed }
+
+  override var storeForHooks: any StoreType {
+    entry.typed ?? DepartedStore(identifier: identifier, actionType: Action.self)
+  }
+
+  override func start() -> PartStart {
+    guard let store = entry.typed, let action = action as? Action else {
+      return .ended(.cancelled)
+    }
+    let operation = store.reducer.operation(for: action, in: store)
+    if let error = validate(operation, for: action, in: store) { return .ended(.failed(error)) }
+    self.operation.withLock { $0 = operation }
+    if round?.isCancelled == true { operation.cancel() }
+    let isReady = operation.isReady { [weak self] in
+      guard let self else { return }
+      self.round?.becameReady(at: self.place)
+    }
+    return isReady ? .ready : .waiting
+  }
+
+  override func run() {
+    operation.withLock { $0 }?.run()
+  }
+
+  override func cancelOperation() {
+    operation.withLock { $0 }?.cancel()
+  }
+
+  override func leaveRound() {
+    operation.withLock { $0 = nil }
+    super.leaveRound()
+  }
+
+  private func validate(
+    _ operation: ActionOperation<Model, Action>, for action: Action, in store: Store<Model, Action>
+  ) -> DispatchError? {
+    let fault: String? =
+      if operation.store !== store {
+        "was made for store \"\(operation.store.identifier)\""
+      } else if !isSame(operation.action, action) {
+        "was made for another action, \(operation.action)"
+      } else if !operation.claim(for: self) {
+        "was started or returned before"
+      } else {
+        nil
+      }
+    return fault.map { fault in
+      DispatchError(
+        code: .invalidOperation,
+        message: """
+          The operation that \(type(of: store.reducer)) returned for \(action) in store \
+          "\(store.identifier)" \(fault). Return a new ActionOperation(action: action, store: store) \
+          for each call of operation(for:in:).
+          """,
+        storeIdentifiers: [store.identifier])
+    }
+  }
+}
+
+/// Whether two actions are the same, as far as their type lets one tell.
+private func isSame<Action: ActionType>(_ lhs: Action, _ rhs: Action) -> Bool {
+  if let lhs = lhs as? any Equatable { return isEqual(lhs, rhs) }
+  if Action.self is AnyClass { return (lhs as AnyObject) === (rhs as AnyObject) }
+  return true
+}
+
+private func isEqual<Value: Equatable>(_ lhs: Value, _ rhs: Any) -> Bool {
+  lhs == (rhs as? Value)
+}

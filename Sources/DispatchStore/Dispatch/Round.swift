@@ -1,0 +1,162 @@
+/// One action on its way through the stores that take part.
+///
+/// Its steps run at the dispatch's venue; what operations and stores say of it may come on any thread,
+/// and is turned into steps. Each step returns whether it was the one that closed the round.
+final class Round: Sendable {
+  let dispatch: Dispatch
+  let transaction: TransactionID
+  /// In the order in which they run.
+  let parts: [Part]
+  private let chain: MiddlewareChain
+  private let began = ContinuousClock.now
+  private let state: Locked<RoundState>
+
+  init(
+    of dispatch: Dispatch, _ transaction: TransactionID, parts: [Part], prerequisites: [[Int]],
+    chain: MiddlewareChain
+  ) {
+    self.dispatch = dispatch
+    self.transaction = transaction
+    self.parts = parts
+    self.chain = chain
+    state = Locked(RoundState(prerequisites: prerequisites))
+    for (place, part) in parts.enumerated() { part.enter(self, at: place) }
+  }
+
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  var onlyTellingIsLeft: Bool { state.withLock { $0.onlyTellingIsLeft } }
+
+  var result: DispatchResult {
+    let stores = zip(parts, state.withLock { $0.outcomes }).map {
+      StoreResult(storeIdentifier: $0.identifier, outcome: $1)
+    }
+    return DispatchResult(
+      transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first)
+  }
+
+  // MARK: Steps
+
+  /// Tells the middlewares, before anything is scheduled.
+  func tellMiddlewares() {
+    guard !chain.middlewares.isEmpty else { return }
+    for part in parts {
+      let told = dispatch.transaction(transaction)
+      dispatch.perform(transaction, part: nil) { part.willDispatch(chain, told) }
+    }
+  }
+
+  func begin() -> Bool {
+    let (first, isClosed) = state.withLock { ($0.first, $0.isClosed) }
+    return isClosed || start(first)
+  }
+
+  /// Starts places that may start; side by side where the venue does that.
+  private func start(_ places: [Int]) -> Bool {
+    let sideBySide = dispatch.venue.runsSideBySide && !isCancelled
+    var ready = places[...]
+    while let place = ready.popFirst() {
+      if sideBySide {
+        for other in ready { post { $0.start([other]) } }
+        ready = []
+      }
+      guard case .close(let outcome) = start(place) else { continue }
+      let (next, isClosed) = close(place, outcome)
+      if isClosed { return true }
+      ready += next
+    }
+    return false
+  }
+
+  private func start(_ place: Int) -> RoundState.Step {
+    let part = parts[place]
+    let (failed, isCancelled) = state.withLock { ($0.start(place), $0.isCancelled) }
+    var outcome = part.decided ?? (isCancelled ? .cancelled : nil)
+    if outcome == nil, let (prerequisite, reason) = failed, !part.waitFor.runsRegardless {
+      outcome = .failed(dependencyFailed(part, after: parts[prerequisite], reason))
+    }
+    if outcome == nil {
+      dispatch.perform(transaction, part: part) {
+        switch part.start() {
+        case .ended(let ended): outcome = ended
+        case .waiting: break
+        case .ready: part.run()
+        }
+      }
+    }
+    return state.withLock { $0.startReturned(place, outcome) }
+  }
+
+  /// Runs the operation at a place whose dependencies have finished.
+  private func resume(_ place: Int) -> Bool {
+    state.withLock { $0.resume(place) }
+    dispatch.perform(transaction, part: parts[place]) { parts[place].run() }
+    return follow(place, state.withLock { $0.startReturned(place) })
+  }
+
+  private func follow(_ place: Int, _ step: RoundState.Step) -> Bool {
+    guard case .close(let outcome) = step else { return false }
+    let (next, isClosed) = close(place, outcome)
+    return isClosed || start(next)
+  }
+
+  private func close(_ place: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
+    let part = parts[place]
+    if part.heard > 0 {
+      var told = dispatch.transaction(transaction)
+      told.outcome = outcome
+      told.duration = ContinuousClock.now - began
+      dispatch.perform(transaction, part: nil) {
+        chain.did(
+          told, action: part.action, in: part.storeForHooks, heard: part.heard,
+          report: dispatch.dispatcher.report)
+      }
+    }
+    part.leaveRound()
+    return state.withLock { ($0.closed(place), $0.isClosed) }
+  }
+
+  // MARK: What is heard on any thread
+
+  func operationEnded(at place: Int, _ outcome: StoreOutcome) {
+    post(state.withLock { $0.operationEnded(place, outcome) }, at: place)
+  }
+
+  func becameReady(at place: Int) {
+    post { $0.resume(place) }
+  }
+
+  func commitLeft(at place: Int) {
+    state.withLock { $0.commitLeft(place) }
+  }
+
+  func commitTold(at place: Int) {
+    post(state.withLock { $0.commitTold(place) }, at: place)
+  }
+
+  /// Cancels what is under way; what has not started ends as cancelled when its turn comes.
+  func cancel() {
+    for place in state.withLock({ $0.cancel() }) { parts[place].cancelOperation() }
+  }
+
+  private func post(_ step: RoundState.Step, at place: Int) {
+    guard case .close = step else { return }
+    post { $0.follow(place, step) }
+  }
+
+  /// Continues at the venue; the step that closes the round takes the dispatch further.
+  private func post(_ step: @escaping @Sendable (Round) -> Bool) {
+    dispatch.venue.post { if step(self) { self.dispatch.roundClosed() } }
+  }
+
+  private func dependencyFailed(
+    _ part: Part, after prerequisite: Part, _ outcome: StoreOutcome
+  ) -> DispatchError {
+    DispatchError(
+      code: .dependencyFailed,
+      message: """
+        Store "\(part.identifier)" was not run: it waits for store "\(prerequisite.identifier)", \
+        which did not finish (\(outcome)).
+        """,
+      storeIdentifiers: [part.identifier, prerequisite.identifier], cause: outcome.error)
+  }
+}

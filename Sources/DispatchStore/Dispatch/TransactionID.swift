@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Names one dispatched action: unique in the process, rising on each thread.
+///
+/// Each thread takes its identifiers from a block of its own, so that making one writes no memory
+/// that other threads write. Identifiers of different threads compare in no meaningful order.
+public struct TransactionID: Hashable, Comparable, Sendable {
+  let rawValue: UInt64
+
+  private static let blockSize: UInt64 = 1_024
+  private static let nextBlock = Atomic<UInt64>(0)
+
+  static func make(on thread: ThreadState) -> TransactionID {
+    if thread.identifiers.isEmpty {
+      let block = nextBlock.wrappingAdd(1, ordering: .relaxed).oldValue
+      thread.identifiers = (block * blockSize)..<((block + 1) * blockSize)
+    }
+    let identifier = thread.identifiers.lowerBound
+    thread.identifiers = (identifier + 1)..<thread.identifiers.upperBound
+    return TransactionID(rawValue: identifier)
+  }
+
+  /// Orders identifiers; on one thread, by time.
+  public static func < (lhs: TransactionID, rhs: TransactionID) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
+extension TransactionID: CustomStringConvertible {
+  /// A short form for logs, such as `#1041`.
+  public var description: String { "#\(rawValue)" }
+}

@@ -1,0 +1,147 @@
+public import Foundation
+
+/// The centre: holds the stores, and takes each action to those that respond to it.
+///
+/// One dispatch, step by step, and where its code is:
+///
+/// 1. **Registry** (`Registry/`): a snapshot of the stores that respond to the action's type, in the
+///    order that `waitFor` asks for. A cycle or an unknown identifier ends the dispatch here.
+/// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
+/// 3. **Scheduling** (`Scheduling/`): the mode's venue takes the dispatch: the concurrent queue, a
+///    lane, the main queue, or the caller's thread.
+/// 4. **Operation** (`Operation/`): there each store's reducer is asked for its `ActionOperation`, and
+///    the operation is run.
+/// 5. **Store** (`Store/`, `Observers/`): its commits are told to the observers, in commit order.
+/// 6. **Completion** (`Completion/`): `didDispatch` for each store; then, once the last operation has
+///    ended, the completion; then those go on who await the handle.
+///
+/// All of it may be called from any thread, also from inside blocks, hooks, observers and completions,
+/// in every mode. A dispatcher that is dropped lives on until the work in flight has ended.
+public final class Dispatcher: Sendable {
+  /// The dispatcher that the static functions use.
+  public static let `default` = Dispatcher(name: "default")
+
+  /// What messages call it.
+  public let name: String
+
+  let carriedTaskLocals: [CarriedTaskLocal]
+  let registry = Locked(Registry())
+  private let pool: ConcurrentPool
+  private let serialLane: Lane
+  private let mainLane: Lane
+  private let lanes = LaneTable()
+  private let onIncident = Locked<@Sendable (DispatchIncident) -> Void>(
+    DispatchIncident.writeToStandardError)
+
+  /// Makes a dispatcher.
+  ///
+  /// - Parameters:
+  ///   - name: What messages call it.
+  ///   - queue: The executor of `async` and `serial`; by default a concurrent queue of its own, as wide
+  ///     as the machine has active processors.
+  ///   - taskLocals: The task-local values that follow an action to where it runs.
+  public init(
+    name: String = "dispatcher", queue: OperationQueue? = nil,
+    carrying taskLocals: [CarriedTaskLocal] = []
+  ) {
+    self.name = name
+    carriedTaskLocals = taskLocals
+    pool = ConcurrentPool(queue: queue ?? Self.makeQueue(for: name))
+    serialLane = Lane(pool: pool)
+    mainLane = Lane(isMain: true, pool: pool)
+  }
+
+  private static func makeQueue(for name: String) -> OperationQueue {
+    let queue = OperationQueue()
+    queue.name = "DispatchStore.\(name)"
+    queue.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
+    return queue
+  }
+
+  /// The executor of `async` and `serial`: its width, quality of service and suspension are obeyed.
+  ///
+  /// Suspending it stops both between actions, and touches neither `sync` nor `mainThread`.
+  public var queue: OperationQueue { pool.queue }
+
+  /// Sets who hears of harmless mistakes, such as a second finish; by default standard error does.
+  ///
+  /// Called on the thread on which the incident occurs, with no lock held.
+  public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
+    onIncident.withLock { $0 = body }
+  }
+
+  func report(_ incident: DispatchIncident) {
+    onIncident.withLock { $0 }(incident)
+  }
+
+  // MARK: Dispatching
+
+  func dispatch(_ request: DispatchRequest) -> DispatchHandle {
+    let thread = ThreadState.current
+    if request.mode.kind == .sync { checkExclusiveSection(request, on: thread) }
+    let outer = request.mode.kind == .sync ? DispatchContext.blocked(on: thread) : nil
+    let venue = venue(for: request)
+    let dispatch = Dispatch(request, by: self, at: venue, on: thread, outer: outer)
+    if let loop = venue as? SyncLoop {
+      runSynchronously(dispatch, in: loop, after: request.options.after, on: thread)
+    } else {
+      dispatch.prepare()
+      venue.take(dispatch)
+      dispatch.await(request.options.after)
+    }
+    return DispatchHandle(dispatch: dispatch)
+  }
+
+  private func runSynchronously(
+    _ dispatch: Dispatch, in loop: SyncLoop, after handles: [DispatchHandle],
+    on thread: ThreadState
+  ) {
+    var wait: WaitGraph.Wait?
+    defer { if let wait { WaitGraph.end(wait) } }
+    // Only a caller that is held up by others, and waits for others, can close a ring.
+    if let outer = dispatch.outer, !handles.isEmpty {
+      do {
+        wait = try WaitGraph.begin(outer, on: dispatch)
+      } catch {
+        return dispatch.fail(with: error)
+      }
+    }
+    dispatch.prepare()
+    dispatch.await(handles)
+    loop.run(dispatch, on: thread)
+  }
+
+  private func venue(for request: DispatchRequest) -> any Venue {
+    if request.mode.kind == .sync { return SyncLoop() }
+    // Without an action there is nothing to keep in order.
+    if request.actions.isEmpty { return pool }
+    return switch request.mode.kind {
+    case .sync, .async: pool
+    case .serial(let key?): lanes.reserve(key, pool: pool)
+    case .serial(nil): serialLane
+    case .mainThread: mainLane
+    }
+  }
+
+  private func checkExclusiveSection(_ request: DispatchRequest, on thread: ThreadState) {
+    guard thread.exclusive != nil, let action = request.actions.first else { return }
+    let type = type(of: action)
+    ExclusiveSection.checkSynchronousDispatch(
+      of: type,
+      to: request.storeIdentifier.map { [$0] }
+        ?? registry.withLock { $0.responders(to: type) }.map(\.identifier),
+      on: thread, at: request.callSite)
+  }
+
+  /// The named lanes that exist now, for tests.
+  var laneCount: Int { lanes.count }
+}
+
+extension Dispatcher {
+  /// Ends a dispatch that can't run: its completion runs here, with the error.
+  func refuse(_ request: DispatchRequest, with error: DispatchError) -> DispatchHandle {
+    let dispatch = Dispatch(request, by: self, at: SyncLoop(), on: .current, outer: nil)
+    dispatch.fail(with: error)
+    return DispatchHandle(dispatch: dispatch)
+  }
+}

@@ -1,0 +1,31 @@
+/// Hears of each store's part in a dispatch, before and after.
+///
+/// Hooks run while no lock is held, may dispatch in every mode, and may be called on several threads
+/// at once. A middleware is registered once, however often `register(middleware:)` is called.
+public protocol Middleware: AnyObject, Sendable {
+  /// Called before anything of the dispatch is scheduled; decides what the store is to see.
+  ///
+  /// On the dispatching thread (within `dispatch(actions:)`: where the action's turn comes), once for
+  /// each store that takes part: stores in `waitFor` order, middlewares in order of registration, each
+  /// seeing its predecessor's action. After a veto no later middleware hears of that store. An error
+  /// ends the store's part as failed with `middlewareFailed`; the other middlewares hear all the same.
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict
+
+  /// Called once the store's operation has really ended, also after a veto or a cancellation.
+  ///
+  /// In reverse order of registration, where the operation ended, with the action that ran and with
+  /// its outcome and duration in `transaction`. An error is reported as an incident.
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) throws
+}
+
+/// What a middleware lets a store see.
+public enum MiddlewareVerdict: Sendable {
+  /// The action as it is.
+  case pass
+  /// Another action of the same type.
+  case replace(with: AnyAction)
+  /// Nothing: the store's part ends as vetoed.
+  case veto(reason: String)
+}

@@ -1,0 +1,15 @@
+public import Dispatch
+
+/// Where an observer hears of a store's commits; always in commit order.
+public enum ObserverDelivery: Sendable {
+  /// On the thread that committed, before `updateModel` returns.
+  case inline
+  /// On this queue, one after the other also where the queue is concurrent. Nobody waits for it.
+  case queue(DispatchQueue)
+}
+
+/// The main queue, as the place where an observer hears.
+public struct MainDelivery: Sendable {
+  /// On the main queue, isolated to the main actor, in commit order. Nobody waits for it.
+  public static let main = MainDelivery()
+}

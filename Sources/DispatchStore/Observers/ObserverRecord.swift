@@ -1,0 +1,46 @@
+import Dispatch
+import Synchronization
+
+/// A registered observer.
+final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Sendable {
+  // because `firstVersion` is written once, under the store's lock, before any other thread knows it
+  private let body: @Sendable (StoreChange<Model, Action>) -> Void
+  private let queue: DispatchQueue?
+  private let isActive = Atomic(true)
+  /// The first commit that it hears of.
+  var firstVersion: UInt64 = 0
+
+  init(
+    on delivery: ObserverDelivery, _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
+  ) {
+    self.body = body
+    queue =
+      switch delivery {
+      case .inline: nil
+      // A serial queue on top of the given one keeps the order also where that one is concurrent.
+      case .queue(let target): DispatchQueue(label: "DispatchStore.observer", target: target)
+      }
+  }
+
+  init(
+    on delivery: MainDelivery,
+    _ body: @escaping @MainActor @Sendable (StoreChange<Model, Action>) -> Void
+  ) {
+    self.body = { change in MainActor.assumeIsolated { body(change) } }
+    queue = .main
+  }
+
+  func cancel() {
+    isActive.store(false, ordering: .sequentiallyConsistent)
+  }
+
+  func hear(_ change: StoreChange<Model, Action>) {
+    guard let queue else { return call(change) }
+    queue.async { self.call(change) }
+  }
+
+  private func call(_ change: StoreChange<Model, Action>) {
+    guard isActive.load(ordering: .sequentiallyConsistent) else { return }
+    body(change)
+  }
+}

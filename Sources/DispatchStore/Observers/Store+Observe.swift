@@ -1,0 +1,46 @@
+extension Store {
+  /// Hears of each commit, once and in commit order, until the token is cancelled or released.
+  ///
+  /// An observer may dispatch in every mode, change stores, and cancel itself or others. One that
+  /// registers while a commit is being told hears from the next commit on. While an inline observer
+  /// runs, other threads that change this store wait for their turn to tell.
+  ///
+  /// - Parameters:
+  ///   - delivery: Where the observer hears.
+  ///   - initial: Whether it hears of the present model first.
+  ///   - body: Called with each change, never while the store's lock is held.
+  public func observe(
+    on delivery: ObserverDelivery = .inline, initial: Bool = false,
+    _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
+  ) -> ObserverToken {
+    observe(ObserverRecord(on: delivery, body), initial: initial)
+  }
+
+  /// Hears of each commit on the main queue, isolated to the main actor.
+  ///
+  /// - Parameters:
+  ///   - delivery: `.main`.
+  ///   - initial: Whether it hears of the present model first.
+  ///   - body: Called with each change, in commit order; nobody waits for it.
+  public func observe(
+    on delivery: MainDelivery, initial: Bool = false,
+    _ body: @escaping @MainActor @Sendable (StoreChange<Model, Action>) -> Void
+  ) -> ObserverToken {
+    observe(ObserverRecord(on: delivery, body), initial: initial)
+  }
+
+  private func observe(
+    _ observer: ObserverRecord<Model, Action>, initial: Bool
+  ) -> ObserverToken {
+    ExclusiveSection.check(self, "observed")
+    let thread = ThreadState.current
+    let turn = core.withLock {
+      $0.add(observer, initial: initial, mayWait: thread.turns.isEmpty)
+    }
+    take(turn, on: thread)
+    return ObserverToken { [weak self] in
+      observer.cancel()
+      self?.core.withLock { $0.remove(observer) }
+    }
+  }
+}

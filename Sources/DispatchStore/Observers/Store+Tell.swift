@@ -1,0 +1,59 @@
+/// A store's turn to tell, as the thread that has it holds it.
+protocol TellingTurn: AnyObject {
+  /// The thread begins to wait inside the library: nobody may wait for its turn any longer.
+  func tellerBeginsToWait()
+  func tellerHasWaited()
+}
+
+extension Store: TellingTurn {
+  /// Does about a notice what the store's lock decided.
+  func take(_ turn: StoreCore<Model, Action>.Turn, on thread: ThreadState) {
+    switch turn {
+    case .none, .leave:
+      break
+    case .tell(let notice):
+      tell(notice, on: thread)
+    case .wait(let gate):
+      guard case .tell = gate.wait() else { return }
+      tell(core.withLock { $0.takeOver() }, on: thread)
+    }
+  }
+
+  /// Tells one notice and those that were left behind it, then passes the turn on.
+  private func tell(_ notice: Notice<Model, Action>, on thread: ThreadState) {
+    thread.turns.append(self)
+    var leftBehind: [Part] = []
+    deliver(notice)
+    telling: while true {
+      switch core.withLock({ $0.next() }) {
+      case .tell(let left):
+        deliver(left)
+        if let part = left.part { leftBehind.append(part) }
+      case .handOver(let gate):
+        gate.open(.tell)
+        break telling
+      case .done:
+        break telling
+      }
+    }
+    thread.turns.removeLast()
+    // What follows a commit that was left follows here, once the turn is not held over it.
+    for part in leftBehind { part.told() }
+  }
+
+  private func deliver(_ notice: Notice<Model, Action>) {
+    if let only = notice.only { return only.hear(notice.change) }
+    for observer in core.withLock({ $0.observers })
+    where observer.firstVersion <= notice.change.version {
+      observer.hear(notice.change)
+    }
+  }
+
+  func tellerBeginsToWait() {
+    for gate in core.withLock({ $0.tellerBeginsToWait() }) { gate.open(.leave) }
+  }
+
+  func tellerHasWaited() {
+    core.withLock { $0.tellerHasWaited() }
+  }
+}

@@ -1,0 +1,138 @@
+public import Foundation
+
+/// One store's answer to one action: a real `Operation`.
+///
+/// A reducer returns one, and the dispatcher runs it. It may also be put into an `OperationQueue` of
+/// your own, depended on, observed, waited for and cancelled as any other operation; then no
+/// middleware and no completion hears of it.
+///
+/// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
+/// in exactly one outcome: finished, failed or cancelled. `cancel()` before the start means that it
+/// never runs; after the start it only sets `isCancelled`, and cancels the task of an `async` block.
+public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation,
+  @unchecked Sendable
+{
+  // because `state` guards what changes, and Operation itself is safe on several threads
+  /// The action that it answers.
+  public let action: Action
+  /// The store that it changes.
+  public let store: Store<Model, Action>
+  let state: Locked<State>
+
+  private init(_ action: Action, _ store: Store<Model, Action>, _ block: Block) {
+    self.action = action
+    self.store = store
+    state = Locked(State(block: block))
+    super.init()
+  }
+
+  convenience init(reducing action: Action, in store: Store<Model, Action>) {
+    self.init(action, store, .reducing)
+  }
+
+  /// Makes an operation that its block ends, now or from a callback, by `operation.finish()`.
+  ///
+  /// An error that the block throws ends it as failed. When everybody has let go of the block's
+  /// `operation` without finishing it, it fails with `operationAbandoned`.
+  public convenience init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (
+      _ operation: RunningOperation<Model, Action>, _ action: Action, _ store: Store<Model, Action>
+    ) throws -> Void
+  ) {
+    self.init(action, store, .controlled(block))
+  }
+
+  /// Makes an operation that ends when its block returns or throws.
+  public convenience init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
+  ) {
+    self.init(action, store, .returning(block))
+  }
+
+  /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
+  ///
+  /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
+  /// caller's thread, one with `.mainThread` on the main queue.
+  public convenience init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
+  ) {
+    self.init(action, store, .suspending(block))
+  }
+
+  /// Not available: an `async` block ends its operation by returning.
+  @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
+  public convenience init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (
+      _ operation: RunningOperation<Model, Action>, _ action: Action, _ store: Store<Model, Action>
+    ) async throws -> Void
+  ) {
+    fatalError("unavailable")
+  }
+
+  deinit {
+    if state.withLock({ $0.hasDependencies }) { forgetDependencies() }
+  }
+
+  /// How it ended: finished, failed or cancelled; nil until then.
+  public var outcome: StoreOutcome? {
+    state.withLock { $0.life.outcome }
+  }
+
+  /// Ends the operation as finished; before the start that takes effect at the start, without the block.
+  ///
+  /// A second finish is harmless, and is reported as an incident.
+  public func finish() {
+    finish(.finished)
+  }
+
+  /// Ends the operation as failed, or as cancelled for a `CancellationError`.
+  public func finish(throwing error: any Error) {
+    finish(StoreOutcome(thrown: error))
+  }
+
+  // MARK: Operation
+
+  /// True: it ends when it was finished, not when `start()` returns.
+  public override var isAsynchronous: Bool { true }
+
+  /// Whether its block was called and it has not ended.
+  public override var isExecuting: Bool { state.withLock { $0.life.isRunning } }
+
+  /// Whether it has ended.
+  public override var isFinished: Bool { state.withLock { $0.life.outcome != nil } }
+
+  /// Whether all that it depends on has finished, or it was cancelled.
+  public override var isReady: Bool {
+    let isReady = super.isReady
+    // Foundation asks this when the last dependency has finished: that is how a dispatch hears of it.
+    if isReady, let onReady = state.withLock({ $0.onReady.take() }) { onReady() }
+    return isReady
+  }
+
+  /// What Foundation says, without telling anybody.
+  var dependenciesHaveFinished: Bool { super.isReady }
+
+  /// Makes it wait for another operation; before it starts.
+  public override func addDependency(_ operation: Operation) {
+    state.withLock { $0.hasDependencies = true }
+    super.addDependency(operation)
+  }
+
+  /// Runs it on this thread; called by the queue or the dispatcher that it was given to.
+  public override func start() {
+    run()
+  }
+
+  /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
+  public override func cancel() {
+    let (isNews, task) = state.withLock { ($0.life.cancel(), $0.task) }
+    guard isNews else { return }
+    // Tells Foundation that nothing is waited for any longer; it asks `isReady` in turn.
+    super.cancel()
+    task?.cancel()
+  }
+}

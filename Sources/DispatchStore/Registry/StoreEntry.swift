@@ -1,0 +1,70 @@
+/// A registered store, as the registry and a dispatch under way hold it.
+class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
+  let identifier: String
+  let actionType: any ActionType.Type
+  /// Rises with registration: ties in `waitFor` order go by it.
+  let sequence: UInt64
+  let waitFor: WaitFor
+
+  init(
+    identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor
+  ) {
+    self.identifier = identifier
+    self.actionType = actionType
+    self.sequence = sequence
+    self.waitFor = waitFor
+  }
+
+  /// The store; nil where it was held weakly and is gone.
+  var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
+
+  /// What its reducer says the store waits for.
+  func waitFor(for action: any ActionType) -> WaitFor { fatalError("StoreEntry is abstract.") }
+
+  func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// Whether the store answers to actions of this type.
+  func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
+
+  /// Tells the store that it has left its dispatcher.
+  func departed() { fatalError("StoreEntry is abstract.") }
+}
+
+/// The typed side of an entry: below it nothing is cast.
+final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
+  // because `strong` is a constant, and weak references are safe to read on several threads
+  private let strong: Store<Model, Action>?
+  private weak let weakly: Store<Model, Action>?
+
+  init(
+    _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
+  ) {
+    strong = ownership == .strong ? store : nil
+    weakly = store
+    super.init(
+      identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor)
+  }
+
+  var typed: Store<Model, Action>? { strong ?? weakly }
+
+  override var store: (any StoreType)? { typed }
+
+  override func waitFor(for action: any ActionType) -> WaitFor {
+    guard let store = typed, let action = action as? Action else { return waitFor }
+    return store.reducer.waitFor(for: action, in: store, declared: waitFor)
+  }
+
+  override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
+    TypedPart(self, waitFor: waitFor, action: action)
+  }
+
+  override func responds(to type: any ActionType.Type) -> Bool {
+    type is Action.Type
+  }
+
+  override func departed() {
+    typed?.leaveDispatcher()
+  }
+}

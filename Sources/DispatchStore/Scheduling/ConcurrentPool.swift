@@ -1,0 +1,104 @@
+import Foundation
+
+/// The concurrent queue: plain operations on an `OperationQueue` that take jobs from one inbox.
+///
+/// The queue stays the executor: its width, quality of service and suspension are obeyed. An
+/// operation that waits inside the library lends its place, so that what it waits for can run.
+final class ConcurrentPool: Venue {
+  let queue: OperationQueue
+  private let state = Locked(PoolState())
+  /// After so many jobs a drainer goes to the end of the queue, behind operations of others.
+  private static let batch = 256
+
+  init(queue: OperationQueue) {
+    self.queue = queue
+  }
+
+  var isSuspended: Bool { queue.isSuspended }
+
+  /// The number of threads that may run jobs at once.
+  private var width: Int {
+    let width = queue.maxConcurrentOperationCount
+    return width < 0 ? ProcessInfo.processInfo.activeProcessorCount : max(width, 1)
+  }
+
+  /// - Parameter isStart: Whether the job starts an action: those are held back by suspension.
+  func submit(_ job: Job, isStart: Bool) {
+    let (isSuspended, width) = (queue.isSuspended, self.width)
+    reinforce(
+      state.withLock { $0.push(job, isStart: isStart, isSuspended: isSuspended, width: width) })
+  }
+
+  private func reinforce(_ push: PoolState.Push) {
+    switch push {
+    case .none:
+      break
+    case .addDrainer:
+      queue.addOperation { self.drain(isSubstitute: false) }
+    case .addSubstitute:
+      // A serial queue of its own has a thread at once; the shared ones add one in a second.
+      DispatchQueue(label: "DispatchStore.substitute").async { self.drain(isSubstitute: true) }
+    }
+  }
+
+  private func drain(isSubstitute: Bool) {
+    let thread = ThreadState.current
+    let outer = thread.pool
+    thread.pool = self
+    defer { thread.pool = outer }
+    for _ in 0..<Self.batch {
+      let (isSuspended, width) = (queue.isSuspended, self.width)
+      let next = state.withLock {
+        $0.next(isSuspended: isSuspended, isSubstitute: isSubstitute, width: width)
+      }
+      switch next {
+      case .run(let job): job.run()
+      case .suspended: return reinforce(.addDrainer)
+      case .leave: return
+      }
+    }
+    reinforce(isSubstitute ? .addSubstitute : .addDrainer)
+  }
+
+  // MARK: Waits
+
+  /// The calling thread, which takes jobs of this pool, begins to wait inside the library.
+  func beginWait() {
+    let width = self.width
+    reinforce(state.withLock { $0.beginWait(width: width) })
+  }
+
+  func endWait() {
+    state.withLock { $0.endWait() }
+  }
+
+  // MARK: Venue
+
+  var runsSideBySide: Bool { true }
+  var description: String { "the concurrent queue" }
+
+  func take(_ dispatch: Dispatch) {
+    // One that waits for others has no place to keep: it is parked, and submitted when it can run.
+    if dispatch.isHeldBack { dispatch.reach() } else { resume(dispatch) }
+  }
+
+  func resume(_ dispatch: Dispatch) {
+    submit(.dispatch(dispatch), isStart: true)
+  }
+
+  func post(_ step: @escaping @Sendable () -> Void) {
+    submit(.step(step), isStart: false)
+  }
+
+  func release(_ dispatch: Dispatch) {}
+
+  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
+    post(step)
+  }
+
+  func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    DispatchQueue.global().async { executor.run(job) }
+  }
+
+  func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
+}

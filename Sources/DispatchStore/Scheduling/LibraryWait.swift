@@ -1,0 +1,19 @@
+/// A thread that blocks inside the library: what it holds meanwhile, it holds up nobody with.
+///
+/// Its place in the pool is lent, and threads that wait for its turn to tell leave their changes to it.
+struct LibraryWait {
+  private let pool: ConcurrentPool?
+  private let turns: [any TellingTurn]
+
+  init(on thread: ThreadState) {
+    pool = thread.pool
+    turns = thread.turns
+    pool?.beginWait()
+    for turn in turns { turn.tellerBeginsToWait() }
+  }
+
+  func end() {
+    for turn in turns { turn.tellerHasWaited() }
+    pool?.endWait()
+  }
+}

@@ -1,0 +1,18 @@
+/// The executor of one `async` block: runs its jobs where the dispatch's mode wants them.
+///
+/// A task made inside the block without structure leaves it; that tells the two apart.
+final class OperationExecutor: TaskExecutor {
+  private let venue: any Venue
+
+  init(_ venue: any Venue) {
+    self.venue = venue
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    venue.run(UnownedJob(job), on: self)
+  }
+
+  func run(_ job: UnownedJob) {
+    job.runSynchronously(on: asUnownedTaskExecutor())
+  }
+}

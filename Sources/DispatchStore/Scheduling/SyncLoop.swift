@@ -1,0 +1,89 @@
+import Foundation
+
+/// The caller's thread of a `.sync` dispatch: runs its steps, and the jobs of its `async` blocks.
+final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guards what changes
+  private let condition = NSCondition()
+  private var steps = FIFO<@Sendable () -> Void>()
+  /// The caller has gone on: steps run on the threads that post them.
+  private var isDetached = false
+
+  /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
+  func run(_ dispatch: Dispatch, on thread: ThreadState) {
+    dispatch.reach()
+    while !detach(from: dispatch) {
+      next(on: thread)()
+    }
+  }
+
+  private func detach(from dispatch: Dispatch) -> Bool {
+    guard dispatch.result != nil || dispatch.onlyTellingIsLeft else { return false }
+    condition.lock()
+    defer { condition.unlock() }
+    isDetached = steps.isEmpty
+    return isDetached
+  }
+
+  private func next(on thread: ThreadState) -> @Sendable () -> Void {
+    if let step = pop(blocks: false) { return step }
+    let wait = LibraryWait(on: thread)
+    defer { wait.end() }
+    return pop(blocks: true)!
+  }
+
+  private func pop(blocks: Bool) -> (@Sendable () -> Void)? {
+    condition.lock()
+    defer { condition.unlock() }
+    while blocks, steps.isEmpty { condition.wait() }
+    return steps.popFirst()
+  }
+
+  // MARK: Venue
+
+  var runsSideBySide: Bool { false }
+  var description: String { "the caller's thread" }
+
+  func take(_ dispatch: Dispatch) {}
+
+  func post(_ step: @escaping @Sendable () -> Void) {
+    condition.lock()
+    guard !isDetached else {
+      condition.unlock()
+      return step()
+    }
+    steps.append(step)
+    condition.signal()
+    condition.unlock()
+  }
+
+  func resume(_ dispatch: Dispatch) {
+    post { dispatch.reach() }
+  }
+
+  func release(_ dispatch: Dispatch) {}
+
+  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
+    post(step)
+  }
+
+  func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    condition.lock()
+    let isDetached = self.isDetached
+    if !isDetached {
+      steps.append { Self.run(job, on: executor) }
+      condition.signal()
+    }
+    condition.unlock()
+    if isDetached { DispatchQueue.global().async { executor.run(job) } }
+  }
+
+  /// A job has its own context, that of its task, not that of the caller whose thread it borrows.
+  private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    let thread = ThreadState.current
+    let context = thread.context
+    thread.context = nil
+    defer { thread.context = context }
+    executor.run(job)
+  }
+
+  func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
+}

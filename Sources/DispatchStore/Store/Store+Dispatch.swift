@@ -1,0 +1,117 @@
+extension Store {
+  /// Dispatches an action to this store alone.
+  ///
+  /// Through the dispatcher that it is registered with; without one, the result's error is
+  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - completion: Run exactly once at the end, however it ended.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  @discardableResult
+  public func dispatch(
+    _ action: Action, mode: Dispatcher.Mode = .async,
+    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(
+      DispatchRequest(
+        storeIdentifier: identifier, actions: .one(action), mode: mode, options: options,
+        completion: completion.map(Completion.plain),
+        callSite: CallSite(fileID: fileID, line: line)))
+  }
+
+  /// Dispatches an action to this store alone.
+  ///
+  /// Through the dispatcher that it is registered with; without one, the result's error is
+  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - completion: Run exactly once at the end, with the result.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  @discardableResult
+  public func dispatch(
+    _ action: Action, mode: Dispatcher.Mode = .async,
+    options: DispatchOptions = DispatchOptions(), then completion: @escaping @Sendable (DispatchResult) -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(
+      DispatchRequest(
+        storeIdentifier: identifier, actions: .one(action), mode: mode, options: options,
+        completion: .withResult(completion),
+        callSite: CallSite(fileID: fileID, line: line)))
+  }
+
+  /// Dispatches actions to this store alone, one after the other.
+  ///
+  /// Through the dispatcher that it is registered with; without one, the result's error is
+  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
+  ///
+  /// - Parameters:
+  ///   - actions: The actions, in order.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - completion: Run exactly once at the end, however it ended.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  @discardableResult
+  public func dispatch(
+    _ actions: [Action], mode: Dispatcher.Mode = .serial,
+    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(
+      DispatchRequest(
+        storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
+        completion: completion.map(Completion.plain),
+        callSite: CallSite(fileID: fileID, line: line)))
+  }
+
+  /// Dispatches actions to this store alone, one after the other.
+  ///
+  /// Through the dispatcher that it is registered with; without one, the result's error is
+  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
+  ///
+  /// - Parameters:
+  ///   - actions: The actions, in order.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - completion: Run exactly once at the end, with the result.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  @discardableResult
+  public func dispatch(
+    _ actions: [Action], mode: Dispatcher.Mode = .serial,
+    options: DispatchOptions = DispatchOptions(), then completion: @escaping @Sendable (DispatchResult) -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(
+      DispatchRequest(
+        storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
+        completion: .withResult(completion),
+        callSite: CallSite(fileID: fileID, line: line)))
+  }
+
+  private func dispatch(_ request: DispatchRequest) -> DispatchHandle {
+    if let dispatcher { return dispatcher.dispatch(request) }
+    let error = DispatchError(
+      code: .notRegistered,
+      message: """
+        Store "\(identifier)" was asked to dispatch (\(request.callSite)), and is registered with no \
+        dispatcher. Register it first.
+        """,
+      storeIdentifiers: [identifier])
+    return Dispatcher.default.refuse(request, with: error)
+  }
+}

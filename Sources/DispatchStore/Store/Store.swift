@@ -1,0 +1,120 @@
+/// A model behind one lock, with the reducer that answers its actions.
+///
+/// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
+/// `version`. A store may be used from any thread. It belongs to at most one dispatcher, which holds
+/// it strongly unless asked otherwise (`StoreOwnership`).
+///
+/// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
+/// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched
+/// with `.sync`. Each is a precondition whose message names both stores.
+public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unchecked Sendable {
+  // because the only property that is not Sendable is the reducer, which holds no mutable state
+  /// The name under which it is registered; unique unless given.
+  public let identifier: String
+
+  let reducer: Reducer<Model, Action>
+  let core: Locked<StoreCore<Model, Action>>
+  private let home = Locked<WeakDispatcher>(WeakDispatcher())
+
+  /// Makes a store that starts with a model.
+  ///
+  /// - Parameters:
+  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - model: The first model.
+  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  public init(identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>) {
+    self.identifier = identifier ?? GeneratedIdentifier.next(for: Model.self)
+    self.reducer = reducer
+    core = Locked(StoreCore(model: model))
+  }
+
+  /// The type of the actions that it responds to.
+  public var actionType: any ActionType.Type { Action.self }
+
+  /// The number of its commits so far.
+  public var version: UInt64 {
+    ExclusiveSection.check(self, "read")
+    return core.withLock { $0.version }
+  }
+
+  /// A snapshot of the model.
+  ///
+  /// While somebody holds a snapshot, the next change copies what the model stores by copy-on-write;
+  /// to read a part of a large model, use `withModel`.
+  public var model: Model {
+    ExclusiveSection.check(self, "read")
+    return core.withLock { $0.model }
+  }
+
+  /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
+  public func withModel<Value, Failure: Error>(
+    _ body: (Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let section = ExclusiveSection(of: self, to: "read")
+    defer { section.leave() }
+    return try core.withLock { core throws(Failure) in try body(core.model) }
+  }
+
+  /// Changes the model in place: one commit, told to the observers before this returns.
+  ///
+  /// What the closure changed before it threw is committed and told too, and the error goes on. On a
+  /// thread that is itself telling observers, the change may be left to the thread that tells this
+  /// store, next in order. Copies nothing as long as nobody holds a snapshot.
+  @discardableResult
+  public func updateModel<Value, Failure: Error>(
+    _ body: (inout Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try commit(for: nil, action: nil, body)
+  }
+
+  /// Replaces the model: one commit, told to the observers as any other.
+  ///
+  /// - Parameter action: The action to tell the observers of.
+  public func inject(model: Model, action: Action? = nil) {
+    commit(for: nil, action: action) { $0 = model }
+  }
+
+  /// The dispatcher that it is registered with.
+  public var dispatcher: Dispatcher? {
+    home.withLock { $0.dispatcher }
+  }
+}
+
+extension Store where Model: ModelType {
+  /// Makes a store that starts with `Model()`.
+  ///
+  /// - Parameters:
+  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  public convenience init(
+    identifier: String? = nil, reducer: sending Reducer<Model, Action>
+  ) {
+    self.init(identifier: identifier, model: Model(), reducer: reducer)
+  }
+}
+
+extension Store {
+  /// Claims the store for a dispatcher; returns the one that has it already.
+  func enter(_ dispatcher: Dispatcher) -> Dispatcher {
+    home.withLock { home in
+      if let present = home.dispatcher { return present }
+      home.dispatcher = dispatcher
+      return dispatcher
+    }
+  }
+
+  func leaveDispatcher() {
+    home.withLock { $0.dispatcher = nil }
+  }
+
+  func report(_ kind: DispatchIncident.Kind, _ message: String) {
+    let incident = DispatchIncident(
+      kind: kind, storeIdentifier: identifier, message: "Store \"\(identifier)\": \(message)")
+    guard let dispatcher else { return DispatchIncident.writeToStandardError(incident) }
+    dispatcher.report(incident)
+  }
+}
+
+private struct WeakDispatcher {
+  weak var dispatcher: Dispatcher?
+}

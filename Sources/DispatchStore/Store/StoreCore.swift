@@ -1,0 +1,131 @@
+/// What a store's lock guards: the model, its version, and who is to be told of what.
+///
+/// Telling takes turns. `isTelling` says that some thread has the turn; commits made meanwhile wait in
+/// `pending`, in commit order, each with the thread that waits to tell it, or left to the teller.
+struct StoreCore<Model: Sendable, Action: ActionType> {
+  var model: Model
+  private(set) var version: UInt64 = 0
+  private(set) var observers: [ObserverRecord<Model, Action>] = []
+  private var pending = FIFO<PendingNotice<Model, Action>>()
+  private var isTelling = false
+  /// The thread that has the turn waits for something inside the library: nobody may wait for it.
+  private var tellerWaits = false
+
+  init(model: Model) {
+    self.model = model
+  }
+
+  /// What a thread does about a notice that it has made.
+  enum Turn {
+    /// Nobody is to be told.
+    case none
+    /// The thread has the turn: tell this, then ask `next()`.
+    case tell(Notice<Model, Action>)
+    /// Wait at the gate, and do as it says.
+    case wait(Gate<GateWord>)
+    /// The teller tells it, next in order.
+    case leave
+  }
+
+  /// What a waiting thread is told to do.
+  enum GateWord: Sendable {
+    /// The turn is yours, and your notice is the first one pending.
+    case tell
+    /// The teller itself waits: leave your notice to it.
+    case leave
+  }
+
+  mutating func committed(
+    action: Action?, part: Part?, isToldOf: Bool, mayWait: Bool
+  ) -> Turn {
+    version += 1
+    guard isToldOf, !observers.isEmpty else { return .none }
+    let change = StoreChange(
+      model: model, version: version, action: action, transaction: part?.transaction)
+    return enqueue(Notice(change: change, only: nil, part: part), mayWait: mayWait)
+  }
+
+  /// Adds an observer, that hears from the next commit on; of the present model too where asked.
+  mutating func add(
+    _ observer: ObserverRecord<Model, Action>, initial: Bool, mayWait: Bool
+  ) -> Turn {
+    observer.firstVersion = version + 1
+    observers.append(observer)
+    guard initial else { return .none }
+    let change = StoreChange<Model, Action>(
+      model: model, version: version, action: nil, transaction: nil)
+    return enqueue(Notice(change: change, only: observer, part: nil), mayWait: mayWait)
+  }
+
+  mutating func remove(_ observer: ObserverRecord<Model, Action>) {
+    observers.removeAll { $0 === observer }
+  }
+
+  private mutating func enqueue(_ notice: Notice<Model, Action>, mayWait: Bool) -> Turn {
+    if !isTelling {
+      isTelling = true
+      return .tell(notice)
+    }
+    if mayWait, !tellerWaits {
+      let gate = Gate<GateWord>()
+      pending.append(PendingNotice(notice: notice, gate: gate))
+      return .wait(gate)
+    }
+    notice.part?.left()
+    pending.append(PendingNotice(notice: notice, gate: nil))
+    return .leave
+  }
+
+  /// What the thread that has the turn does next.
+  enum Next {
+    /// Tell this, which was left.
+    case tell(Notice<Model, Action>)
+    /// The turn goes to the thread at this gate.
+    case handOver(Gate<GateWord>)
+    /// Nothing is pending; the turn is free.
+    case done
+  }
+
+  mutating func next() -> Next {
+    guard let first = pending.first else {
+      isTelling = false
+      return .done
+    }
+    if let gate = first.gate { return .handOver(gate) }
+    return .tell(pending.popFirst()!.notice)
+  }
+
+  /// The notice of the thread that has just been handed the turn.
+  mutating func takeOver() -> Notice<Model, Action> {
+    pending.popFirst()!.notice
+  }
+
+  /// The teller begins to wait inside the library: those who wait for its turn leave and go on.
+  mutating func tellerBeginsToWait() -> [Gate<GateWord>] {
+    tellerWaits = true
+    var released: [Gate<GateWord>] = []
+    pending.updateAll { pending in
+      guard let gate = pending.gate else { return }
+      pending.notice.part?.left()
+      pending.gate = nil
+      released.append(gate)
+    }
+    return released
+  }
+
+  mutating func tellerHasWaited() {
+    tellerWaits = false
+  }
+}
+
+/// Something that observers are to hear: a commit, or for one of them the model it began with.
+struct Notice<Model: Sendable, Action: ActionType> {
+  let change: StoreChange<Model, Action>
+  let only: ObserverRecord<Model, Action>?
+  let part: Part?
+}
+
+private struct PendingNotice<Model: Sendable, Action: ActionType> {
+  let notice: Notice<Model, Action>
+  var gate: Gate<StoreCore<Model, Action>.GateWord>?
+}

@@ -1,0 +1,26 @@
+/// What every store is, whatever its model and action: what can be done without its type.
+///
+/// `Store` is the one that conforms; cast to it for the model.
+public protocol StoreType: AnyObject, Sendable {
+  /// The name under which it is registered.
+  var identifier: String { get }
+  /// The number of its commits so far.
+  var version: UInt64 { get }
+  /// The type of the actions that it responds to.
+  var actionType: any ActionType.Type { get }
+}
+
+/// Any store.
+public typealias AnyStore = any StoreType
+
+/// Stands in for a weakly held store that is gone, where a hook still has to be told of it.
+final class DepartedStore: StoreType {
+  let identifier: String
+  let actionType: any ActionType.Type
+  var version: UInt64 { 0 }
+
+  init(identifier: String, actionType: any ActionType.Type) {
+    self.identifier = identifier
+    self.actionType = actionType
+  }
+}

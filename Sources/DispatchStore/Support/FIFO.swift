@@ -1,0 +1,35 @@
+/// A first-in, first-out queue with amortised constant-time ends.
+struct FIFO<Element> {
+  private var elements: [Element?] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == elements.count }
+  var count: Int { elements.count - head }
+  var first: Element? { isEmpty ? nil : elements[head] }
+
+  /// The elements, oldest first. Linear.
+  var all: [Element] { elements[head...].map { $0! } }
+
+  mutating func append(_ element: Element) {
+    elements.append(element)
+  }
+
+  mutating func popFirst() -> Element? {
+    guard !isEmpty else { return nil }
+    let element = elements[head]
+    elements[head] = nil
+    head += 1
+    if head == elements.count {
+      elements.removeAll(keepingCapacity: head <= 1_024)
+      head = 0
+    } else if head >= 64, head * 2 >= elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+
+  mutating func updateAll(_ body: (inout Element) -> Void) {
+    for index in head..<elements.count { body(&elements[index]!) }
+  }
+}

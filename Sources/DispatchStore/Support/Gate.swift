@@ -1,0 +1,23 @@
+import Foundation
+
+/// A value that one thread waits for and another one gives, once.
+final class Gate<Value: Sendable>: @unchecked Sendable {  // because `condition` guards `value`
+  private let condition = NSCondition()
+  private var value: Value?
+
+  func open(_ value: Value) {
+    condition.lock()
+    self.value = value
+    condition.signal()
+    condition.unlock()
+  }
+
+  func wait() -> Value {
+    condition.lock()
+    defer { condition.unlock() }
+    while true {
+      if let value { return value }
+      condition.wait()
+    }
+  }
+}

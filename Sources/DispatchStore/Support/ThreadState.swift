@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What the library knows of the thread it is called on. Never kept across an `await`.
+final class ThreadState {
+  /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
+  var context: DispatchContext?
+  /// The store in whose exclusive section this thread is.
+  var exclusive: (any StoreType)?
+  /// The stores whose telling turn this thread holds, outermost first.
+  var turns: [any TellingTurn] = []
+  /// The pool whose slot this thread occupies.
+  var pool: ConcurrentPool?
+  /// The transaction identifiers that this thread may still give out.
+  var identifiers: Range<UInt64> = 0..<0
+
+  static var current: ThreadState {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<ThreadState>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    let state = ThreadState()
+    pthread_setspecific(key, Unmanaged.passRetained(state).toOpaque())
+    return state
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let error = pthread_key_create(&key) { pointer in
+      #if canImport(Darwin)
+        Unmanaged<ThreadState>.fromOpaque(pointer).release()
+      #else
+        if let pointer { Unmanaged<ThreadState>.fromOpaque(pointer).release() }
+      #endif
+    }
+    precondition(error == 0, "pthread_key_create failed with error \(error).")
+    return key
+  }()
+}

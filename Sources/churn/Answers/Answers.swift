@@ -1,0 +1,33 @@
+/// What the history says of its code base: the figures, of all copies together or of one.
+struct Answers: Equatable, Sendable {
+  var commits = 0
+  var changes = 0
+  var commitsByAuthor: [ByteString: Int] = [:]
+  var addedByAuthor: [ByteString: Int] = [:]
+  var deletedByAuthor: [ByteString: Int] = [:]
+  var takeoversByAuthor: [ByteString: Int] = [:]
+  /// The paths that exist at the end.
+  var linesByFile: [Path: FileSize] = [:]
+  /// The same paths.
+  var lastAuthorByFile: [Path: ByteString] = [:]
+  var churnByFolder: [Path: Int] = [:]
+  var commitsByDay: [Day: Int] = [:]
+}
+
+extension Answers {
+  /// Reads the answers off the models that a replay ended with.
+  init(_ models: Models) {
+    let authors = models.authors.authors
+    commits = authors.values.reduce(0) { $0 + $1.commits }
+    changes = models.files.changes
+    commitsByAuthor = authors.mapValues(\.commits)
+    addedByAuthor = authors.mapValues(\.added)
+    deletedByAuthor = authors.mapValues(\.deleted)
+    takeoversByAuthor = authors.mapValues(\.takeovers)
+    let existing = models.files.files.filter { $0.value.existence > 0 }
+    linesByFile = existing.mapValues { $0.wasBinary ? .binary : .lines($0.lines) }
+    lastAuthorByFile = existing.mapValues(\.lastAuthor)
+    churnByFolder = models.folders.churn
+    commitsByDay = models.days.commits
+  }
+}

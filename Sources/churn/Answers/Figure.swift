@@ -1,0 +1,10 @@
+/// The figures that a replay ends with, by the names that `--json` gives them.
+enum Figure: String, CaseIterable, Sendable {
+  case commits, changes
+  case commitsByAuthor, addedByAuthor, deletedByAuthor, takeoversByAuthor
+  case linesByFile, lastAuthorByFile
+  case churnByFolder, commitsByDay
+
+  /// Whether the order in which changes are taken in makes a difference.
+  var dependsOnOrder: Bool { self == .takeoversByAuthor || self == .lastAuthorByFile }
+}

@@ -1,0 +1,15 @@
+/// What a figure is given by: an author, a path, a folder or a day.
+protocol FigureKey: Hashable, Comparable, Sendable {
+  /// On one line of a report.
+  var printable: String { get }
+}
+
+extension ByteString: FigureKey {}
+
+extension Path: FigureKey {
+  var printable: String { copy == 0 ? name.printable : "\(name.printable) (copy \(copy))" }
+}
+
+extension Day: FigureKey {
+  var printable: String { description }
+}

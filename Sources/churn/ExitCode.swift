@@ -1,0 +1,24 @@
+/// What the program ends with: the numbers and their meaning are those of `sysexits.h`.
+///
+/// | code | name | when |
+/// |---|---|---|
+/// | 0 | ok | every check held |
+/// | 64 | usage | the command line asks for something that does not exist |
+/// | 65 | dataError | an empty, cut or foreign log; a repository without commits |
+/// | 66 | noInput | no such file or repository, or it cannot be read |
+/// | 69 | unavailable | git is missing, or failed |
+/// | 70 | software | a mode broke its promise, or git's figures differ |
+/// | 73 | cannotCreate | no temporary file could be made |
+/// | 74 | ioError | the temporary file could not be written or read back |
+///
+/// A signal ends the program by that signal, which shells report as 128 plus its number.
+enum ExitCode: Int32 {
+  case ok = 0
+  case usage = 64
+  case dataError = 65
+  case noInput = 66
+  case unavailable = 69
+  case software = 70
+  case cannotCreate = 73
+  case ioError = 74
+}

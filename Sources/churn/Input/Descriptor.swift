@@ -1,0 +1,78 @@
+import Foundation
+
+/// A file descriptor that is closed when nobody holds it any more.
+final class Descriptor: Sendable {
+  let number: Int32
+  private let isOwned: Bool
+
+  static let standardInput = Descriptor(0, isOwned: false)
+
+  init(_ number: Int32, isOwned: Bool = true) {
+    self.number = number
+    self.isOwned = isOwned
+  }
+
+  deinit {
+    if isOwned { close(number) }
+  }
+
+  static func reading(_ path: String) throws(SystemError) -> Descriptor {
+    Descriptor(try retrying { open(path, O_RDONLY | O_CLOEXEC) })
+  }
+
+  /// A new file without a name: nothing of it is left when the program ends, however it ends.
+  static func temporary(in directory: String) throws(SystemError) -> Descriptor {
+    var template = Array("\(directory)/churn-XXXXXX".utf8CString)
+    let descriptor = Descriptor(try retrying { mkstemp(&template) })
+    unlink(template)
+    _ = fcntl(descriptor.number, F_SETFD, FD_CLOEXEC)
+    return descriptor
+  }
+
+  /// Reads what there is, up to the buffer's length.
+  ///
+  /// Zero means the end.
+  func read(into buffer: inout [UInt8]) throws(SystemError) -> Int {
+    try Self.retrying {
+      buffer.withUnsafeMutableBytes { Foundation.read(number, $0.baseAddress, $0.count) }
+    }
+  }
+
+  /// Reads at `offset`, which other readers of the same file do not move.
+  func read(into buffer: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
+    try Self.retrying {
+      buffer.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, off_t(offset)) }
+    }
+  }
+
+  func write(_ span: Span<UInt8>) throws(SystemError) {
+    try span.withUnsafeBufferPointer { (bytes) throws(SystemError) in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        let written = try Self.retrying {
+          Foundation.write(number, rest.baseAddress, rest.count)
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+      }
+    }
+  }
+
+  /// Calls again what a signal interrupted.
+  private static func retrying<Result: FixedWidthInteger>(
+    _ call: () -> Result
+  ) throws(SystemError) -> Result {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      let code = errno
+      if code != EINTR { throw SystemError(code: code) }
+    }
+  }
+}
+
+/// What the system answered instead of doing as it was asked.
+struct SystemError: Error, Equatable, CustomStringConvertible {
+  let code: Int32
+
+  var description: String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// The git that is installed, as far as one is.
+struct Git: Sendable {
+  let executable: String
+  private let environment: [String: String]
+
+  /// Looks for git where a shell would: in the folders of `PATH`.
+  init?(environment: [String: String]) {
+    let folders = environment["PATH", default: ""].split(separator: ":")
+    guard
+      let executable = folders.lazy.map({ "\($0)/git" })
+        .first(where: { FileManager.default.isExecutableFile(atPath: $0) })
+    else { return nil }
+    self.executable = executable
+    self.environment = environment.filter { !Self.repositoryVariables.contains($0.key) }
+  }
+
+  /// With these a hook tells git which repository it serves; here the path says it.
+  private static let repositoryVariables: Set = [
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX",
+  ]
+
+  /// Starts git.
+  ///
+  /// What it prints is read from the process.
+  func start(_ arguments: [String]) throws(GitError) -> GitProcess {
+    try GitProcess(executable: executable, arguments: arguments, environment: environment)
+  }
+
+  /// What git printed, when it succeeded.
+  struct Output {
+    let bytes: [UInt8]
+
+    /// The first line as text.
+    var line: String { ByteString(bytes).text.split(separator: "\n").first.map(String.init) ?? "" }
+  }
+
+  /// Runs git to its end.
+  ///
+  /// Throws what git said if it failed.
+  func run(_ arguments: [String]) throws(GitError) -> Output {
+    let process = try start(arguments)
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = try process.read(into: &buffer), count > 0 {
+      bytes += buffer[..<count]
+    }
+    try process.waitForSuccess()
+    return Output(bytes: bytes)
+  }
+}
+
+/// That git failed, with its own message.
+struct GitError: Error, Equatable, CustomStringConvertible {
+  /// How git ended.
+  enum Ending: Equatable {
+    case notStarted
+    case exitCode(Int32)
+    case signal(Int32)
+  }
+
+  let ending: Ending
+  /// What it wrote to standard error, on one line.
+  let message: String
+
+  /// Whether git itself works, and says that it cannot do this here.
+  var isRefusal: Bool { ending == .exitCode(128) }
+
+  var description: String {
+    let end =
+      switch ending {
+      case .notStarted: "git could not be run"
+      case .exitCode(let code): "git ended with exit code \(code)"
+      case .signal(let number): "git was ended by signal \(number)"
+      }
+    return message.isEmpty ? end : "\(end): \(message)"
+  }
+}

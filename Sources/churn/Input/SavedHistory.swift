@@ -1,0 +1,18 @@
+/// The history of this project's own first commits, which is part of the program: there is
+/// something to replay where there is neither a repository nor a log.
+///
+/// Saved, in the repository's top folder, by
+///
+///     swift run churn --help | sed -n 's/^ *\(git .*\)> history.log/\1/p' | sh \
+///       > Sources/churn/Resources/history.log
+final class SavedHistory: ByteSource {
+  let name = "the saved history"
+  private var rest = PackageResources.history_log[...]
+
+  func read(into buffer: inout [UInt8]) -> Int {
+    let block = rest.prefix(buffer.count)
+    buffer.replaceSubrange(..<block.count, with: block)
+    rest = rest.dropFirst(block.count)
+    return block.count
+  }
+}

@@ -1,0 +1,70 @@
+/// A path or a name as its bytes, which need not be UTF-8: what differs in one byte stays different
+/// inside, and only output turns it into text.
+///
+/// The hash is made once, as every store looks it up.
+struct ByteString: Sendable {
+  let bytes: [UInt8]
+  private let hash: Int
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    var hasher = Hasher()
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    hash = hasher.finalize()
+  }
+
+  init(_ span: Span<UInt8>) {
+    self.init(span.withUnsafeBufferPointer { [UInt8]($0) })
+  }
+
+  init(_ text: String) {
+    self.init(Array(text.utf8))
+  }
+
+  /// The bytes as text, with U+FFFD in place of what is not UTF-8.
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The text on one line, safe to show on a terminal: control characters as `\u{1B}`.
+  var printable: String {
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      if scalar.properties.generalCategory == .control || scalar.properties.isBidiControl {
+        shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      } else {
+        shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown
+  }
+
+  /// What comes before the first `separator`, where there is one.
+  func prefix(before separator: UInt8) -> ByteString? {
+    bytes.firstIndex(of: separator).map { ByteString(Array(bytes[..<$0])) }
+  }
+
+  func isEqual(to span: Span<UInt8>) -> Bool {
+    span.withUnsafeBufferPointer { bytes.elementsEqual($0) }
+  }
+}
+
+extension ByteString: Hashable {
+  static func == (one: ByteString, other: ByteString) -> Bool {
+    one.hash == other.hash && one.bytes == other.bytes
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(hash)
+  }
+}
+
+extension ByteString: Comparable {
+  static func < (one: ByteString, other: ByteString) -> Bool {
+    one.bytes.lexicographicallyPrecedes(other.bytes)
+  }
+}
+
+extension ByteString: ExpressibleByStringLiteral {
+  init(stringLiteral text: String) {
+    self.init(text)
+  }
+}

@@ -1,0 +1,80 @@
+/// Puts a commit together.
+///
+/// All raw records come before all records of lines, both in the same order: the first kind says
+/// what became of a path, the second how many lines it took.
+struct CommitBuilder {
+  /// A raw record that waits for its lines.
+  ///
+  /// Its kind is nil where it was malformed: its lines are then passed over, without being rejected
+  /// a second time.
+  private struct Announced {
+    let path: ByteString
+    let kind: Change.Kind?
+  }
+
+  /// How far ahead the raw record of some lines is looked for, when records are missing between.
+  private static let lookahead = 64
+
+  let hash: ByteString
+  private let author: ByteString
+  private let time: Int?
+  private var changes: [Change] = []
+  private var announced: [Announced] = []
+  private var paired = 0
+  /// Records of lines, since the last that found its raw record, that found none.
+  private var strays = 0
+
+  init(hash: ByteString, author: ByteString, time: Int?) {
+    self.hash = hash
+    self.author = author
+    self.time = time
+  }
+
+  /// How many raw records still wait, those left aside that a stray may have belonged to.
+  var owed: Int { max(0, announced.count - paired - strays) }
+
+  /// How many raw records have come.
+  var announcedCount: Int { announced.count }
+
+  mutating func announce(_ path: ByteString, _ kind: Change.Kind?) {
+    announced.append(Announced(path: path, kind: kind))
+  }
+
+  /// What came of a record of lines.
+  enum Pairing: Equatable {
+    /// It belongs to a raw record; so many before that one have no lines.
+    case paired(skipped: Int)
+    case unannounced
+  }
+
+  mutating func count(_ lines: LineCount?, of path: Span<UInt8>) -> Pairing {
+    let horizon = min(announced.count, paired + Self.lookahead)
+    var index = paired
+    while index < horizon, !announced[index].path.isEqual(to: path) { index += 1 }
+    guard index < horizon else {
+      strays += 1
+      return .unannounced
+    }
+    // A stray and a raw record without lines, side by side, are one malformed record.
+    let skipped = max(0, index - paired - strays)
+    strays = 0
+    paired = index + 1
+    let raw = announced[index]
+    if let kind = raw.kind {
+      changes.append(Change(path: Path(raw.path), author: author, kind: kind, lines: lines))
+    }
+    return .paired(skipped: skipped)
+  }
+
+  /// Passes over a malformed record of lines.
+  mutating func passOverLines() { strays += 1 }
+
+  /// Whether these would be the lines of the raw record after the next.
+  func isSecondPath(_ path: Span<UInt8>) -> Bool {
+    paired + 1 < announced.count && announced[paired + 1].path.isEqual(to: path)
+  }
+
+  func finished() -> LoggedCommit {
+    LoggedCommit(hash: hash, author: author, time: time, changes: changes)
+  }
+}

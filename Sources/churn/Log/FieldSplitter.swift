@@ -1,0 +1,56 @@
+/// Cuts blocks of bytes into the fields of a log, each ended by a NUL, wherever the blocks end.
+///
+/// Holds the beginning of at most one field between two blocks.
+struct FieldSplitter {
+  /// No path, name or record comes near this; a longer field means that this is no log at all.
+  static let longestField = 1 << 20
+
+  private var begun: [UInt8] = []
+  private var position = 0
+
+  /// Where the field that has begun, or the next one, begins: a byte offset in the log.
+  var fieldOffset: Int { position }
+
+  /// The field that has begun and not ended.
+  var unfinished: [UInt8] { begun }
+
+  /// Hands the fields that end in `block` to `machine`, in order.
+  mutating func split(
+    _ block: Span<UInt8>, into machine: inout some FieldConsumer
+  ) throws(LogError) {
+    var start = 0
+    while let end = Self.firstNUL(in: block, from: start) {
+      let piece = block.extracting(start..<end)
+      let length = begun.count + piece.count
+      if begun.isEmpty {
+        try machine.take(piece, at: position)
+      } else {
+        append(piece)
+        try machine.take(begun.span, at: position)
+        begun.removeAll(keepingCapacity: true)
+      }
+      position += length + 1
+      start = end + 1
+    }
+    append(block.extracting(start..<block.count))
+    if begun.count > Self.longestField { throw .endlessField(at: position) }
+  }
+
+  private mutating func append(_ piece: Span<UInt8>) {
+    piece.withUnsafeBufferPointer { begun.append(contentsOf: $0) }
+  }
+
+  private static func firstNUL(in block: Span<UInt8>, from start: Int) -> Int? {
+    var index = start
+    while index < block.count {
+      if block[index] == 0 { return index }
+      index += 1
+    }
+    return nil
+  }
+}
+
+/// What a log's fields are handed to.
+protocol FieldConsumer {
+  mutating func take(_ field: Span<UInt8>, at offset: Int) throws(LogError)
+}

@@ -1,0 +1,56 @@
+/// Why a log cannot be read on.
+///
+/// A single malformed record is none of these: it is a `Rejection`.
+enum LogError: Error, Equatable {
+  case empty
+  /// The log begins with something that no log begins with.
+  case foreign(at: Int)
+  /// A field that goes on beyond anything a log holds.
+  case endlessField(at: Int)
+  /// The log ends at byte `end`, in the middle of the record that begins at byte `record`.
+  case cut(end: Int, record: Int, in: CommitPlace)
+  /// The log ends at byte `end`, before the lines of so many paths that the commit announced.
+  case incomplete(end: Int, owed: Int, in: CommitPlace)
+
+  var failure: Failure {
+    switch self {
+    case .empty:
+      Failure(.dataError, "the log is empty")
+    case .foreign(let offset):
+      Failure(
+        .dataError,
+        "this is no log that churn can read: byte \(offset) does not begin a commit; "
+          + "'churn --help' prints the command that saves one")
+    case .endlessField(let offset):
+      Failure(
+        .dataError,
+        "this is no log that churn can read: the field at byte \(offset) goes on beyond "
+          + "\(FieldSplitter.longestField) bytes")
+    case .cut(let end, let record, let place):
+      Failure(
+        .dataError,
+        "the log is cut: it ends at byte \(end), in the middle of the record that begins at byte "
+          + "\(record), \(place)")
+    case .incomplete(let end, let owed, let place):
+      Failure(
+        .dataError,
+        "the log is cut: it ends at byte \(end), where \(owed) records of lines are still to come, "
+          + "\(place)")
+    }
+  }
+}
+
+/// Which commit something of a log belongs to, as far as its header told.
+enum CommitPlace: Equatable, Sendable, CustomStringConvertible {
+  case beforeFirst
+  case within(ByteString)
+  case after(ByteString)
+
+  var description: String {
+    switch self {
+    case .beforeFirst: "in the header of the first commit"
+    case .within(let hash): "in commit \(hash.printable)"
+    case .after(let hash): "in the header of the commit after \(hash.printable)"
+    }
+  }
+}

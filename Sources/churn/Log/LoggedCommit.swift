@@ -1,0 +1,18 @@
+/// A commit as the log tells it, with all that it changed.
+struct LoggedCommit: Equatable, Sendable {
+  let hash: ByteString
+  let author: ByteString
+  /// Nil where the header was malformed: then its changes count, and the commit does not.
+  let time: Int?
+  var changes: [Change]
+
+  /// The commit's events, in order, for one copy of the history.
+  func forEachEvent(inCopy copy: Int, _ body: (Event) throws -> Void) rethrows {
+    for change in changes {
+      try body(.changed(copy == 0 ? change : change.inCopy(copy)))
+    }
+    if let time {
+      try body(.committed(Commit(author: author, day: Day(ofSecond: time))))
+    }
+  }
+}

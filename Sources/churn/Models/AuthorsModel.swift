@@ -1,0 +1,32 @@
+/// What each author has done so far.
+struct AuthorsModel: Equatable, Sendable {
+  /// One author.
+  struct Author: Equatable, Sendable {
+    var commits = 0
+    var added = 0
+    var deleted = 0
+    /// Changes of a path whose previous change was by somebody else.
+    var takeovers = 0
+  }
+
+  private(set) var authors: [ByteString: Author] = [:]
+
+  /// Takes a change in.
+  ///
+  /// Whether it took a path over is what `FilesModel.isTakeover` says.
+  mutating func take(_ change: Change, isTakeover: Bool) {
+    update(change.author) { author in
+      author.added += change.lines?.added ?? 0
+      author.deleted += change.lines?.deleted ?? 0
+      author.takeovers += isTakeover ? 1 : 0
+    }
+  }
+
+  mutating func take(_ commit: Commit) {
+    update(commit.author) { $0.commits += 1 }
+  }
+
+  private mutating func update(_ name: ByteString, _ body: (inout Author) -> Void) {
+    body(&authors[name, default: Author()])
+  }
+}

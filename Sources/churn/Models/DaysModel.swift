@@ -1,0 +1,8 @@
+/// How many commits each day saw.
+struct DaysModel: Equatable, Sendable {
+  private(set) var commits: [Day: Int] = [:]
+
+  mutating func take(_ commit: Commit) {
+    commits[commit.day, default: 0] += 1
+  }
+}

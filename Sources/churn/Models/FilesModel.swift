@@ -1,0 +1,56 @@
+/// What the changes so far have made of each path, also of those that are deleted again.
+struct FilesModel: Equatable, Sendable {
+  /// One path.
+  struct File: Equatable, Sendable {
+    /// Added minus deleted.
+    private(set) var lines = 0
+    private(set) var lastAuthor: ByteString
+    /// The author of the change before the last.
+    ///
+    /// A path nobody had before is its first author's.
+    private(set) var previousAuthor: ByteString
+    /// Creations minus deletions.
+    ///
+    /// Above zero, the path exists.
+    private(set) var existence = 0
+    /// Whether any change of it was binary: then its lines are not known.
+    private(set) var wasBinary = false
+
+    init(firstAuthor: ByteString) {
+      lastAuthor = firstAuthor
+      previousAuthor = firstAuthor
+    }
+
+    mutating func take(_ change: Change) {
+      previousAuthor = lastAuthor
+      lastAuthor = change.author
+      switch change.kind {
+      case .created: existence += 1
+      case .deleted: existence -= 1
+      case .modified: break
+      }
+      if let count = change.lines {
+        lines += count.added - count.deleted
+      } else {
+        wasBinary = true
+      }
+    }
+  }
+
+  private(set) var files: [Path: File] = [:]
+  private(set) var changes = 0
+
+  mutating func take(_ change: Change) {
+    changes += 1
+    files[change.path, default: File(firstAuthor: change.author)].take(change)
+  }
+
+  /// Whether a change that has been taken in was by another author than the change before it.
+  ///
+  /// It is a question about the last change of its path. Where changes are dispatched without an
+  /// order, a later one may have come in between, and the answer is then that one's.
+  func isTakeover(_ change: Change) -> Bool {
+    guard let file = files[change.path] else { return false }
+    return file.previousAuthor != change.author
+  }
+}

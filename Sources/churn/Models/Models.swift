@@ -1,0 +1,20 @@
+/// The models of all four stores, which every replay ends with.
+struct Models: Equatable, Sendable {
+  var files = FilesModel()
+  var authors = AuthorsModel()
+  var folders = FoldersModel()
+  var days = DaysModel()
+
+  /// Takes an event in as the stores do: `authors` after `files`.
+  mutating func take(_ event: Event) {
+    switch event {
+    case .changed(let change):
+      files.take(change)
+      authors.take(change, isTakeover: files.isTakeover(change))
+      folders.take(change)
+    case .committed(let commit):
+      authors.take(commit)
+      days.take(commit)
+    }
+  }
+}

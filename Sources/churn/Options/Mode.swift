@@ -1,0 +1,10 @@
+/// The ways in which `churn` can dispatch a history, by the names that `--mode` takes.
+enum Mode: String, CaseIterable, Sendable {
+  case async, sync, serial, lanes, mainThread
+
+  /// Whether the figures that depend on the order of changes come out as in the log.
+  var keepsOrder: Bool { self != .async }
+
+  /// Whether several threads may dispatch at once without losing what the mode promises.
+  var takesSeveralProducers: Bool { self == .async || self == .lanes }
+}

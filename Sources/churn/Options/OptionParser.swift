@@ -1,0 +1,82 @@
+/// Reads the command line.
+///
+/// Names what was wrong with it, so that nobody has to guess.
+struct OptionParser {
+  private var rest: ArraySlice<String>
+  private var options = Options()
+
+  /// Reads `arguments`, the program's own name not among them.
+  static func parse(_ arguments: [String]) throws(Failure) -> Options {
+    var parser = OptionParser(rest: arguments[...])
+    while let argument = parser.rest.popFirst() {
+      try parser.take(argument)
+    }
+    return parser.options
+  }
+
+  private mutating func take(_ argument: String) throws(Failure) {
+    guard argument.hasPrefix("--") else {
+      throw usage("unexpected argument '\(argument)'")
+    }
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    switch name {
+    case "--repo": try setSource(.repository(value(of: name, attached)))
+    case "--input":
+      let file = try value(of: name, attached)
+      try setSource(file == "-" ? .standardInput : .file(file))
+    case "--mode": options.modes = try modes(value(of: name, attached))
+    case "--in-flight": options.inFlight = try count(of: name, attached)
+    case "--producers": options.producers = try count(of: name, attached, upTo: 256)
+    case "--copies": options.copies = try count(of: name, attached, upTo: 1_000_000)
+    case "--limit": options.limit = try count(of: name, attached)
+    case "--json": options.printsJSON = try flag(name, attached)
+    case "--log": options.logsActions = try flag(name, attached)
+    case "--help": options.showsHelp = try flag(name, attached)
+    default: throw usage("unknown option '\(name)'")
+    }
+  }
+
+  private mutating func value(of name: String, _ attached: String?) throws(Failure) -> String {
+    guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
+      throw usage("'\(name)' needs a value")
+    }
+    return value
+  }
+
+  private mutating func count(
+    of name: String, _ attached: String?, upTo most: Int = 1_000_000_000
+  ) throws(Failure) -> Int {
+    let text = try value(of: name, attached)
+    guard let count = Int(text), (1...most).contains(count) else {
+      throw usage("'\(name)' needs a whole number from 1 to \(most), not '\(text)'")
+    }
+    return count
+  }
+
+  private func flag(_ name: String, _ attached: String?) throws(Failure) -> Bool {
+    guard attached == nil else { throw usage("'\(name)' takes no value") }
+    return true
+  }
+
+  private mutating func setSource(_ source: Options.Source) throws(Failure) {
+    guard options.source == .automatic else {
+      throw usage("'--repo' or '--input' says a second time where the history comes from")
+    }
+    options.source = source
+  }
+
+  private func modes(_ name: String) throws(Failure) -> [Mode] {
+    if name == "all" { return Mode.allCases }
+    guard let mode = Mode(rawValue: name) else {
+      let names = Mode.allCases.map(\.rawValue).joined(separator: ", ")
+      throw usage("'--mode' knows \(names) and all, not '\(name)'")
+    }
+    return [mode]
+  }
+
+  private func usage(_ message: String) -> Failure {
+    Failure(.usage, "\(message); see 'churn --help'")
+  }
+}

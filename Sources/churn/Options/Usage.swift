@@ -1,0 +1,32 @@
+/// What `--help` prints.
+enum Usage {
+  static let text = """
+    churn replays the history of a git repository through a dispatcher, in each of its modes, and says
+    how big each file is now, who touched it last, who took over from whom and where the churn is.
+
+    Usage: churn [options]
+
+      --repo PATH       the history of this repository; the default is the one of the current folder,
+                        or, where there is none, a small history saved with the program
+      --input FILE      a saved log, or - for standard input
+      --mode MODE       \(modes) or all (default: all)
+      --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight))
+      --producers N     threads that dispatch, in the modes async and lanes (default: 1)
+      --copies N        N copies of the history side by side, each under a folder of its own
+      --limit N         the first N commits only
+      --json            the answers and the modes' figures as JSON
+      --log             a line on standard error for each action and store
+      --help            this text
+
+    To save a log:
+
+      \(LogCommand.shellLine) > history.log
+
+    Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut or none, 66 no such
+    input, 69 git is missing or failed, 70 a figure that differs, 73 and 74 no temporary file.
+
+    """
+
+  private static let defaults = Options()
+  private static let modes = Mode.allCases.map(\.rawValue).joined(separator: ", ")
+}

@@ -1,0 +1,128 @@
+/// The whole run, from the command line to the exit code.
+struct Program {
+  let arguments: [String]
+  let environment: [String: String]
+  /// The folder that the program was started in.
+  let directory: String
+  /// The folder for temporary files.
+  let temporaryDirectory: String
+  let output: any TextOutput
+  let messages: any TextOutput
+
+  /// Does what the arguments ask for.
+  ///
+  /// Called on a thread of its own, never on the main queue.
+  func run() -> ExitCode {
+    do {
+      let options = try OptionParser.parse(arguments)
+      if options.showsHelp {
+        try output.write(Usage.text)
+        return .ok
+      }
+      return try report(options)
+    } catch let failure as Failure {
+      tell(failure.message)
+      return failure.code
+    } catch {
+      tell("\(error)")
+      return .software
+    }
+  }
+
+  private func report(_ options: Options) throws -> ExitCode {
+    let progress = ProgressLine(on: messages)
+    defer { progress.clear() }
+    let input = try Input(options.source, environment: environment, directory: directory)
+    if let notice = input.notice { tell(notice) }
+    let log = try spool(input, options, progress)
+    tell(log.summary.rejections)
+    for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
+      tell("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
+    }
+    let findings = try findings(options, input, log, progress)
+    progress.clear()
+    try output.write(
+      options.printsJSON
+        ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
+    return tellBroken(findings) ? .software : .ok
+  }
+
+  private func spool(
+    _ input: Input, _ options: Options, _ progress: ProgressLine
+  ) throws(Failure) -> SpooledLog {
+    defer { progress.clear() }
+    let spooler = Spooler(
+      source: input.source, limit: options.limit, directory: temporaryDirectory
+    ) { summary in
+      progress.show("reading \(input.source.name): \(Numbers.counted(summary.commits, "commit"))")
+    }
+    return try spooler.spool()
+  }
+
+  private func findings(
+    _ options: Options, _ input: Input, _ log: SpooledLog, _ progress: ProgressLine
+  ) throws -> Findings {
+    var reference: Answers?
+    var verdicts: [Verdict] = []
+    for replayer in Replayers.all(for: options) {
+      let batches = EventBatches(log: log, copies: options.copies) { done, all in
+        progress.show("replaying: \(replayer.name)", done: done, of: all)
+      }
+      let result = try replayer.replay(batches)
+      let answers = Answers(result.models)
+      verdicts.append(
+        Verdict(
+          measurement: result.measurement, promisesOrder: replayer.keepsOrder,
+          differences: answers.differences(from: reference ?? answers)))
+      reference = reference ?? answers
+    }
+    let answers = try (reference ?? Answers()).ofOneCopy(among: options.copies)
+    return Findings(
+      title: input.repository.map { "\($0.path) at \($0.head)" } ?? input.source.name,
+      log: log.summary, head: input.repository?.head, answers: answers, verdicts: verdicts,
+      git: try compareWithGit(input.repository, log.summary.lastHash, answers))
+  }
+
+  private func compareWithGit(
+    _ repository: Repository?, _ commit: ByteString?, _ answers: Answers
+  ) throws(Failure) -> GitComparison? {
+    guard let repository, let commit else { return nil }
+    do {
+      let numstat = try repository.numstat(at: commit.text)
+      return try GitComparison(answers.linesByFile, numstat: numstat)
+    } catch let error as GitError {
+      throw Failure(.unavailable, "git diff of '\(repository.path)': \(error)")
+    } catch let failure as Failure {
+      throw failure
+    } catch {
+      throw Failure(.software, "\(error)")
+    }
+  }
+}
+
+// MARK: - Messages
+
+extension Program {
+  private func tell(_ message: String) {
+    try? messages.write("churn: \(message)\n")
+  }
+
+  private func tell(_ rejections: Rejections) {
+    for rejection in rejections.first { tell("\(rejection)") }
+    let rest = rejections.count - rejections.first.count
+    if rest > 0 { tell("and \(Numbers.grouped(rest)) more malformed records") }
+  }
+
+  /// Names what is not as it should be, if anything.
+  private func tellBroken(_ findings: Findings) -> Bool {
+    let broken = findings.verdicts.filter { !$0.broken.isEmpty }
+    for verdict in broken {
+      for difference in verdict.broken {
+        tell("\(verdict.measurement.name) broke its promise: \(difference)")
+      }
+    }
+    guard let git = findings.git, !git.isEqual else { return !broken.isEmpty }
+    tell("not as in git: \(git.examples.joined(separator: "; "))")
+    return true
+  }
+}

@@ -1,0 +1,40 @@
+/// The events of a spooled log, in batches: a batch is read, and then taken in while a clock runs,
+/// so that reading is not timed.
+///
+/// Memory does not grow with the history.
+struct EventBatches: Sendable {
+  static let capacity = 1 << 14
+
+  let log: SpooledLog
+  /// Copies of the history to replay side by side.
+  let copies: Int
+  /// Hears after each batch how many events of how many have been taken in.
+  let progress: @Sendable (Int, Int) -> Void
+
+  /// How many events there are.
+  var eventCount: Int { log.summary.eventCount(copies: copies) }
+
+  /// Hands on all events in order.
+  ///
+  /// Within a commit, one copy follows the other.
+  func forEach(_ body: ([Event]) throws -> Void) throws {
+    var batch: [Event] = []
+    var done = 0
+    batch.reserveCapacity(Self.capacity)
+    func flush() throws {
+      try body(batch)
+      done += batch.count
+      progress(done, eventCount)
+      batch.removeAll(keepingCapacity: true)
+    }
+    try log.forEachCommit { commit in
+      for copy in 0..<copies {
+        try commit.forEachEvent(inCopy: copy) { event in
+          batch.append(event)
+          if batch.count == Self.capacity { try flush() }
+        }
+      }
+    }
+    if !batch.isEmpty { try flush() }
+  }
+}

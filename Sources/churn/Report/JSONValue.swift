@@ -1,0 +1,71 @@
+/// A value of a JSON document.
+///
+/// Unlike a dictionary of strings, an object keeps its members in order, and apart where their
+/// names are different bytes for the same letters.
+indirect enum JSONValue {
+  case null
+  case bool(Bool)
+  case int(Int)
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([(name: String, value: JSONValue)])
+
+  /// The document, a line for each member and element.
+  var text: String {
+    var text = ""
+    write(to: &text, indentation: "")
+    return text + "\n"
+  }
+
+  private func write(to text: inout String, indentation: String) {
+    switch self {
+    case .null: text += "null"
+    case .bool(let value): text += value ? "true" : "false"
+    case .int(let value): text += String(value)
+    case .double(let value): text += value.isFinite ? "\(value)" : "null"
+    case .string(let value): Self.writeQuoted(value, to: &text)
+    case .array(let elements):
+      Self.writeLines(elements, in: ("[", "]"), to: &text, indentation) { element, text, inner in
+        element.write(to: &text, indentation: inner)
+      }
+    case .object(let members):
+      Self.writeLines(members, in: ("{", "}"), to: &text, indentation) { member, text, inner in
+        Self.writeQuoted(member.name, to: &text)
+        text += ": "
+        member.value.write(to: &text, indentation: inner)
+      }
+    }
+  }
+
+  private static func writeLines<Element>(
+    _ elements: [Element], in brackets: (open: String, close: String), to text: inout String,
+    _ indentation: String, _ write: (Element, inout String, String) -> Void
+  ) {
+    guard !elements.isEmpty else {
+      text += brackets.open + brackets.close
+      return
+    }
+    let inner = indentation + "  "
+    for (index, element) in elements.enumerated() {
+      text += (index == 0 ? brackets.open : ",") + "\n" + inner
+      write(element, &text, inner)
+    }
+    text += "\n" + indentation + brackets.close
+  }
+
+  private static func writeQuoted(_ value: String, to text: inout String) {
+    text += "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\u{0}"..."\u{1F}":
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+}

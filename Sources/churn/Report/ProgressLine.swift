@@ -1,0 +1,28 @@
+/// Says on one line, for a person who waits at a terminal, what is being done and how far it is.
+final class ProgressLine: @unchecked Sendable {
+  // Unchecked because: only the thread that reads the history calls it.
+  private let output: any TextOutput
+  private var shown = ""
+
+  init(on output: any TextOutput) {
+    self.output = output
+  }
+
+  /// Shows `task`, and how much of it is done where that is known.
+  func show(_ task: String, done: Int, of all: Int) {
+    show(all > 0 ? "\(task): \(done * 100 / all)%" : task)
+  }
+
+  func show(_ line: String) {
+    guard output.isTerminal, line != shown else { return }
+    shown = line
+    try? output.write("\r\u{1B}[K\(line)")
+  }
+
+  /// Takes the line away, before anything else is written.
+  func clear() {
+    guard !shown.isEmpty else { return }
+    shown = ""
+    try? output.write("\r\u{1B}[K")
+  }
+}

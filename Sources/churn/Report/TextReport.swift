@@ -1,0 +1,101 @@
+/// The findings as a person reads them.
+struct TextReport {
+  private static let listed = 10
+
+  let findings: Findings
+
+  var text: String {
+    let log = findings.log
+    let head =
+      "\(Numbers.counted(log.commits, "commit")), \(Numbers.counted(log.changes, "change")) "
+      + "of files: \(findings.title)\n"
+    return ([head] + answers + [modes, git].compactMap(\.self)).joined(separator: "\n")
+  }
+
+  private var answers: [String] {
+    let answers = findings.answers
+    return [
+      biggestFiles,
+      ranking("Touched last, files by author", filesByLastAuthor),
+      ranking("Taken over, changes by author", answers.takeoversByAuthor),
+      ranking("Churn, lines added and deleted by folder", answers.churnByFolder),
+      ranking("Commits by author", answers.commitsByAuthor),
+      ranking("Busiest days, commits", answers.commitsByDay),
+    ]
+  }
+
+  private var biggestFiles: String {
+    let sizes = findings.answers.linesByFile.compactMapValues { size in
+      if case .lines(let count) = size { count } else { nil }
+    }
+    var table = Table([.right, .left, .left])
+    for (path, lines) in top(sizes) {
+      let author = findings.answers.lastAuthorByFile[path]?.printable ?? ""
+      table.add(Numbers.grouped(lines), path.printable, "last touched by \(author)")
+    }
+    return "Biggest files, lines\n\(table.text)"
+  }
+
+  private var filesByLastAuthor: [ByteString: Int] {
+    findings.answers.lastAuthorByFile.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+
+  private func ranking<Key: FigureKey>(_ title: String, _ counts: [Key: Int]) -> String {
+    var table = Table([.right, .left])
+    for (key, count) in top(counts) { table.add(Numbers.grouped(count), key.printable) }
+    return "\(title)\n\(table.text)"
+  }
+
+  /// The highest counts, with the keys in their own order where counts are equal.
+  private func top<Key: FigureKey>(_ counts: [Key: Int]) -> [(key: Key, value: Int)] {
+    let ranked = counts.filter { $0.value > 0 }
+      .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    return Array(ranked.prefix(Self.listed))
+  }
+}
+
+// MARK: - How it went
+
+extension TextReport {
+  private var modes: String {
+    var table = Table([.left, .right, .right, .right, .right, .right, .right, .left])
+    table.add(
+      "mode", "producers", "actions/s", "time", "p50", "p99", "p99.9", "figures that it promises")
+    let floor = findings.verdicts.first?.measurement.actionsPerSecond ?? 0
+    for verdict in findings.verdicts {
+      let run = verdict.measurement
+      let speed = run.actionsPerSecond
+      table.add(
+        run.name, "\(run.producers)", Numbers.fixed(speed, decimals: 0),
+        speed > 0 ? "×\(Numbers.fixed(floor / speed, decimals: 1))" : "-",
+        Numbers.duration(run.latencies.quantile(0.5)),
+        Numbers.duration(run.latencies.quantile(0.99)),
+        Numbers.duration(run.latencies.quantile(0.999)), promise(verdict))
+    }
+    return "Modes\n\(table.text)"
+  }
+
+  private func promise(_ verdict: Verdict) -> String {
+    guard verdict.broken.isEmpty else {
+      return "BROKEN: " + verdict.broken.map(\.figure.rawValue).joined(separator: ", ")
+    }
+    if verdict.promisesOrder { return "all: held" }
+    let order = Figure.allCases.filter(\.dependsOnOrder).map { figure in
+      let count = verdict.differences.first { $0.figure == figure }?.count ?? 0
+      return "\(figure.rawValue) (\(Numbers.grouped(count)) differ)"
+    }
+    return "all but \(order.joined(separator: ", ")): held"
+  }
+
+  private var git: String? {
+    guard let git = findings.git else { return nil }
+    let files = Numbers.counted(git.compared, "text file")
+    let leftAside = "\(Numbers.grouped(git.leftAside)) that were binary not compared"
+    let commit = findings.log.lastHash.map { " at \($0.printable.prefix(12))" } ?? ""
+    guard git.isEqual else {
+      return "Git\(commit)\n  \(files), \(Numbers.grouped(git.differing)) of them NOT as in git: "
+        + "\(git.examples.joined(separator: "; ")); \(leftAside)\n"
+    }
+    return "Git\(commit)\n  \(files), equal to git's; \(leftAside)\n"
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+@testable import churn
+
+/// What the program says when there is nothing that it can replay, and its exit code.
+@Suite(.serialized) struct BadInputTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func expectOneLine(_ run: TestRun, _ code: ExitCode, _ parts: String...) {
+    #expect(run.code == code)
+    #expect(run.output.isEmpty)
+    #expect(run.messages.hasPrefix("churn: "))
+    #expect(run.messages.count { $0 == "\n" } == 1)
+    for part in parts {
+      #expect(run.messages.contains(part), "\(run.messages)")
+    }
+  }
+
+  @Test func helpIsPrintedAndNothingElse() {
+    let run = TestRun("--help")
+
+    #expect(run.code == .ok)
+    #expect(run.output == Usage.text)
+    #expect(run.messages.isEmpty)
+  }
+
+  @Test func aWrongOptionIsAnErrorOfUsage() {
+    expectOneLine(TestRun("--nonsense"), .usage, "unknown option '--nonsense'")
+  }
+
+  @Test func aLogThatIsNotThereIsNoInput() {
+    expectOneLine(
+      TestRun("--input", "\(folder.path)/none"), .noInput, "/none", "No such file or directory")
+  }
+
+  @Test func aFolderIsNoLog() {
+    expectOneLine(TestRun("--input", folder.path), .noInput, "Is a directory")
+  }
+
+  @Test func anEmptyLogIsAnErrorOfData() throws {
+    let path = try folder.write([], to: "empty.log")
+
+    expectOneLine(TestRun("--input", path), .dataError, path, "the log is empty")
+  }
+
+  @Test func aCutLogIsAnErrorOfDataWithItsPlace() throws {
+    let path = try folder.write(TestLog.small.bytes.dropLast(), to: "cut.log")
+
+    expectOneLine(
+      TestRun("--input", path), .dataError, "ends at byte \(TestLog.small.bytes.count - 1)",
+      "in commit \(TestLog.hash(3))")
+  }
+
+  @Test func somethingElseIsAnErrorOfData() throws {
+    let path = try folder.write("no log\n".utf8, to: "text")
+
+    expectOneLine(TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
+  }
+
+  @Test func malformedRecordsAreReportedAndTheRestIsAnswered() throws {
+    var log = TestLog.small
+    log.fields[19] = Array("x\ty\tz".utf8)
+    let path = try folder.write(log.bytes, to: "spoilt.log")
+
+    let run = TestRun("--input", path, "--json")
+
+    #expect(run.code == .ok)
+    #expect(try run.json["rejectedRecords"] as? Int == 1)
+    #expect(try run.json["changes"] as? Int == 5)
+    #expect(run.messages.contains("malformed record at byte"))
+    #expect(run.messages.contains("in commit \(TestLog.hash(2))"))
+  }
+
+  @Test func temporaryFileThatCannotBeMadeIsSaid() throws {
+    let path = try folder.write(TestLog.small.bytes, to: "log")
+
+    expectOneLine(
+      TestRun("--input", path, temporaryDirectory: "\(folder.path)/none"), .cannotCreate,
+      "cannot make a temporary file")
+  }
+
+  @Test func withoutGitTheSavedHistoryIsReplayed() {
+    let run = TestRun(path: folder.path)
+
+    #expect(run.code == .ok)
+    #expect(run.messages.contains("git is not installed: replaying the history saved with"))
+    #expect(run.output.contains("the saved history"))
+  }
+
+  @Test func aRepositoryCannotBeReadWithoutGit() {
+    expectOneLine(
+      TestRun("--repo", ".", path: folder.path), .unavailable, "git is not installed")
+  }
+}
+
+/// The same, where it takes a git to go wrong.
+@Suite(.enabled(if: TestRepository.gitIsInstalled), .serialized)
+struct BadRepositoryTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test func aFolderWithoutARepositoryIsNoInput() {
+    let run = TestRun("--repo", folder.path)
+
+    #expect(run.code == .noInput)
+    #expect(run.messages.contains("is not a repository: git ended with exit code 128"))
+  }
+
+  @Test func outsideOfARepositoryTheSavedHistoryIsReplayed() {
+    let run = TestRun(directory: folder.path)
+
+    #expect(run.code == .ok)
+    #expect(run.messages.contains("there is no repository here"))
+    #expect(run.output.contains("the saved history"))
+  }
+
+  @Test func aRepositoryWithoutCommitsIsAnErrorOfData() throws {
+    let repository = try TestRepository()
+
+    for run in [TestRun("--repo", repository.path), TestRun(directory: repository.path)] {
+      #expect(run.code == .dataError)
+      #expect(run.messages == "churn: the repository '\(repository.path)' has no commits yet\n")
+    }
+  }
+
+  @Test func theRepositoryOfTheCurrentFolderIsTheDefault() throws {
+    let repository = try TestRepository()
+    try repository.write("a\n", to: "a")
+    try repository.commit("first")
+
+    let run = TestRun(directory: repository.path)
+
+    #expect(run.code == .ok)
+    #expect(run.messages.isEmpty)
+    #expect(run.output.contains("1 commit, 1 change of files: \(repository.path) at "))
+  }
+
+  @Test func gitsFailureInTheMiddleIsPassedOnAndNothingIsAnswered() throws {
+    let repository = try TestRepository()
+    try repository.write("a\n", to: "a")
+    try repository.commit("first")
+    let script = """
+      #!/bin/sh
+      case "$*" in *" log "*)
+        printf '\\0\\001\(TestLog.hash(1))\\0Ada\\00012\\0\\0\\001\(TestLog.hash(2))\\0Ada\\00013\\0'
+        echo 'fatal: object is corrupt' >&2
+        exit 3;;
+      *) exec '\(try #require(Git(environment: TestRepository.environment)).executable)' "$@";;
+      esac
+      """
+    let path = try folder.write(script.utf8, to: "git")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+
+    let run = TestRun("--repo", repository.path, path: folder.path)
+
+    #expect(run.code == .unavailable)
+    #expect(run.output.isEmpty)
+    #expect(
+      run.messages == """
+        churn: git log of '\(repository.path)': git ended with exit code 3: \
+        fatal: object is corrupt; 100 bytes had come, up to commit \(TestLog.hash(1))
+
+        """)
+  }
+}

@@ -1,0 +1,74 @@
+import Testing
+
+@testable import churn
+
+/// The command line.
+@Suite struct OptionParserTests {
+  @Test func defaultsReplayTheRepositoryHereInEveryMode() throws {
+    let options = try OptionParser.parse([])
+
+    #expect(options == Options())
+    #expect(options.source == .automatic)
+    #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread])
+    #expect(options.inFlight == 1024)
+  }
+
+  @Test func readsEveryOption() throws {
+    let options = try OptionParser.parse([
+      "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
+      "--limit", "9", "--json", "--log", "--help",
+    ])
+
+    var expected = Options()
+    expected.source = .repository("/a b")
+    expected.modes = [.lanes]
+    expected.inFlight = 7
+    expected.producers = 3
+    expected.copies = 2
+    expected.limit = 9
+    expected.printsJSON = true
+    expected.logsActions = true
+    expected.showsHelp = true
+    #expect(options == expected)
+  }
+
+  @Test(arguments: [("-", Options.Source.standardInput), ("x.log", .file("x.log"))])
+  func readsTheInput(value: String, source: Options.Source) throws {
+    #expect(try OptionParser.parse(["--input", value]).source == source)
+  }
+
+  @Test(arguments: [
+    (["--nonsense"], "unknown option '--nonsense'"),
+    (["file.log"], "unexpected argument 'file.log'"),
+    (["--repo"], "'--repo' needs a value"),
+    (["--input="], "'--input' needs a value"),
+    (["--limit", "-3"], "'--limit' needs a whole number from 1 to 1000000000, not '-3'"),
+    (["--copies", "many"], "'--copies' needs a whole number from 1 to 1000000, not 'many'"),
+    (["--producers", "0"], "'--producers' needs a whole number from 1 to 256, not '0'"),
+    (["--in-flight", "1.5"], "'--in-flight' needs a whole number from 1 to 1000000000, not '1.5'"),
+    (["--json=yes"], "'--json' takes no value"),
+    (
+      ["--mode", "fast"],
+      "'--mode' knows async, sync, serial, lanes, mainThread and all, not 'fast'"
+    ),
+    (
+      ["--repo", ".", "--input", "-"],
+      "'--repo' or '--input' says a second time where the history comes from"
+    ),
+  ])
+  func namesWhatIsWrong(arguments: [String], message: String) {
+    #expect(throws: Failure(.usage, "\(message); see 'churn --help'")) {
+      try OptionParser.parse(arguments)
+    }
+  }
+
+  @Test func helpPrintsTheCommandThatSavesALog() {
+    #expect(
+      Usage.text.contains(
+        """
+        git -c core.quotePath=false log --reverse --first-parent --diff-merges=first-parent --root \
+        --raw --numstat -z --no-renames --no-ext-diff --no-textconv --abbrev=7 \
+        '--format=%x00%x01%H%x00%aN <%aE>%x00%ct' HEAD > history.log
+        """))
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@testable import churn
+
+/// What is printed.
+@Suite struct ReportTests {
+  private func findings(
+    _ answers: Answers = Answers(), verdicts: [Verdict] = [], git: GitComparison? = nil
+  ) -> Findings {
+    Findings(
+      title: "test", log: LogSummary(), head: nil, answers: answers, verdicts: verdicts, git: git)
+  }
+
+  private func verdict(
+    _ name: String, promisesOrder: Bool, _ figures: Figure..., seconds: Double = 1
+  ) -> Verdict {
+    let differences = figures.map { Difference(figure: $0, count: 1200, examples: []) }
+    return Verdict(
+      measurement: Measurement(
+        name: name, producers: 1, actions: 1_000_000, seconds: seconds,
+        latencies: LatencyHistogram()),
+      promisesOrder: promisesOrder, differences: differences)
+  }
+
+  @Test(arguments: [
+    (0, "0"), (999, "999"), (1000, "1,000"), (-1_234_567, "-1,234,567"),
+    (Int.min, "-9,223,372,036,854,775,808"),
+  ])
+  func groupsDigits(number: Int, text: String) {
+    #expect(Numbers.grouped(number) == text)
+  }
+
+  @Test(arguments: [(0.04, "0.0"), (0.05, "0.1"), (12345.66, "12,345.7"), (-0.26, "-0.3")])
+  func roundsToItsDecimals(number: Double, text: String) {
+    #expect(Numbers.fixed(number, decimals: 1) == text)
+  }
+
+  @Test(
+    arguments: [
+      (0, "0 ns"), (999, "999 ns"), (1500, "1.5 µs"), (2_340_000, "2.3 ms"),
+      (61_000_000_000, "61.0 s"),
+    ] as [(UInt64, String)])
+  func showsDurationsInTheUnitThatSuits(nanoseconds: UInt64, text: String) {
+    #expect(Numbers.duration(nanoseconds) == text)
+  }
+
+  @Test func alignsColumnsAndLeavesNoSpaceAtTheEnd() {
+    var table = Table([.right, .left, .left])
+    table.add("1", "a", "x")
+    table.add("10", "bcd", "")
+
+    #expect(table.text == "   1  a    x\n  10  bcd\n")
+  }
+
+  @Test func writesJSONThatKeepsOrderAndEscapes() throws {
+    let value = JSONValue.object([
+      ("b", .array([.int(1), .null, .bool(true), .double(0.5)])),
+      ("a\n\"\\\u{1}", .string("é\u{1F600}")),
+      ("empty", .object([])),
+    ])
+
+    #expect(
+      value.text == """
+        {
+          "b": [
+            1,
+            null,
+            true,
+            0.5
+          ],
+          "a\\u000a\\"\\\\\\u0001": "é😀",
+          "empty": {}
+        }
+
+        """)
+    #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(value.text.utf8)) }
+  }
+
+  @Test func pathsThatBecomeTheSameTextBecomeOneMember() throws {
+    var answers = Answers()
+    answers.linesByFile = [
+      Path(ByteString([0xFF])): .lines(1), Path(ByteString([0xFE])): .lines(2),
+      Path("caf\u{E9}"): .lines(3), Path("cafe\u{301}"): .binary,
+    ]
+
+    let text = JSONReport(findings: findings(answers)).text
+
+    #expect(text.contains("\"\u{FFFD}\": 3"))
+    #expect(text.split(separator: "\n").count { $0.contains("\"caf") } == 2)
+  }
+
+  @Test func showsWhatEachModePromisesAndWhetherItHeld() {
+    let text = TextReport(
+      findings: findings(verdicts: [
+        verdict("plainLoop", promisesOrder: true),
+        verdict("async", promisesOrder: false, .takeoversByAuthor, seconds: 2.5),
+        verdict("sync", promisesOrder: true, .lastAuthorByFile),
+      ])
+    ).text
+
+    #expect(text.contains("1,000,000  ×1.0"))
+    #expect(text.contains("400,000  ×2.5"))
+    #expect(text.contains("all: held"))
+    #expect(
+      text.contains(
+        "all but takeoversByAuthor (1,200 differ), lastAuthorByFile (0 differ): held"))
+    #expect(text.contains("BROKEN: lastAuthorByFile"))
+  }
+
+  @Test func showsHowFilesCompareWithGits() throws {
+    let sizes: [Path: FileSize] = [Path("a"): .lines(1), Path("b"): .binary]
+    let equal = try GitComparison(sizes, numstat: Array("1\t0\ta\u{0}-\t-\tb\u{0}".utf8))
+    let unlike = try GitComparison(sizes, numstat: Array("2\t0\ta\u{0}-\t-\tb\u{0}".utf8))
+
+    #expect(
+      TextReport(findings: findings(git: equal)).text
+        .contains("1 text file, equal to git's; 1 that were binary not compared"))
+    #expect(
+      TextReport(findings: findings(git: unlike)).text
+        .contains("1 text file, 1 of them NOT as in git: 'a' 1 lines here, 2 lines in git"))
+  }
+
+  @Test func progressIsShownToAPersonOnly() {
+    let terminal = CollectedOutput(isTerminal: true)
+    let file = CollectedOutput()
+    for output in [terminal, file] {
+      let line = ProgressLine(on: output)
+      line.show("replaying", done: 1, of: 2)
+      line.show("replaying", done: 1, of: 2)
+      line.clear()
+      line.clear()
+    }
+
+    #expect(terminal.text == "\r\u{1B}[Kreplaying: 50%\r\u{1B}[K")
+    #expect(file.text.isEmpty)
+  }
+}

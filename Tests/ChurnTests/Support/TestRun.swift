@@ -1,0 +1,34 @@
+import Foundation
+
+@testable import churn
+
+/// One run of the whole program, with what it printed.
+struct TestRun {
+  let code: ExitCode
+  let output: String
+  let messages: String
+
+  init(
+    _ arguments: String..., directory: String = NSTemporaryDirectory(),
+    path: String? = nil, temporaryDirectory: String = NSTemporaryDirectory()
+  ) {
+    let output = CollectedOutput()
+    let messages = CollectedOutput()
+    var environment = TestRepository.environment
+    environment["PATH"] = path ?? environment["PATH"]
+    let program = Program(
+      arguments: arguments, environment: environment, directory: directory,
+      temporaryDirectory: temporaryDirectory, output: output, messages: messages)
+    code = program.run()
+    self.output = output.text
+    self.messages = messages.text
+  }
+
+  /// The JSON that was printed.
+  var json: [String: Any] {
+    get throws {
+      let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
+      return object as? [String: Any] ?? [:]
+    }
+  }
+}
