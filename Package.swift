@@ -1,21 +1,27 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
   name: "DispatchStore",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "DispatchStore", targets: ["DispatchStore"]),
+    .executable(name: "churn", targets: ["churn"]),
   ],
   targets: [
-    .target(
-      name: "DispatchStore",
-      swiftSettings: [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-      ]),
-    .testTarget(name: "DispatchStoreTests", dependencies: ["DispatchStore"]),
+    .target(name: "DispatchStore", swiftSettings: settings),
+    .executableTarget(
+      name: "churn", dependencies: ["DispatchStore"],
+      resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
+    .testTarget(
+      name: "DispatchStoreTests", dependencies: ["DispatchStore"], swiftSettings: settings),
+    .testTarget(name: "ChurnTests", dependencies: ["churn"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -80,7 +80,7 @@ public final class Dispatcher: Sendable {
     let thread = ThreadState.current
     if request.mode.kind == .sync { checkExclusiveSection(request, on: thread) }
     let outer = request.mode.kind == .sync ? DispatchContext.blocked(on: thread) : nil
-    let venue = venue(for: request)
+    let venue = venue(for: request, on: thread)
     let dispatch = Dispatch(request, by: self, at: venue, on: thread, outer: outer)
     if let loop = venue as? SyncLoop {
       runSynchronously(dispatch, in: loop, after: request.options.after, on: thread)
@@ -98,10 +98,9 @@ public final class Dispatcher: Sendable {
   ) {
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
-    // Only a caller that is held up by others, and waits for others, can close a ring.
-    if let outer = dispatch.outer, !handles.isEmpty {
+    if !handles.isEmpty {
       do {
-        wait = try WaitGraph.begin(outer, on: dispatch)
+        wait = try WaitGraph.begin(dispatch)
       } catch {
         return dispatch.fail(with: error)
       }
@@ -111,8 +110,8 @@ public final class Dispatcher: Sendable {
     loop.run(dispatch, on: thread)
   }
 
-  private func venue(for request: DispatchRequest) -> any Venue {
-    if request.mode.kind == .sync { return SyncLoop() }
+  private func venue(for request: DispatchRequest, on thread: ThreadState) -> any Venue {
+    if request.mode.kind == .sync { return SyncLoop.make(on: thread) }
     // Without an action there is nothing to keep in order.
     if request.actions.isEmpty { return pool }
     return switch request.mode.kind {

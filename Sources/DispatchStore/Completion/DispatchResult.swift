@@ -24,7 +24,7 @@ public struct DispatchResult: Sendable {
     self.error = error
   }
 
-  /// Whether every part finished. A dispatch to which no store responded succeeds.
+  /// Whether every part finished; also where no store responded.
   public var isSuccess: Bool { error == nil }
 
   /// Whether any store took part.

@@ -16,9 +16,6 @@ final class Dispatch: @unchecked Sendable {
   private var request: DispatchRequest
   private let taskLocals: [CapturedTaskLocal]
   private let state: Locked<DispatchState>
-  /// The round that runs, for those who cancel.
-  private let round = Locked<Round?>(nil)
-
   private var plan: DispatchPlan?
   private var results: [DispatchResult] = []
 
@@ -49,7 +46,7 @@ final class Dispatch: @unchecked Sendable {
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
   /// Whether a `.sync` caller need not stay: others only have to tell what was left to them.
-  var onlyTellingIsLeft: Bool { round.withLock { $0 }?.onlyTellingIsLeft == true }
+  var onlyTellingIsLeft: Bool { state.withLock { $0.round }?.onlyTellingIsLeft == true }
 
   // MARK: Before the venue
 
@@ -109,9 +106,8 @@ final class Dispatch: @unchecked Sendable {
       case .failed(let result):
         results.append(result)
       case .round(let round):
-        self.round.withLock { $0 = round }
         // A cancellation between two rounds has found neither of them.
-        if state.withLock({ $0.isCancelled }) { round.cancel() }
+        if state.withLock({ $0.begin(round) }) { round.cancel() }
         return round
       }
     }
@@ -129,7 +125,7 @@ final class Dispatch: @unchecked Sendable {
   }
 
   private func takeResult() {
-    if let round = round.withLock({ $0.take() }) { results.append(round.result) }
+    if let round = state.withLock({ $0.takeRound() }) { results.append(round.result) }
   }
 
   // MARK: The end
@@ -185,8 +181,8 @@ final class Dispatch: @unchecked Sendable {
     switch state.withLock({ $0.cancel() }) {
     case .end(let wasReached):
       venue.endCancelled(self) { self.endWaiting(wasReached) }
-    case .cancelRound:
-      round.withLock { $0 }?.cancel()
+    case .round(let round):
+      round.cancel()
     case .none:
       break
     }

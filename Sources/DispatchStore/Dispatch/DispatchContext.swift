@@ -6,7 +6,7 @@ final class DispatchContext: Sendable {
   let part: Part?
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   let outer: DispatchContext?
-  /// The executor of an `async` block. Unstructured tasks leave it, and hold nothing up.
+  /// The executor of an `async` block: unstructured tasks leave it, and hold nothing up.
   let executor: UnownedTaskExecutor?
 
   init(

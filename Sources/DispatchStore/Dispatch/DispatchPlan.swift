@@ -8,30 +8,38 @@ enum DispatchPlan {
     _ action: any ActionType, for storeIdentifier: String?, of dispatch: Dispatch,
     transaction: TransactionID
   ) {
-    let dispatcher = dispatch.dispatcher
     do {
-      let (entries, chain) = try dispatcher.snapshot(of: type(of: action), for: storeIdentifier)
-      var participants: [WaitOrder.Participant] = []
+      let (entries, chain) = try dispatch.dispatcher.snapshot(
+        of: type(of: action), for: storeIdentifier)
       // What reducers are asked here is user code: it may dispatch too.
-      dispatch.perform(transaction, part: nil) {
-        participants = entries.map {
-          WaitOrder.Participant(identifier: $0.identifier, waitFor: $0.waitFor(for: action))
-        }
-      }
-      let order = try WaitOrder(participants, wasRegistered: dispatcher.wasRegistered)
-      // Places from here on are those in the order in which the stores run.
-      var places = Array(repeating: 0, count: entries.count)
-      for (place, entry) in order.order.enumerated() { places[entry] = place }
-      self = .round(
-        Round(
-          of: dispatch, transaction,
-          parts: order.order.map {
-            entries[$0].makePart(of: action, waitFor: participants[$0].waitFor)
-          },
-          prerequisites: order.order.map { order.prerequisites[$0].map { places[$0] } },
-          chain: chain))
+      var waits: [WaitFor] = []
+      dispatch.perform(transaction, part: nil) { waits = entries.map { $0.waitFor(for: action) } }
+      let (parts, state) = try Self.order(entries, waits, of: action, by: dispatch.dispatcher)
+      self = .round(Round(of: dispatch, transaction, parts: parts, state: state, chain: chain))
     } catch {
       self = .failed(DispatchResult(transaction: transaction, error: error))
     }
+  }
+
+  private static func order(
+    _ entries: [StoreEntry], _ waits: [WaitFor], of action: any ActionType,
+    by dispatcher: Dispatcher
+  ) throws(DispatchError) -> ([Part], RoundState) {
+    if waits.allSatisfy({ $0.storeIdentifiers.isEmpty }) {
+      let parts = entries.map { $0.makePart(of: action, runsRegardless: false) }
+      return (parts, RoundState(count: parts.count))
+    }
+    let sorted = try WaitOrder(
+      zip(entries, waits).map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $1) },
+      wasRegistered: dispatcher.wasRegistered)
+    // Places from here on are those in the order in which the stores run.
+    var places = Array(repeating: 0, count: entries.count)
+    for (place, entry) in sorted.order.enumerated() { places[entry] = place }
+    return (
+      sorted.order.map {
+        entries[$0].makePart(of: action, runsRegardless: waits[$0].runsRegardless)
+      },
+      RoundState(prerequisites: sorted.order.map { sorted.prerequisites[$0].map { places[$0] } })
+    )
   }
 }

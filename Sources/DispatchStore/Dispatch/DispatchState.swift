@@ -3,8 +3,8 @@ struct DispatchState {
   private enum Phase {
     /// Waits for its place at the venue, or for dispatches before it. Can become running or ending.
     case waiting(reached: Bool, left: Int, before: [Dispatch])
-    /// Its actions run. Can become ending.
-    case running
+    /// Its actions run: this round, or none between two. Can become ending.
+    case running(Round?)
     /// Its completion runs. Can become ended.
     case ending
     /// Nothing follows.
@@ -42,7 +42,7 @@ struct DispatchState {
   mutating func reach() -> Reach {
     switch phase {
     case .waiting(_, left: 0, _):
-      phase = .running
+      phase = .running(nil)
       return .run
     case .waiting(_, let left, let before):
       phase = .waiting(reached: true, left: left, before: before)
@@ -63,7 +63,7 @@ struct DispatchState {
     /// It ends now, without having run.
     case end(wasReached: Bool)
     /// What it has under way is to be cancelled.
-    case cancelRound
+    case round(Round)
     case none
   }
 
@@ -73,12 +73,30 @@ struct DispatchState {
       isCancelled = true
       phase = .ending
       return .end(wasReached: reached)
-    case .running:
+    case .running(let round):
       defer { isCancelled = true }
-      return isCancelled ? .none : .cancelRound
+      return isCancelled ? .none : round.map(Cancel.round) ?? .none
     case .ending, .ended:
       return .none
     }
+  }
+
+  /// A round begins; whether it is to be cancelled first.
+  mutating func begin(_ round: Round) -> Bool {
+    phase = .running(round)
+    return isCancelled
+  }
+
+  /// The round that ran.
+  mutating func takeRound() -> Round? {
+    guard case .running(let round) = phase else { return nil }
+    phase = .running(nil)
+    return round
+  }
+
+  /// The round that runs.
+  var round: Round? {
+    if case .running(let round) = phase { round } else { nil }
   }
 
   mutating func beginEnding() {

@@ -2,7 +2,8 @@
 class Part: @unchecked Sendable {
   // because one step at a time has the part, and steps follow each other through the round's lock
   let identifier: String
-  let waitFor: WaitFor
+  /// Whether it runs also where a store that it waits for did not finish.
+  let runsRegardless: Bool
   /// What the middlewares let the store see.
   fileprivate(set) var action: any ActionType
   /// How many middlewares will hear the end.
@@ -14,9 +15,9 @@ class Part: @unchecked Sendable {
   private(set) var place = 0
   private(set) var transaction = TransactionID(rawValue: 0)
 
-  init(identifier: String, waitFor: WaitFor, action: any ActionType) {
+  init(identifier: String, runsRegardless: Bool, action: any ActionType) {
     self.identifier = identifier
-    self.waitFor = waitFor
+    self.runsRegardless = runsRegardless
     self.action = action
   }
 
@@ -31,8 +32,6 @@ class Part: @unchecked Sendable {
 
   /// Runs the operation, all of whose dependencies have finished.
   func run() { fatalError("Part is abstract.") }
-
-  func cancelOperation() { fatalError("Part is abstract.") }
 
   func enter(_ round: Round, at place: Int) {
     self.round = round
@@ -58,7 +57,7 @@ class Part: @unchecked Sendable {
     round?.operationEnded(at: place, outcome)
   }
 
-  /// One of its commits was left to another thread to tell. Called under the store's lock.
+  /// One of its commits was left to another thread to tell: said under the store's lock.
   func left() {
     round?.commitLeft(at: place)
   }
@@ -93,11 +92,13 @@ enum PartStart {
 /// The typed side of a part: below it nothing is cast.
 final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sendable {
   private let entry: TypedStoreEntry<Model, Action>
-  private let operation = Locked<ActionOperation<Model, Action>?>(nil)
+  private var operation: ActionOperation<Model, Action>?
 
-  init(_ entry: TypedStoreEntry<Model, Action>, waitFor: WaitFor, action: any ActionType) {
+  init(
+    _ entry: TypedStoreEntry<Model, Action>, runsRegardless: Bool, action: any ActionType
+  ) {
     self.entry = entry
-    super.init(identifier: entry.identifier, waitFor: waitFor, action: action)
+    super.init(identifier: entry.identifier, runsRegardless: runsRegardless, action: action)
   }
 
   /// The action, for commits to the store that the part is of.
@@ -117,8 +118,8 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
     }
     let operation = store.reducer.operation(for: action, in: store)
     if let error = validate(operation, for: action, in: store) { return .ended(.failed(error)) }
-    self.operation.withLock { $0 = operation }
-    if round?.isCancelled == true { operation.cancel() }
+    self.operation = operation
+    round?.started(operation, at: place)
     let isReady = operation.isReady { [weak self] in
       guard let self else { return }
       self.round?.becameReady(at: self.place)
@@ -127,16 +128,7 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
   }
 
   override func run() {
-    operation.withLock { $0 }?.run()
-  }
-
-  override func cancelOperation() {
-    operation.withLock { $0 }?.cancel()
-  }
-
-  override func leaveRound() {
-    operation.withLock { $0 = nil }
-    super.leaveRound()
+    operation.take()?.run()
   }
 
   private func validate(
@@ -145,7 +137,7 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
     let fault: String? =
       if operation.store !== store {
         "was made for store \"\(operation.store.identifier)\""
-      } else if !isSame(operation.action, action) {
+      } else if !operation.isReduction, entry.isSame?(operation.action, action) == false {
         "was made for another action, \(operation.action)"
       } else if !operation.claim(for: self) {
         "was started or returned before"
@@ -163,15 +155,4 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
         storeIdentifiers: [store.identifier])
     }
   }
-}
-
-/// Whether two actions are the same, as far as their type lets one tell.
-private func isSame<Action: ActionType>(_ lhs: Action, _ rhs: Action) -> Bool {
-  if let lhs = lhs as? any Equatable { return isEqual(lhs, rhs) }
-  if Action.self is AnyClass { return (lhs as AnyObject) === (rhs as AnyObject) }
-  return true
-}
-
-private func isEqual<Value: Equatable>(_ lhs: Value, _ rhs: Any) -> Bool {
-  lhs == (rhs as? Value)
 }

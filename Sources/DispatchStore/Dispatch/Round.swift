@@ -1,3 +1,5 @@
+import Foundation
+
 /// One action on its way through the stores that take part.
 ///
 /// Its steps run at the dispatch's venue; what operations and stores say of it may come on any thread,
@@ -12,14 +14,14 @@ final class Round: Sendable {
   private let state: Locked<RoundState>
 
   init(
-    of dispatch: Dispatch, _ transaction: TransactionID, parts: [Part], prerequisites: [[Int]],
+    of dispatch: Dispatch, _ transaction: TransactionID, parts: [Part], state: RoundState,
     chain: MiddlewareChain
   ) {
     self.dispatch = dispatch
     self.transaction = transaction
     self.parts = parts
     self.chain = chain
-    state = Locked(RoundState(prerequisites: prerequisites))
+    self.state = Locked(state)
     for (place, part) in parts.enumerated() { part.enter(self, at: place) }
   }
 
@@ -31,7 +33,8 @@ final class Round: Sendable {
       StoreResult(storeIdentifier: $0.identifier, outcome: $1)
     }
     return DispatchResult(
-      transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first)
+      transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first
+    )
   }
 
   // MARK: Steps
@@ -71,8 +74,8 @@ final class Round: Sendable {
     let part = parts[place]
     let (failed, isCancelled) = state.withLock { ($0.start(place), $0.isCancelled) }
     var outcome = part.decided ?? (isCancelled ? .cancelled : nil)
-    if outcome == nil, let (prerequisite, reason) = failed, !part.waitFor.runsRegardless {
-      outcome = .failed(dependencyFailed(part, after: parts[prerequisite], reason))
+    if outcome == nil, let failed, !part.runsRegardless {
+      outcome = .failed(dependencyFailed(part, after: parts[failed.prerequisite], failed.outcome))
     }
     if outcome == nil {
       dispatch.perform(transaction, part: part) {
@@ -121,6 +124,10 @@ final class Round: Sendable {
     post(state.withLock { $0.operationEnded(place, outcome) }, at: place)
   }
 
+  func started(_ operation: Operation, at place: Int) {
+    if state.withLock({ $0.started(operation, at: place) }) { operation.cancel() }
+  }
+
   func becameReady(at place: Int) {
     post { $0.resume(place) }
   }
@@ -135,7 +142,7 @@ final class Round: Sendable {
 
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes.
   func cancel() {
-    for place in state.withLock({ $0.cancel() }) { parts[place].cancelOperation() }
+    for operation in state.withLock({ $0.cancel() }) { operation.cancel() }
   }
 
   private func post(_ step: RoundState.Step, at place: Int) {

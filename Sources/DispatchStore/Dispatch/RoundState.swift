@@ -1,46 +1,63 @@
+import Foundation
+
 /// The progress of one action through its stores, without threads.
 struct RoundState {
   private enum Phase {
-    /// Waits for stores that go before it. Can become starting or ended.
+    /// Waits for stores that go before it. Can become starting.
     case waiting
     /// A step asks for its operation and runs it; the outcome, where that ended meanwhile.
     case starting(StoreOutcome?)
-    /// Its operation is under way, or waits for what it depends on.
+    /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
     case running
     /// Its operation has ended; commits of its own, left to other threads, are yet to be told.
     case untold(StoreOutcome)
-    /// Its operation has ended, and what follows an end is being done.
+    /// Its operation has ended, and what follows an end is being done. Can become closed.
     case closing(StoreOutcome)
     /// Nothing follows.
     case closed(StoreOutcome)
   }
 
-  private var phases: [Phase]
-  private let prerequisites: [[Int]]
-  private var missing: [Int]
-  private var untold: [Int]
+  private struct Place {
+    var phase = Phase.waiting
+    /// The earlier places that it waits for, and how many of those have not closed.
+    let prerequisites: [Int]
+    var missing: Int
+    /// Commits of its own that were left to other threads to tell.
+    var untold = 0
+    /// The operation under way, to be cancelled.
+    var operation: Operation?
+  }
+
+  private var places: [Place]
   private var open: Int
   private(set) var isCancelled = false
 
   /// - Parameter prerequisites: By place: the earlier places that it waits for.
   init(prerequisites: [[Int]]) {
-    self.prerequisites = prerequisites
-    phases = Array(repeating: .waiting, count: prerequisites.count)
-    untold = Array(repeating: 0, count: prerequisites.count)
-    missing = prerequisites.map(\.count)
-    open = prerequisites.count
+    places = prerequisites.map { Place(prerequisites: $0, missing: $0.count) }
+    open = places.count
+  }
+
+  /// Places that wait for nothing.
+  init(count: Int) {
+    places = Array(repeating: Place(prerequisites: [], missing: 0), count: count)
+    open = count
   }
 
   var isClosed: Bool { open == 0 }
 
   /// The places that wait for nothing.
-  var first: [Int] { missing.indices.filter { missing[$0] == 0 } }
+  var first: [Int] { places.indices.filter { places[$0].missing == 0 } }
+
+  var outcomes: [StoreOutcome] {
+    places.map { if case .closed(let outcome) = $0.phase { outcome } else { .cancelled } }
+  }
 
   /// Whether all that is under way is the telling of commits left to other threads.
   var onlyTellingIsLeft: Bool {
     var isUntold = false
-    for phase in phases {
-      switch phase {
+    for place in places {
+      switch place.phase {
       case .starting, .running, .closing: return false
       case .untold: isUntold = true
       case .waiting, .closed: break
@@ -49,20 +66,26 @@ struct RoundState {
     return isUntold
   }
 
-  /// A step takes the place; the place among its prerequisites that did not finish, if any.
-  mutating func start(_ place: Int) -> (failed: Int, StoreOutcome)? {
-    phases[place] = .starting(nil)
-    for prerequisite in prerequisites[place] {
-      if case .closed(let outcome) = phases[prerequisite], !outcome.isFinished {
+  /// A step takes the place; the one of its prerequisites that did not finish, if any.
+  mutating func start(_ place: Int) -> (prerequisite: Int, outcome: StoreOutcome)? {
+    places[place].phase = .starting(nil)
+    for prerequisite in places[place].prerequisites {
+      if case .closed(let outcome) = places[prerequisite].phase, !outcome.isFinished {
         return (prerequisite, outcome)
       }
     }
     return nil
   }
 
+  /// An operation is about to run; whether it is to be cancelled first.
+  mutating func started(_ operation: Operation, at place: Int) -> Bool {
+    places[place].operation = operation
+    return isCancelled
+  }
+
   /// A step runs the operation of a place, whose dependencies have finished.
   mutating func resume(_ place: Int) {
-    phases[place] = .starting(nil)
+    places[place].phase = .starting(nil)
   }
 
   /// What a step does next about a place.
@@ -75,66 +98,61 @@ struct RoundState {
 
   /// The step that started the place has done so; `outcome` where it ended without an operation.
   mutating func startReturned(_ place: Int, _ outcome: StoreOutcome? = nil) -> Step {
-    guard case .starting(let ended) = phases[place] else { return .wait }
+    guard case .starting(let ended) = places[place].phase else { return .wait }
     guard let outcome = outcome ?? ended else {
-      phases[place] = .running
+      places[place].phase = .running
       return .wait
     }
     return end(place, outcome)
   }
 
   mutating func operationEnded(_ place: Int, _ outcome: StoreOutcome) -> Step {
-    if case .starting = phases[place] {
-      phases[place] = .starting(outcome)
+    if case .starting = places[place].phase {
+      places[place].phase = .starting(outcome)
       return .wait
     }
     return end(place, outcome)
   }
 
   private mutating func end(_ place: Int, _ outcome: StoreOutcome) -> Step {
-    guard untold[place] == 0 else {
-      phases[place] = .untold(outcome)
+    places[place].operation = nil
+    guard places[place].untold == 0 else {
+      places[place].phase = .untold(outcome)
       return .wait
     }
-    phases[place] = .closing(outcome)
+    places[place].phase = .closing(outcome)
     return .close(outcome)
   }
 
   mutating func commitLeft(_ place: Int) {
-    untold[place] += 1
+    places[place].untold += 1
   }
 
   mutating func commitTold(_ place: Int) -> Step {
-    untold[place] -= 1
-    guard untold[place] == 0, case .untold(let outcome) = phases[place] else { return .wait }
+    places[place].untold -= 1
+    guard places[place].untold == 0, case .untold(let outcome) = places[place].phase else {
+      return .wait
+    }
     return end(place, outcome)
   }
 
   /// What follows the end has been done; the places that may start now.
   mutating func closed(_ place: Int) -> [Int] {
-    guard case .closing(let outcome) = phases[place] else { return [] }
-    phases[place] = .closed(outcome)
+    guard case .closing(let outcome) = places[place].phase else { return [] }
+    places[place].phase = .closed(outcome)
     open -= 1
     var ready: [Int] = []
-    for (dependent, waits) in prerequisites.enumerated() where waits.contains(place) {
-      missing[dependent] -= 1
-      if missing[dependent] == 0 { ready.append(dependent) }
+    for later in places.indices.dropFirst(place + 1)
+    where places[later].prerequisites.contains(place) {
+      places[later].missing -= 1
+      if places[later].missing == 0 { ready.append(later) }
     }
     return ready
   }
 
-  /// The places whose operations may be under way.
-  mutating func cancel() -> [Int] {
+  /// The operations under way.
+  mutating func cancel() -> [Operation] {
     isCancelled = true
-    return phases.indices.filter {
-      switch phases[$0] {
-      case .starting, .running: true
-      default: false
-      }
-    }
-  }
-
-  var outcomes: [StoreOutcome] {
-    phases.map { if case .closed(let outcome) = $0 { outcome } else { .cancelled } }
+    return places.compactMap(\.operation)
   }
 }

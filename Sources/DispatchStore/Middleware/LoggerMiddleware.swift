@@ -1,5 +1,81 @@
+private import Foundation
+
+/// Writes a line when a store is about to see an action, and one when its part has ended.
+///
+/// A line carries the transaction, the one from inside which it was dispatched if any, the action, the
+/// store, the mode and the call site; at the end also the outcome and the duration:
+///
+///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41
+///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs
+///
+/// Each line is handed on whole, its newline included, however many threads log at once; newlines
+/// within it are escaped. Registered first, it sees actions as dispatched, and the end after all other
+/// middlewares; registered last, it sees what the stores see.
 public final class LoggerMiddleware: Middleware {
-  public init() {}
-  public func willDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) -> MiddlewareVerdict { .pass }
-  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  private let write: @Sendable (_ line: String) -> Void
+
+  /// Logs to standard error.
+  public convenience init() {
+    self.init(to: StandardError())
+  }
+
+  /// Logs to an output stream, line after line: it is written to by one thread at a time.
+  ///
+  /// That is under the logger's lock: the stream must not dispatch through a dispatcher that logs here.
+  ///
+  /// - Parameter sink: The stream; nothing else may use it afterwards, unless it is `Sendable`.
+  public init(to sink: sending some TextOutputStream) {
+    let sink = Locked<any TextOutputStream>(sink)
+    write = { line in sink.withLock { $0.write(line) } }
+  }
+
+  /// Logs to a closure, that may be called on several threads at once, and may dispatch.
+  ///
+  /// - Parameter write: Called with each line, its newline included, while no lock is held.
+  public init(write: @escaping @Sendable (_ line: String) -> Void) {
+    self.write = write
+  }
+
+  /// Writes the line of an action that a store is about to see, and lets it pass.
+  public func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    log(describe(transaction, "will", action, store))
+    return .pass
+  }
+
+  /// Writes the line of a store's part that has ended.
+  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    let outcome = transaction.outcome.map { ": \($0)" } ?? ""
+    let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""
+    log(describe(transaction, "did", action, store) + outcome + duration)
+  }
+
+  private func describe(
+    _ transaction: DispatchTransaction, _ verb: String, _ action: AnyAction, _ store: AnyStore
+  ) -> String {
+    let parent = transaction.parent.map { " in \($0)" } ?? ""
+    return """
+      \(transaction.id)\(parent) \(verb) \(action) → \(store.identifier), \
+      \(transaction.mode), \(transaction.callSite)
+      """
+  }
+
+  private func log(_ text: String) {
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    write(lines.joined(separator: "\\n") + "\n")
+  }
+}
+
+/// Standard error as a stream. A log that nobody can read any longer is no reason to stop.
+private struct StandardError: TextOutputStream {
+  mutating func write(_ string: String) {
+    try? FileHandle.standardError.write(contentsOf: Data(string.utf8))
+  }
+}
+
+extension Duration {
+  fileprivate var microseconds: Int64 {
+    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+  }
 }

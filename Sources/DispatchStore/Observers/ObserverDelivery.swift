@@ -10,6 +10,6 @@ public enum ObserverDelivery: Sendable {
 
 /// The main queue, as the place where an observer hears.
 public struct MainDelivery: Sendable {
-  /// On the main queue, isolated to the main actor, in commit order. Nobody waits for it.
+  /// On the main queue, isolated to the main actor, in commit order; nobody waits for it.
   public static let main = MainDelivery()
 }

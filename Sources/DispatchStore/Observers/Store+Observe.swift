@@ -38,9 +38,9 @@ extension Store {
       $0.add(observer, initial: initial, mayWait: thread.turns.isEmpty)
     }
     take(turn, on: thread)
-    return ObserverToken { [weak self] in
+    return ObserverToken { [core] in
       observer.cancel()
-      self?.core.withLock { $0.remove(observer) }
+      core.withLock { $0.remove(observer) }
     }
   }
 }

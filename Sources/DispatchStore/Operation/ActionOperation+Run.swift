@@ -98,7 +98,9 @@ extension ActionOperation {
         finished. Call operation.finish() on every path of its block.
         """,
       storeIdentifiers: [store.identifier])
-    guard case .end(let outcome) = state.withLock({ $0.life.finish(.failed(error)) }) else { return }
+    guard case .end(let outcome) = state.withLock({ $0.life.finish(.failed(error)) }) else {
+      return
+    }
     store.report(.abandoned, error.message)
     ended(outcome)
   }

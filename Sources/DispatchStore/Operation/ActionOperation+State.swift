@@ -27,6 +27,11 @@ extension ActionOperation {
     var hasDependencies = false
   }
 
+  /// Whether the library made it, for the action that it was asked for.
+  var isReduction: Bool {
+    state.withLock { if case .reducing? = $0.block { true } else { false } }
+  }
+
   /// Takes the operation for a part of a dispatch; false where it was taken or started before.
   func claim(for part: Part) -> Bool {
     state.withLock { state in

@@ -36,9 +36,11 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// `operation` without finishing it, it fails with `operationAbandoned`.
   public convenience init(
     action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (
-      _ operation: RunningOperation<Model, Action>, _ action: Action, _ store: Store<Model, Action>
-    ) throws -> Void
+    block:
+      @escaping @Sendable (
+        _ operation: RunningOperation<Model, Action>, _ action: Action,
+        _ store: Store<Model, Action>
+      ) throws -> Void
   ) {
     self.init(action, store, .controlled(block))
   }
@@ -57,7 +59,8 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// caller's thread, one with `.mainThread` on the main queue.
   public convenience init(
     action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
+    block:
+      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
   ) {
     self.init(action, store, .suspending(block))
   }
@@ -66,9 +69,11 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
   public convenience init(
     action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (
-      _ operation: RunningOperation<Model, Action>, _ action: Action, _ store: Store<Model, Action>
-    ) async throws -> Void
+    block:
+      @escaping @Sendable (
+        _ operation: RunningOperation<Model, Action>, _ action: Action,
+        _ store: Store<Model, Action>
+      ) async throws -> Void
   ) {
     fatalError("unavailable")
   }

@@ -73,7 +73,6 @@ struct OperationState {
     return endIfIdle().map(Finish.end) ?? .later
   }
 
-
   /// An update through it begins; false where it has ended.
   mutating func beginUpdate() -> Bool {
     if case .ended = phase { return false }

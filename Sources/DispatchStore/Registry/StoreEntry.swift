@@ -21,7 +21,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// What its reducer says the store waits for.
   func waitFor(for action: any ActionType) -> WaitFor { fatalError("StoreEntry is abstract.") }
 
-  func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
+  func makePart(of action: any ActionType, runsRegardless: Bool) -> Part {
     fatalError("StoreEntry is abstract.")
   }
 
@@ -37,12 +37,16 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   // because `strong` is a constant, and weak references are safe to read on several threads
   private let strong: Store<Model, Action>?
   private weak let weakly: Store<Model, Action>?
+  /// Whether two actions are the same, where their type lets one tell.
+  let isSame: ((Action, Action) -> Bool)?
 
   init(
     _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
   ) {
+    // A weak reference makes every later retain of the store dearer: only those who ask pay.
     strong = ownership == .strong ? store : nil
-    weakly = store
+    weakly = ownership == .weak ? store : nil
+    isSame = Self.comparison
     super.init(
       identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor)
   }
@@ -56,12 +60,24 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
     return store.reducer.waitFor(for: action, in: store, declared: waitFor)
   }
 
-  override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
-    TypedPart(self, waitFor: waitFor, action: action)
+  override func makePart(of action: any ActionType, runsRegardless: Bool) -> Part {
+    TypedPart(self, runsRegardless: runsRegardless, action: action)
   }
 
   override func responds(to type: any ActionType.Type) -> Bool {
     type is Action.Type
+  }
+
+  private static var comparison: ((Action, Action) -> Bool)? {
+    if let type = Action.self as? any Equatable.Type { return equality(of: type) }
+    if Action.self is AnyClass { return { ($0 as AnyObject) === ($1 as AnyObject) } }
+    return nil
+  }
+
+  private static func equality<Value: Equatable>(
+    of type: Value.Type
+  ) -> (Action, Action) -> Bool {
+    { $0 as? Value == $1 as? Value }
   }
 
   override func departed() {

@@ -16,7 +16,8 @@ struct WaitOrder {
   /// - Parameter wasRegistered: Whether a store was ever registered under an identifier.
   init(_ participants: [Participant], wasRegistered: (String) -> Bool) throws(DispatchError) {
     let places = Dictionary(
-      participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+      participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
+    )
     var prerequisites: [[Int]] = []
     for participant in participants {
       var waits: [Int] = []

@@ -75,6 +75,7 @@ final class ConcurrentPool: Venue {
   // MARK: Venue
 
   var runsSideBySide: Bool { true }
+  var needsMainQueue: Bool { false }
   var description: String { "the concurrent queue" }
 
   func take(_ dispatch: Dispatch) {

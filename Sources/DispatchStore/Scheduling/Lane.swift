@@ -55,6 +55,7 @@ final class Lane: Venue {
   // MARK: Venue
 
   var runsSideBySide: Bool { false }
+  var needsMainQueue: Bool { isMain }
 
   var description: String {
     isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"

@@ -1,4 +1,6 @@
-/// The named lanes that have something to do. Lock order: the table, then a lane.
+/// The named lanes that have something to do.
+///
+/// Lock order: the table, then a lane.
 final class LaneTable: Sendable {
   private let lanes = Locked<[LaneKey: Lane]>([:])
 

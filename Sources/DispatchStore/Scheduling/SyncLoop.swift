@@ -7,6 +7,19 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
   /// The caller has gone on: steps run on the threads that post them.
   private var isDetached = false
 
+  /// A loop for a `.sync` dispatch of this thread: its last one, where nobody holds on to that.
+  static func make(on thread: ThreadState) -> SyncLoop {
+    if thread.spareLoop != nil, isKnownUniquelyReferenced(&thread.spareLoop),
+      let loop = thread.spareLoop
+    {
+      loop.isDetached = false
+      return loop
+    }
+    let loop = SyncLoop()
+    thread.spareLoop = loop
+    return loop
+  }
+
   /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
   func run(_ dispatch: Dispatch, on thread: ThreadState) {
     dispatch.reach()
@@ -40,6 +53,7 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
   // MARK: Venue
 
   var runsSideBySide: Bool { false }
+  var needsMainQueue: Bool { false }
   var description: String { "the caller's thread" }
 
   func take(_ dispatch: Dispatch) {}

@@ -26,6 +26,9 @@ protocol Venue: AnyObject, Sendable {
   /// The dispatches that end before this one is reached.
   func dispatches(before dispatch: Dispatch) -> [Dispatch]
 
+  /// Whether it runs on the main queue.
+  var needsMainQueue: Bool { get }
+
   /// What messages call it.
   var description: String { get }
 }

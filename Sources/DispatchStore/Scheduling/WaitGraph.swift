@@ -15,17 +15,32 @@ enum WaitGraph {
   static func begin(
     _ context: DispatchContext, on target: Dispatch
   ) throws(DispatchError) -> Wait {
+    try begin(context, on: target, by: context.dispatch, holdsUpMainQueue: false)
+  }
+
+  /// Enters the wait of a `.sync` dispatch for those before it, which holds up its caller.
+  ///
+  /// On the main queue, the caller holds up all that is to run there.
+  static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait {
+    try begin(
+      synchronous.outer, on: synchronous, by: synchronous.outer?.dispatch ?? synchronous,
+      holdsUpMainQueue: MainQueue.isCurrent)
+  }
+
+  private static func begin(
+    _ context: DispatchContext?, on target: Dispatch, by waiter: Dispatch, holdsUpMainQueue: Bool
+  ) throws(DispatchError) -> Wait {
     var edges: [(waiter: Dispatch, target: Dispatch)] = []
-    var next: DispatchContext? = context
-    while let waiter = next {
-      if waiter.dispatch !== edges.last?.waiter {
-        edges.append((waiter.dispatch, edges.last?.waiter ?? target))
+    var next = context
+    while let context = next {
+      if context.dispatch !== edges.last?.waiter {
+        edges.append((context.dispatch, edges.last?.waiter ?? target))
       }
-      next = waiter.outer
+      next = context.outer
     }
     return try lock.withLock { _ throws(DispatchError) in
-      var search = Search(held: edges.map(\.waiter))
-      if let found = search.find(target) { throw error(context.dispatch, target, found) }
+      var search = Search(held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue)
+      if let found = search.find(target) { throw error(waiter, target, found) }
       for edge in edges { edge.waiter.waits.append(edge.target) }
       return Wait(edges: edges)
     }
@@ -49,6 +64,7 @@ enum WaitGraph {
 
   private struct Search {
     let held: [Dispatch]
+    let holdsUpMainQueue: Bool
     var seen: Set<ObjectIdentifier> = []
 
     /// Follows what has to end before `dispatch` can, until something that is held up.
@@ -60,6 +76,9 @@ enum WaitGraph {
         }
         guard dispatch.result == nil, seen.insert(ObjectIdentifier(dispatch)).inserted else {
           continue
+        }
+        if holdsUpMainQueue, dispatch.venue.needsMainQueue {
+          return Found(holder: dispatch, venue: dispatch.venue)
         }
         for before in dispatch.venue.dispatches(before: dispatch) {
           path.append((before, dispatch.venue))
@@ -75,15 +94,20 @@ enum WaitGraph {
   private static func error(
     _ waiter: Dispatch, _ target: Dispatch, _ found: Found
   ) -> DispatchError {
-    let held =
-      found.holder === target
-      ? "it is the very dispatch that waits, or one that waits for it"
-      : "\(found.venue.description) is held by dispatch \(found.holder.id) (\(found.holder.callSite))"
+    let holder = "dispatch \(found.holder.id) (\(found.holder.callSite))"
+    let reason =
+      if found.holder === target {
+        "it is the dispatch that waits"
+      } else if found.holder === waiter || found.venue.needsMainQueue == false {
+        "\(found.venue.description) is held by \(holder)"
+      } else {
+        "\(found.venue.description) is needed by \(holder), and the main queue is held up here"
+      }
     return DispatchError(
       code: .wouldDeadlock,
       message: """
         Dispatch \(waiter.id) (\(waiter.callSite)) would wait for ever for dispatch \(target.id) \
-        (\(target.callSite)): \(held). Chain them with a completion, use another lane, or don't \
+        (\(target.callSite)): \(reason). Chain them with a completion, use another lane, or don't \
         wait.
         """,
       callSites: [waiter.callSite, target.callSite])

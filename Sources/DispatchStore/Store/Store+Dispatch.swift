@@ -41,7 +41,8 @@ extension Store {
   @discardableResult
   public func dispatch(
     _ action: Action, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), then completion: @escaping @Sendable (DispatchResult) -> Void,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     dispatch(
@@ -93,7 +94,8 @@ extension Store {
   @discardableResult
   public func dispatch(
     _ actions: [Action], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(), then completion: @escaping @Sendable (DispatchResult) -> Void,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     dispatch(
@@ -109,7 +111,7 @@ extension Store {
       code: .notRegistered,
       message: """
         Store "\(identifier)" was asked to dispatch (\(request.callSite)), and is registered with no \
-        dispatcher. Register it first.
+        dispatcher, or with one that is gone. Register it, and hold on to the dispatcher.
         """,
       storeIdentifiers: [identifier])
     return Dispatcher.default.refuse(request, with: error)

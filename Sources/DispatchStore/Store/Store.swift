@@ -2,7 +2,7 @@
 ///
 /// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
 /// `version`. A store may be used from any thread. It belongs to at most one dispatcher, which holds
-/// it strongly unless asked otherwise (`StoreOwnership`).
+/// it strongly unless asked otherwise (`StoreOwnership`); the store does not keep the dispatcher alive.
 ///
 /// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
 /// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched

@@ -7,7 +7,7 @@ struct FIFO<Element> {
   var count: Int { elements.count - head }
   var first: Element? { isEmpty ? nil : elements[head] }
 
-  /// The elements, oldest first. Linear.
+  /// The elements, oldest first; linear.
   var all: [Element] { elements[head...].map { $0! } }
 
   mutating func append(_ element: Element) {

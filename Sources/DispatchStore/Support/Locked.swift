@@ -1,21 +1,42 @@
-import Foundation
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// A value behind one lock, reachable only inside `withLock`.
 ///
-/// `NSLock` rather than `Mutex`: Thread Sanitizer understands it on Linux, at the same price.
-final class Locked<Value>: @unchecked Sendable {  // because every access to `value` holds `lock`
-  private let lock = NSLock()
-  private var value: Value
+/// Value and lock share one allocation. The lock is a POSIX mutex rather than `Mutex`, which Thread
+/// Sanitizer does not understand on Linux.
+struct Locked<Value>: @unchecked Sendable {  // because every access to the value holds the mutex
+  private let storage: Storage
 
   init(_ value: Value) {
-    self.value = value
+    storage = unsafeDowncast(
+      Storage.create(minimumCapacity: 1) { buffer in
+        buffer.withUnsafeMutablePointerToElements { mutex in
+          let error = pthread_mutex_init(mutex, nil)
+          precondition(error == 0, "pthread_mutex_init failed with error \(error).")
+        }
+        return value
+      }, to: Storage.self)
   }
 
   func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(&value)
+    try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
+    }
+  }
+
+  private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
+    deinit {
+      withUnsafeMutablePointerToElements { _ = pthread_mutex_destroy($0) }
+    }
   }
 }

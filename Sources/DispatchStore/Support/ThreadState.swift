@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// What the library knows of the thread it is called on. Never kept across an `await`.
+/// What the library knows of the thread it is called on; never kept across an `await`.
 final class ThreadState {
   /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
   var context: DispatchContext?
@@ -16,6 +16,8 @@ final class ThreadState {
   var turns: [any TellingTurn] = []
   /// The pool whose slot this thread occupies.
   var pool: ConcurrentPool?
+  /// The loop of this thread's last `.sync` dispatch.
+  var spareLoop: SyncLoop?
   /// The transaction identifiers that this thread may still give out.
   var identifiers: Range<UInt64> = 0..<0
 

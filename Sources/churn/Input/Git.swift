@@ -10,10 +10,16 @@ struct Git: Sendable {
     let folders = environment["PATH", default: ""].split(separator: ":")
     guard
       let executable = folders.lazy.map({ "\($0)/git" })
-        .first(where: { FileManager.default.isExecutableFile(atPath: $0) })
+        .first(where: { Self.isProgram($0) })
     else { return nil }
     self.executable = executable
     self.environment = environment.filter { !Self.repositoryVariables.contains($0.key) }
+  }
+
+  /// Whether this can be run; a folder, too, counts as executable.
+  private static func isProgram(_ path: String) -> Bool {
+    FileManager.default.isExecutableFile(atPath: path)
+      && !FileManager.default.fileExists(atPath: "\(path)/.")
   }
 
   /// With these a hook tells git which repository it serves; here the path says it.

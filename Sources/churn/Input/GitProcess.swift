@@ -55,7 +55,7 @@ final class GitProcess {
 
   /// Ends git early, when no more is wanted.
   func stop() {
-    process.terminate()
+    if process.isRunning { process.terminate() }
     wait()
   }
 

@@ -67,6 +67,7 @@ struct Spooler {
     do {
       return try Descriptor.temporary(in: directory)
     } catch {
+      source.stop()
       throw Failure(.cannotCreate, "cannot make a temporary file in '\(directory)': \(error)")
     }
   }

@@ -1,7 +1,15 @@
+import DispatchStore
+
 /// The replays that the command line asks for.
 enum Replayers {
   /// The plain loop comes first: its answers are the reference.
   static func all(for options: Options) -> [any Replayer] {
-    [PlainLoop()]
+    let middlewares = options.logsActions ? [LoggerMiddleware()] : []
+    let dispatched = options.modes.map { mode in
+      DispatchedReplay(
+        mode: mode, inFlight: options.inFlight, producers: options.producers,
+        middlewares: middlewares)
+    }
+    return [PlainLoop()] + dispatched
   }
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Compiles every Swift block of README.md and docs/*.md against the package.
+
+usage: check-docs.py [FILE.md ...]        (default: README.md and docs/*.md)
+
+A block is a whole file: it has its imports, and may have statements at its top level. One that begins
+with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
+sh, text and json; a block without a language, or any other, is an error, so that none escapes.
+Each block becomes a target of a package generated in .build-docs, with warnings as errors. Errors
+point to the line in the Markdown file. Blocks are compiled and linked, not run.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / ".build-docs"
+NOT_COMPILED = {"sh", "text", "json"}
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
+
+
+def blocks(path):
+    """Yields (language, first line, text) of each fenced block."""
+    fence = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        match = FENCE.match(line)
+        if fence is None:
+            if match:
+                fence, indent = match["fence"], len(match["indent"])
+                language, start, lines = match["info"].strip(), number + 1, []
+        elif match and match["fence"].startswith(fence) and not match["info"].strip():
+            yield language, start, "\n".join(lines) + "\n"
+            fence = None
+        else:
+            lines.append(line[indent:] if line[:indent].isspace() else line)
+    if fence is not None:
+        sys.exit(f"{path}:{start - 1}: error: this block is not closed")
+
+
+def write(path, text):
+    """Leaves a file as it is where it says the same, so that it is not compiled again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def manifest(targets):
+    lines = "".join(
+        f'    .executableTarget(name: "{name}", dependencies: library, swiftSettings: strict),\n'
+        for name in targets)
+    return f"""// swift-tools-version: 6.3
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let library: [Target.Dependency] = [.product(name: "DispatchStore", package: "DispatchStore")]
+let package = Package(
+  name: "Docs",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "DispatchStore", path: "..")],
+  targets: [
+{lines}  ],
+  swiftLanguageModes: [.v6]
+)
+"""
+
+
+def check_manifest(name, shown, start, text):
+    """Evaluates a block that is a manifest; its dependencies are not fetched."""
+    folder = OUTPUT / "Manifests" / name
+    write(folder / "Package.swift", text)
+    run = subprocess.run(
+        ["swift", "package", "dump-package", "--package-path", str(folder)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if run.returncode:
+        print(f"{shown}:{start}: error: this manifest can't be evaluated\n{run.stderr}")
+    return run.returncode == 0
+
+
+def main():
+    paths = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
+    paths = paths or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    targets, manifests, succeeded = {}, 0, True
+    for path in paths:
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        for language, start, text in blocks(path):
+            name = re.sub(r"\W", "_", f"{path.stem}_line{start}")
+            if language == "swift" and text.startswith("// swift-tools-version"):
+                manifests += 1
+                succeeded &= check_manifest(name, shown, start, text)
+            elif language == "swift":
+                file = "Block.swift" if "@main" in text else "main.swift"
+                location = f"#sourceLocation(file: {json.dumps(str(path))}, line: {start})\n"
+                targets[name] = (file, location + text)
+            elif language not in NOT_COMPILED:
+                print(f"{shown}:{start - 1}: error: a block is swift, sh, text or json, not {language!r}")
+                succeeded = False
+    sources = OUTPUT / "Sources"
+    for folder in sources.iterdir() if sources.exists() else []:
+        if folder.name not in targets:
+            shutil.rmtree(folder)
+    for name, (file, text) in targets.items():
+        for other in {"Block.swift", "main.swift"} - {file}:
+            (sources / name / other).unlink(missing_ok=True)
+        write(sources / name / file, text)
+    if targets:
+        write(OUTPUT / "Package.swift", manifest(targets))
+        build = subprocess.run(["swift", "build", "--package-path", str(OUTPUT)])
+        succeeded &= build.returncode == 0
+    if not targets and not manifests:
+        print("error: no Swift block was found")
+        succeeded = False
+    print(f"{len(targets)} programs and {manifests} manifests in {len(paths)} pages")
+    sys.exit(0 if succeeded else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+import Foundation
+
+/// Whether code runs where the main queue does, so that blocking there keeps the queue from running.
+enum MainQueue {
+  private static let key: DispatchSpecificKey<Void> = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+  }()
+
+  /// The thread alone does not tell: in an async main, the queue leaves it after the first suspension.
+  static var isCurrent: Bool {
+    DispatchQueue.getSpecific(key: key) != nil || Thread.isMainThread
+  }
+}

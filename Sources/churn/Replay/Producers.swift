@@ -1,0 +1,40 @@
+import Foundation
+
+/// The threads that dispatch the events of a batch.
+struct Producers: Sendable {
+  let count: Int
+
+  /// The places of a batch, split among the producers.
+  ///
+  /// All changes of a path go to the same one, and so do all commits of an author: its program order
+  /// is then the order within each lane.
+  func split(_ batch: [Event]) -> [[Int]] {
+    guard count > 1 else { return [Array(batch.indices)] }
+    var shares: [[Int]] = Array(repeating: [], count: count)
+    for (place, event) in batch.enumerated() {
+      let hash =
+        switch event {
+        case .changed(let change): change.path.hashValue
+        case .committed(let commit): commit.author.hashValue
+        }
+      shares[Int(UInt(bitPattern: hash) % UInt(count))].append(place)
+    }
+    return shares
+  }
+
+  /// Works on all shares, each on a thread of its own; a single one on this thread.
+  ///
+  /// Returns when all have been worked on.
+  func run(_ shares: [[Int]], _ work: @escaping @Sendable ([Int]) -> Void) {
+    guard shares.count > 1 else { return shares.forEach(work) }
+    let threads = DispatchGroup()
+    for share in shares {
+      threads.enter()
+      Thread.detachNewThread {
+        work(share)
+        threads.leave()
+      }
+    }
+    threads.wait()
+  }
+}

@@ -1,0 +1,38 @@
+import DispatchStore
+
+typealias AuthorsStore = Store<AuthorsModel, HistoryAction>
+
+/// Keeps what each author does.
+///
+/// Whether a change takes a path over from somebody is a question to `files`, once that has taken the
+/// change in: the store waits for `files`. It is asked in the operation's block, before the update,
+/// because inside an update a store sees its own model only.
+final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
+  private let files: FilesStore
+
+  init(files: FilesStore) {
+    self.files = files
+  }
+
+  override func operation(
+    for action: HistoryAction, in store: AuthorsStore
+  ) -> ActionOperation<AuthorsModel, HistoryAction> {
+    ActionOperation(action: action, store: store) { [files] action, store in
+      switch action {
+      case let action as Changed:
+        let change = action.change
+        let isTakeover = files.withModel { $0.isTakeover(change) }
+        store.updateModel { $0.take(change, isTakeover: isTakeover) }
+      case let action as Committed:
+        store.updateModel { $0.take(action.commit) }
+      default:
+        throw UnknownAction(type: type(of: action))
+      }
+    }
+  }
+
+  /// That an action was added, and not told what it does to authors.
+  private struct UnknownAction: Error {
+    let type: HistoryAction.Type
+  }
+}

@@ -1,0 +1,10 @@
+import DispatchStore
+
+typealias DaysStore = Store<DaysModel, Committed>
+
+/// Counts the commits of each day.
+final class DaysReducer: Reducer<DaysModel, Committed> {
+  override func reduce(into model: inout DaysModel, action: Committed) {
+    model.take(action.commit)
+  }
+}

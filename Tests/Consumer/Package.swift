@@ -1,0 +1,27 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// Every warning fails the build: a user of the library meets none.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let library: [Target.Dependency] = [.product(name: "DispatchStore", package: "DispatchStore")]
+
+let package = Package(
+  name: "Consumer",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "DispatchStore", path: "../..")],
+  targets: [
+    .executableTarget(name: "ContractProgram", dependencies: library, swiftSettings: strict),
+    .executableTarget(name: "AsyncMainTool", dependencies: library, swiftSettings: strict),
+    .executableTarget(name: "DispatchMainTool", dependencies: library, swiftSettings: strict),
+    .executableTarget(name: "RunLoopTool", dependencies: library, swiftSettings: strict),
+    .target(name: "NestedNames", dependencies: library, swiftSettings: strict),
+    .target(name: "Programs", dependencies: library, swiftSettings: strict),
+    .target(
+      name: "MainActorApp", dependencies: library,
+      swiftSettings: strict + [.defaultIsolation(MainActor.self)]),
+    .testTarget(
+      name: "ConsumerTests",
+      dependencies: ["MainActorApp", "NestedNames", "Programs"] + library, swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

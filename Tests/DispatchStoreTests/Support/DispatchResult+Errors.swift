@@ -1,0 +1,11 @@
+import DispatchStore
+
+extension DispatchResult {
+  /// The code, where the dispatcher itself ended the dispatch.
+  var errorCode: DispatchError.Code? { (error as? DispatchError)?.code }
+}
+
+extension StoreOutcome {
+  /// The code, where the dispatcher itself ended the part.
+  var errorCode: DispatchError.Code? { (error as? DispatchError)?.code }
+}

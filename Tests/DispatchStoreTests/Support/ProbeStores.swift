@@ -1,0 +1,66 @@
+import DispatchStore
+import Foundation
+
+/// What probe stores respond to.
+struct Ping: ActionType, Equatable {
+  var name = ""
+}
+
+struct PingFailure: Error, Equatable {}
+
+/// The ways in which an operation answers.
+enum OperationStyle: CaseIterable, Sendable {
+  case returning, callback, suspending
+}
+
+typealias ProbeStore = Store<Int, Ping>
+
+extension Dispatcher {
+  /// Registers a store that records "+name" and "-name" around its work, and counts its commits.
+  @discardableResult
+  func addProbe(
+    _ name: String, waitFor: WaitFor = .none, style: OperationStyle = .returning,
+    fails: Bool = false, to recorder: Recorder<String>,
+    waits: @escaping ClosureReducer<Int, Ping>.Waits = { $1 }
+  ) -> ProbeStore {
+    let reducer = ClosureReducer<Int, Ping>(waits: waits) { action, store in
+      .probe(action, store, style, fails, recorder)
+    }
+    return register(
+      store: ProbeStore(identifier: name, model: 0, reducer: reducer), waitFor: waitFor)
+  }
+}
+
+extension ActionOperation where Model == Int, Action == Ping {
+  static func probe(
+    _ action: Ping, _ store: ProbeStore, _ style: OperationStyle, _ fails: Bool,
+    _ recorder: Recorder<String>
+  ) -> ActionOperation<Int, Ping> {
+    switch style {
+    case .returning:
+      ActionOperation(action: action, store: store) { _, store in
+        recorder.record("+\(store.identifier)")
+        store.updateModel { $0 += 1 }
+        recorder.record("-\(store.identifier)")
+        if fails { throw PingFailure() }
+      }
+    case .callback:
+      ActionOperation(action: action, store: store) { operation, _, store in
+        recorder.record("+\(store.identifier)")
+        DispatchQueue.global().async {
+          operation.updateModel { $0 += 1 }
+          recorder.record("-\(store.identifier)")
+          if fails { operation.finish(throwing: PingFailure()) } else { operation.finish() }
+        }
+      }
+    case .suspending:
+      ActionOperation(action: action, store: store) { _, store in
+        recorder.record("+\(store.identifier)")
+        await Task.yield()
+        store.updateModel { $0 += 1 }
+        recorder.record("-\(store.identifier)")
+        if fails { throw PingFailure() }
+      }
+    }
+  }
+}

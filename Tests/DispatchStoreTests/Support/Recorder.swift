@@ -1,0 +1,42 @@
+import Foundation
+
+/// What happened, in order, from any thread; to be awaited by number.
+final class Recorder<Element: Sendable>: @unchecked Sendable {
+  // because `condition` guards what changes
+  private let condition = NSCondition()
+  private var elements: [Element] = []
+  private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
+
+  var all: [Element] { condition.withLock { elements } }
+  var count: Int { condition.withLock { elements.count } }
+
+  func record(_ element: Element) {
+    let reached = condition.withLock {
+      elements.append(element)
+      condition.broadcast()
+      let reached = waiters.filter { $0.count <= elements.count }
+      waiters.removeAll { $0.count <= elements.count }
+      return reached
+    }
+    for waiter in reached { waiter.continuation.resume() }
+  }
+
+  /// Returns what was recorded, once it is this many or more.
+  func first(_ count: Int) async -> [Element] {
+    await withUnsafeContinuation { continuation in
+      let isReached = condition.withLock {
+        if elements.count < count { waiters.append((count, continuation)) }
+        return elements.count >= count
+      }
+      if isReached { continuation.resume() }
+    }
+    return all
+  }
+
+  /// Blocks the thread until this many were recorded.
+  func waitFor(_ count: Int) {
+    condition.withLock {
+      while elements.count < count { condition.wait() }
+    }
+  }
+}

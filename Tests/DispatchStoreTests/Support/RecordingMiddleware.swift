@@ -1,0 +1,37 @@
+import DispatchStore
+
+/// Records "name will store" and "name did store", and answers by closures.
+final class RecordingMiddleware: Middleware {
+  typealias Will =
+    @Sendable (DispatchTransaction, AnyAction, AnyStore) throws -> MiddlewareVerdict
+  typealias Did = @Sendable (DispatchTransaction, AnyAction, AnyStore) throws -> Void
+
+  let name: String
+  private let recorder: Recorder<String>
+  private let will: Will
+  private let did: Did
+
+  init(
+    _ name: String = "m", to recorder: Recorder<String> = Recorder(),
+    will: @escaping Will = { _, _, _ in .pass }, did: @escaping Did = { _, _, _ in }
+  ) {
+    self.name = name
+    self.recorder = recorder
+    self.will = will
+    self.did = did
+  }
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict {
+    recorder.record("\(name) will \(store.identifier)")
+    return try will(transaction, action, store)
+  }
+
+  func didDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) throws {
+    recorder.record("\(name) did \(store.identifier)")
+    try did(transaction, action, store)
+  }
+}

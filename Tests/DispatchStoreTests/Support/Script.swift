@@ -1,0 +1,80 @@
+import DispatchStore
+
+/// An action that carries what its store is to do about it.
+struct Script: ActionType, CustomStringConvertible {
+  typealias Stage = Store<[String], Script>
+  typealias Operation = ActionOperation<[String], Script>
+  typealias Running = RunningOperation<[String], Script>
+
+  let description: String
+  fileprivate let answer: @Sendable (Script, Stage) -> Operation
+
+  /// What the reducer returns.
+  static func answers(
+    _ name: String = "script", _ answer: @escaping @Sendable (Script, Stage) -> Operation
+  ) -> Script {
+    Script(description: name, answer: answer)
+  }
+
+  /// A block that ends its operation by returning.
+  static func runs(
+    _ name: String = "script", _ block: @escaping @Sendable (Stage) throws -> Void
+  ) -> Script {
+    answers(name) { action, store in
+      Operation(action: action, store: store) { _, store in try block(store) }
+    }
+  }
+
+  /// A block that is given its operation to finish.
+  static func controls(
+    _ name: String = "script", _ block: @escaping @Sendable (Running, Stage) throws -> Void
+  ) -> Script {
+    answers(name) { action, store in
+      Operation(action: action, store: store) { operation, _, store in try block(operation, store) }
+    }
+  }
+
+  /// An `async` block.
+  static func suspends(
+    _ name: String = "script", _ block: @escaping @Sendable (Stage) async throws -> Void
+  ) -> Script {
+    answers(name) { action, store in
+      Operation(action: action, store: store) { _, store in try await block(store) }
+    }
+  }
+
+  /// Adds its name to the store's model.
+  static func adds(_ name: String) -> Script {
+    runs(name) { store in store.updateModel { $0.append(name) } }
+  }
+}
+
+typealias Stage = Script.Stage
+
+/// Does as each script says.
+final class ScriptReducer: Reducer<[String], Script> {
+  override func operation(for action: Script, in store: Stage) -> Script.Operation {
+    action.answer(action, store)
+  }
+}
+
+extension Dispatcher {
+  /// Registers a store that does as scripts say.
+  @discardableResult
+  func addStage(_ identifier: String = "stage", waitFor: WaitFor = .none) -> Stage {
+    register(
+      store: Stage(identifier: identifier, model: [], reducer: ScriptReducer()), waitFor: waitFor)
+  }
+
+  /// Records the incidents rather than writing them to standard error.
+  func recordIncidents() -> Recorder<DispatchIncident.Kind> {
+    let incidents = Recorder<DispatchIncident.Kind>()
+    onIncident { incidents.record($0.kind) }
+    return incidents
+  }
+}
+
+/// An error of a store's own.
+struct StageFright: Error, Equatable {
+  var place = 0
+}
