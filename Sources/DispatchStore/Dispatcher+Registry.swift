@@ -14,32 +14,46 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = .none, ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    let home = store.enter(self)
-    precondition(
-      home === self,
-      """
-      Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it belongs to \
-      dispatcher "\(home.name)". Unregister it there first, or make a store for each.
-      """)
-    let present = registry.withLock { registry -> (any StoreType)? in
-      if let present = registry.entry(store.identifier)?.store { return present }
+    let found = registry.withLock { registry -> Found in
+      let home = store.enter(self)
+      guard home === self else { return .elsewhere(home) }
+      if let present = registry.entry(store.identifier)?.store {
+        if present !== store { store.leaveDispatcher() }
+        return .present(present)
+      }
       _ = registry.remove(store.identifier)
       registry.insert { sequence in
         TypedStoreEntry(store, sequence: sequence, waitFor: waitFor, ownership: ownership)
       }
-      return nil
+      return .none
     }
-    guard let present, present !== store else { return store }
-    store.leaveDispatcher()
-    guard let same = present as? Store<Model, Action> else {
+    switch found {
+    case .none:
+      return store
+    case .present(let present):
+      if let same = present as? Store<Model, Action> { return same }
       preconditionFailure(
         """
         Store identifier "\(store.identifier)" is taken in dispatcher "\(name)": a \
         \(type(of: present)) has it, and a \(type(of: store)) was to be registered. Give one of them \
         another identifier.
         """)
+    case .elsewhere(let home):
+      preconditionFailure(
+        """
+        Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it belongs to \
+        dispatcher "\(home.name)". Unregister it there first, or make a store for each.
+        """)
     }
-    return same
+  }
+
+  /// What a registration finds.
+  private enum Found {
+    case none
+    /// A store that has the identifier.
+    case present(any StoreType)
+    /// The store belongs to another dispatcher.
+    case elsewhere(Dispatcher)
   }
 
   /// Unregisters a store; dispatches under way go on with it.
@@ -51,16 +65,13 @@ extension Dispatcher {
       guard registry.entry(store.identifier)?.store === store else { return nil }
       return registry.remove(store.identifier)
     }
-    entry?.departed()
     return entry != nil
   }
 
   /// Unregisters the store with this identifier, and returns it.
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
-    let entry = registry.withLock { $0.remove(storeIdentifier) }
-    entry?.departed()
-    return entry?.store
+    registry.withLock { $0.remove(storeIdentifier) }?.store
   }
 
   /// Unregisters all stores of a type, and returns them, in order of registration.
@@ -71,7 +82,6 @@ extension Dispatcher {
     let entries = registry.withLock { registry in
       registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
     }
-    for entry in entries { entry.departed() }
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
@@ -122,16 +132,15 @@ extension Dispatcher {
   func snapshot(
     of type: any ActionType.Type, for storeIdentifier: String?
   ) throws(DispatchError) -> ([StoreEntry], MiddlewareChain) {
-    let (entries, middlewares) = registry.withLock { registry in
-      let entries =
-        storeIdentifier.map { registry.entry($0).map { [$0] } } ?? registry.responders(to: type)
-      return (entries, registry.middlewares)
+    let (entries, middlewares) = registry.withLock {
+      registry -> ([StoreEntry]?, [any Middleware]) in
+      (registry.responders(to: type, identifier: storeIdentifier), registry.middlewares)
     }
     guard let entries else { throw unknown(storeIdentifier!) }
-    return (
-      present(entries).filter { storeIdentifier == nil || $0.responds(to: type) },
-      MiddlewareChain(middlewares: middlewares)
-    )
+    var present = present(entries)
+    // Those found by type respond to it; one found by its identifier need not.
+    if storeIdentifier != nil { present.removeAll { !$0.responds(to: type) } }
+    return (present, MiddlewareChain(middlewares: middlewares))
   }
 
   func wasRegistered(_ identifier: String) -> Bool {
@@ -140,15 +149,13 @@ extension Dispatcher {
 
   /// Those that were not held weakly and are gone; what is gone leaves the registry too.
   private func present(_ entries: [StoreEntry]) -> [StoreEntry] {
-    let present = entries.filter { $0.store != nil }
-    if present.count < entries.count {
-      registry.withLock { registry in
-        for entry in entries where entry.store == nil {
-          if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
-        }
+    guard entries.contains(where: \.isGone) else { return entries }
+    registry.withLock { registry in
+      for entry in entries where entry.isGone {
+        if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
       }
     }
-    return present
+    return entries.filter { !$0.isGone }
   }
 
   private func unknown(_ identifier: String) -> DispatchError {

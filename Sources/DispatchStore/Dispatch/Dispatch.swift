@@ -125,7 +125,12 @@ final class Dispatch: @unchecked Sendable {
   }
 
   private func takeResult() {
-    if let round = state.withLock({ $0.takeRound() }) { results.append(round.result) }
+    if let round = state.withLock({ $0.takeRound() }) { take(round) }
+  }
+
+  private func take(_ round: Round) {
+    results.append(round.result)
+    round.dissolve()
   }
 
   // MARK: The end
@@ -164,7 +169,7 @@ final class Dispatch: @unchecked Sendable {
       case .round(let round):
         round.cancel()
         _ = round.begin()
-        results.append(round.result)
+        take(round)
       }
     }
     complete(collectResults())

@@ -10,7 +10,7 @@ class Part: @unchecked Sendable {
   private(set) var heard = 0
   /// The end, where it was decided before the operation was asked for.
   private(set) var decided: StoreOutcome?
-  /// The round that it belongs to, until its end.
+  /// The round that it belongs to; set before any other thread knows the part.
   private(set) var round: Round?
   private(set) var place = 0
   private(set) var transaction = TransactionID(rawValue: 0)
@@ -37,11 +37,6 @@ class Part: @unchecked Sendable {
     self.round = round
     self.place = place
     transaction = round.transaction
-  }
-
-  /// Lets go of the round, which holds the part.
-  func leaveRound() {
-    round = nil
   }
 
   func willDispatch(_ chain: MiddlewareChain, _ transaction: DispatchTransaction) {
@@ -120,11 +115,8 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
     if let error = validate(operation, for: action, in: store) { return .ended(.failed(error)) }
     self.operation = operation
     round?.started(operation, at: place)
-    let isReady = operation.isReady { [weak self] in
-      guard let self else { return }
-      self.round?.becameReady(at: self.place)
-    }
-    return isReady ? .ready : .waiting
+    return operation.isReady(orElse: { self.round?.becameReady(at: self.place) })
+      ? .ready : .waiting
   }
 
   override func run() {

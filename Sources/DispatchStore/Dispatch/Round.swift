@@ -4,13 +4,16 @@ import Foundation
 ///
 /// Its steps run at the dispatch's venue; what operations and stores say of it may come on any thread,
 /// and is turned into steps. Each step returns whether it was the one that closed the round.
-final class Round: Sendable {
+final class Round: @unchecked Sendable {
+  // because `parts` changes once, when no step is left
+
   let dispatch: Dispatch
   let transaction: TransactionID
   /// In the order in which they run.
-  let parts: [Part]
+  private var parts: [Part]
   private let chain: MiddlewareChain
-  private let began = ContinuousClock.now
+  /// When the middlewares were told; nobody else asks for a duration.
+  private let began: ContinuousClock.Instant?
   private let state: Locked<RoundState>
 
   init(
@@ -21,6 +24,7 @@ final class Round: Sendable {
     self.transaction = transaction
     self.parts = parts
     self.chain = chain
+    began = chain.middlewares.isEmpty ? nil : .now
     self.state = Locked(state)
     for (place, part) in parts.enumerated() { part.enter(self, at: place) }
   }
@@ -35,6 +39,11 @@ final class Round: Sendable {
     return DispatchResult(
       transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first
     )
+  }
+
+  /// Lets go of the parts, which hold the round.
+  func dissolve() {
+    parts = []
   }
 
   // MARK: Steps
@@ -62,8 +71,7 @@ final class Round: Sendable {
         for other in ready { post { $0.start([other]) } }
         ready = []
       }
-      guard case .close(let outcome) = start(place) else { continue }
-      let (next, isClosed) = close(place, outcome)
+      let (next, isClosed) = follow(place, start(place))
       if isClosed { return true }
       ready += next
     }
@@ -89,17 +97,19 @@ final class Round: Sendable {
     return state.withLock { $0.startReturned(place, outcome) }
   }
 
-  /// Runs the operation at a place whose dependencies have finished.
-  private func resume(_ place: Int) -> Bool {
-    state.withLock { $0.resume(place) }
-    dispatch.perform(transaction, part: parts[place]) { parts[place].run() }
-    return follow(place, state.withLock { $0.startReturned(place) })
+  private func follow(_ place: Int, _ step: RoundState.Step) -> (next: [Int], isClosed: Bool) {
+    switch step {
+    case .close(let outcome): close(place, outcome)
+    case .resume: follow(place, resume(place))
+    case .wait: ([], false)
+    }
   }
 
-  private func follow(_ place: Int, _ step: RoundState.Step) -> Bool {
-    guard case .close(let outcome) = step else { return false }
-    let (next, isClosed) = close(place, outcome)
-    return isClosed || start(next)
+  /// Runs the operation at a place whose dependencies have finished.
+  private func resume(_ place: Int) -> RoundState.Step {
+    state.withLock { $0.resume(place) }
+    dispatch.perform(transaction, part: parts[place]) { parts[place].run() }
+    return state.withLock { $0.startReturned(place) }
   }
 
   private func close(_ place: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
@@ -107,14 +117,13 @@ final class Round: Sendable {
     if part.heard > 0 {
       var told = dispatch.transaction(transaction)
       told.outcome = outcome
-      told.duration = ContinuousClock.now - began
+      told.duration = began.map { .now - $0 }
       dispatch.perform(transaction, part: nil) {
         chain.did(
           told, action: part.action, in: part.storeForHooks, heard: part.heard,
           report: dispatch.dispatcher.report)
       }
     }
-    part.leaveRound()
     return state.withLock { ($0.closed(place), $0.isClosed) }
   }
 
@@ -129,7 +138,7 @@ final class Round: Sendable {
   }
 
   func becameReady(at place: Int) {
-    post { $0.resume(place) }
+    post(state.withLock { $0.becameReady(place) }, at: place)
   }
 
   func commitLeft(at place: Int) {
@@ -146,8 +155,11 @@ final class Round: Sendable {
   }
 
   private func post(_ step: RoundState.Step, at place: Int) {
-    guard case .close = step else { return }
-    post { $0.follow(place, step) }
+    if case .wait = step { return }
+    post { round in
+      let (next, isClosed) = round.follow(place, step)
+      return isClosed || round.start(next)
+    }
   }
 
   /// Continues at the venue; the step that closes the round takes the dispatch further.

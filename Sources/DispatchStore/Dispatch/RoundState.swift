@@ -5,8 +5,8 @@ struct RoundState {
   private enum Phase {
     /// Waits for stores that go before it. Can become starting.
     case waiting
-    /// A step asks for its operation and runs it; the outcome, where that ended meanwhile.
-    case starting(StoreOutcome?)
+    /// A step asks for its operation and runs it; what was heard of it meanwhile.
+    case starting(Heard?)
     /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
     case running
     /// Its operation has ended; commits of its own, left to other threads, are yet to be told.
@@ -15,6 +15,12 @@ struct RoundState {
     case closing(StoreOutcome)
     /// Nothing follows.
     case closed(StoreOutcome)
+  }
+
+  private enum Heard {
+    case ended(StoreOutcome)
+    /// What the operation depends on has finished.
+    case ready
   }
 
   private struct Place {
@@ -92,23 +98,38 @@ struct RoundState {
   enum Step {
     /// Close it, with this outcome.
     case close(StoreOutcome)
+    /// Run its operation, whose dependencies have finished.
+    case resume
     /// Somebody else will go on with it.
     case wait
   }
 
   /// The step that started the place has done so; `outcome` where it ended without an operation.
   mutating func startReturned(_ place: Int, _ outcome: StoreOutcome? = nil) -> Step {
-    guard case .starting(let ended) = places[place].phase else { return .wait }
-    guard let outcome = outcome ?? ended else {
+    guard case .starting(let heard) = places[place].phase else { return .wait }
+    if let outcome { return end(place, outcome) }
+    switch heard {
+    case .ended(let outcome):
+      return end(place, outcome)
+    case .ready:
+      return .resume
+    case nil:
       places[place].phase = .running
       return .wait
     }
-    return end(place, outcome)
+  }
+
+  mutating func becameReady(_ place: Int) -> Step {
+    if case .starting = places[place].phase {
+      places[place].phase = .starting(.ready)
+      return .wait
+    }
+    return .resume
   }
 
   mutating func operationEnded(_ place: Int, _ outcome: StoreOutcome) -> Step {
     if case .starting = places[place].phase {
-      places[place].phase = .starting(outcome)
+      places[place].phase = .starting(.ended(outcome))
       return .wait
     }
     return end(place, outcome)

@@ -30,6 +30,8 @@ final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Send
     queue = .main
   }
 
+  var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
+
   func cancel() {
     isActive.store(false, ordering: .sequentiallyConsistent)
   }

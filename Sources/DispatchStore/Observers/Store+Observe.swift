@@ -40,7 +40,10 @@ extension Store {
     take(turn, on: thread)
     return ObserverToken { [core] in
       observer.cancel()
-      core.withLock { $0.remove(observer) }
+      // Inside an exclusive section no second lock is taken: a later cancellation clears up.
+      if ThreadState.current.exclusive != nil { return }
+      // Released outside the lock: what an observer captures may run code when it goes.
+      withExtendedLifetime(core.withLock { $0.takeCancelledObservers() }) {}
     }
   }
 }

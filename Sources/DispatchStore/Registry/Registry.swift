@@ -8,6 +8,8 @@ struct Registry {
   private var declared: [ObjectIdentifier: [StoreEntry]] = [:]
   /// By an action's own type: the declared types that answer to it, worked out once per type.
   private var answering: [ObjectIdentifier: [ObjectIdentifier]] = [:]
+  /// By an action's own type, where several declared types answer: those registered, in order.
+  private var merged: [ObjectIdentifier: [StoreEntry]] = [:]
   /// Identifiers that were registered once and are gone: waiting for one is no error.
   private var former: Set<String> = []
   private var sequence: UInt64 = 0
@@ -31,13 +33,16 @@ struct Registry {
     entries[entry.identifier] = entry
     if declared[type] == nil { answering.removeAll() }
     declared[type, default: []].append(entry)
+    merged.removeAll()
   }
 
   mutating func remove(_ identifier: String) -> StoreEntry? {
     guard let entry = entries.removeValue(forKey: identifier) else { return nil }
     former.insert(identifier)
+    entry.departed()
     let type = ObjectIdentifier(entry.actionType)
     declared[type]?.removeAll { $0 === entry }
+    merged.removeAll()
     if declared[type]?.isEmpty == true {
       declared[type] = nil
       answering.removeAll()
@@ -50,12 +55,24 @@ struct Registry {
     return matching.compactMap { remove($0.identifier) }
   }
 
+  /// The one of this identifier, or those that answer to the type; nil for one never registered.
+  mutating func responders(
+    to type: any ActionType.Type, identifier: String?
+  ) -> [StoreEntry]? {
+    guard let identifier else { return responders(to: type) }
+    if let entry = entries[identifier] { return [entry] }
+    return former.contains(identifier) ? [] : nil
+  }
+
   /// Those that answer to an action of this type, in order of registration.
   mutating func responders(to type: any ActionType.Type) -> [StoreEntry] {
     let key = ObjectIdentifier(type)
     let types = answering[key] ?? workOut(type)
     if types.count == 1 { return declared[types[0]] ?? [] }
-    return types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
+    if let entries = merged[key] { return entries }
+    let entries = types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
+    merged[key] = entries
+    return entries
   }
 
   private mutating func workOut(_ type: any ActionType.Type) -> [ObjectIdentifier] {

@@ -18,6 +18,9 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store; nil where it was held weakly and is gone.
   var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
 
+  /// Whether it was held weakly and is gone.
+  var isGone: Bool { fatalError("StoreEntry is abstract.") }
+
   /// What its reducer says the store waits for.
   func waitFor(for action: any ActionType) -> WaitFor { fatalError("StoreEntry is abstract.") }
 
@@ -54,6 +57,8 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   var typed: Store<Model, Action>? { strong ?? weakly }
 
   override var store: (any StoreType)? { typed }
+
+  override var isGone: Bool { strong == nil && weakly == nil }
 
   override func waitFor(for action: any ActionType) -> WaitFor {
     guard let store = typed, let action = action as? Action else { return waitFor }

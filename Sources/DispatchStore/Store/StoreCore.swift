@@ -57,8 +57,9 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     return enqueue(Notice(change: change, only: observer, part: nil), mayWait: mayWait)
   }
 
-  mutating func remove(_ observer: ObserverRecord<Model, Action>) {
-    observers.removeAll { $0 === observer }
+  mutating func takeCancelledObservers() -> [ObserverRecord<Model, Action>] {
+    defer { observers.removeAll(where: \.isCancelled) }
+    return observers.filter(\.isCancelled)
   }
 
   private mutating func enqueue(_ notice: Notice<Model, Action>, mayWait: Bool) -> Turn {

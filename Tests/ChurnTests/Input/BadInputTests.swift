@@ -21,53 +21,53 @@ import Testing
     }
   }
 
-  @Test func helpIsPrintedAndNothingElse() {
-    let run = TestRun("--help")
+  @Test func helpIsPrintedAndNothingElse() async {
+    let run = await TestRun("--help")
 
     #expect(run.code == .ok)
     #expect(run.output == Usage.text)
     #expect(run.messages.isEmpty)
   }
 
-  @Test func aWrongOptionIsAnErrorOfUsage() {
-    expectOneLine(TestRun("--nonsense"), .usage, "unknown option '--nonsense'")
+  @Test func aWrongOptionIsAnErrorOfUsage() async {
+    await expectOneLine(TestRun("--nonsense"), .usage, "unknown option '--nonsense'")
   }
 
-  @Test func aLogThatIsNotThereIsNoInput() {
-    expectOneLine(
+  @Test func aLogThatIsNotThereIsNoInput() async {
+    await expectOneLine(
       TestRun("--input", "\(folder.path)/none"), .noInput, "/none", "No such file or directory")
   }
 
-  @Test func aFolderIsNoLog() {
-    expectOneLine(TestRun("--input", folder.path), .noInput, "Is a directory")
+  @Test func aFolderIsNoLog() async {
+    await expectOneLine(TestRun("--input", folder.path), .noInput, "Is a directory")
   }
 
-  @Test func anEmptyLogIsAnErrorOfData() throws {
+  @Test func anEmptyLogIsAnErrorOfData() async throws {
     let path = try folder.write([], to: "empty.log")
 
-    expectOneLine(TestRun("--input", path), .dataError, path, "the log is empty")
+    await expectOneLine(TestRun("--input", path), .dataError, path, "the log is empty")
   }
 
-  @Test func aCutLogIsAnErrorOfDataWithItsPlace() throws {
+  @Test func aCutLogIsAnErrorOfDataWithItsPlace() async throws {
     let path = try folder.write(TestLog.small.bytes.dropLast(), to: "cut.log")
 
-    expectOneLine(
+    await expectOneLine(
       TestRun("--input", path), .dataError, "ends at byte \(TestLog.small.bytes.count - 1)",
       "in commit \(TestLog.hash(3))")
   }
 
-  @Test func somethingElseIsAnErrorOfData() throws {
+  @Test func somethingElseIsAnErrorOfData() async throws {
     let path = try folder.write("no log\n".utf8, to: "text")
 
-    expectOneLine(TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
+    await expectOneLine(TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
   }
 
-  @Test func malformedRecordsAreReportedAndTheRestIsAnswered() throws {
+  @Test func malformedRecordsAreReportedAndTheRestIsAnswered() async throws {
     var log = TestLog.small
     log.fields[19] = Array("x\ty\tz".utf8)
     let path = try folder.write(log.bytes, to: "spoilt.log")
 
-    let run = TestRun("--input", path, "--json")
+    let run = await TestRun("--input", path, "--json")
 
     #expect(run.code == .ok)
     #expect(try run.json["rejectedRecords"] as? Int == 1)
@@ -76,24 +76,24 @@ import Testing
     #expect(run.messages.contains("in commit \(TestLog.hash(2))"))
   }
 
-  @Test func temporaryFileThatCannotBeMadeIsSaid() throws {
+  @Test func temporaryFileThatCannotBeMadeIsSaid() async throws {
     let path = try folder.write(TestLog.small.bytes, to: "log")
 
-    expectOneLine(
+    await expectOneLine(
       TestRun("--input", path, temporaryDirectory: "\(folder.path)/none"), .cannotCreate,
       "cannot make a temporary file")
   }
 
-  @Test func withoutGitTheSavedHistoryIsReplayed() {
-    let run = TestRun(path: folder.path)
+  @Test func withoutGitTheSavedHistoryIsReplayed() async {
+    let run = await TestRun(path: folder.path)
 
     #expect(run.code == .ok)
     #expect(run.messages.contains("git is not installed: replaying the history saved with"))
     #expect(run.output.contains("the saved history"))
   }
 
-  @Test func aRepositoryCannotBeReadWithoutGit() {
-    expectOneLine(
+  @Test func aRepositoryCannotBeReadWithoutGit() async {
+    await expectOneLine(
       TestRun("--repo", ".", path: folder.path), .unavailable, "git is not installed")
   }
 }
@@ -107,43 +107,43 @@ struct BadRepositoryTests {
     folder = try TemporaryFolder()
   }
 
-  @Test func aFolderWithoutARepositoryIsNoInput() {
-    let run = TestRun("--repo", folder.path)
+  @Test func aFolderWithoutARepositoryIsNoInput() async {
+    let run = await TestRun("--repo", folder.path)
 
     #expect(run.code == .noInput)
     #expect(run.messages.contains("is not a repository: git ended with exit code 128"))
   }
 
-  @Test func outsideOfARepositoryTheSavedHistoryIsReplayed() {
-    let run = TestRun(directory: folder.path)
+  @Test func outsideOfARepositoryTheSavedHistoryIsReplayed() async {
+    let run = await TestRun(directory: folder.path)
 
     #expect(run.code == .ok)
     #expect(run.messages.contains("there is no repository here"))
     #expect(run.output.contains("the saved history"))
   }
 
-  @Test func aRepositoryWithoutCommitsIsAnErrorOfData() throws {
+  @Test func aRepositoryWithoutCommitsIsAnErrorOfData() async throws {
     let repository = try TestRepository()
 
-    for run in [TestRun("--repo", repository.path), TestRun(directory: repository.path)] {
+    for run in await [TestRun("--repo", repository.path), TestRun(directory: repository.path)] {
       #expect(run.code == .dataError)
       #expect(run.messages == "churn: the repository '\(repository.path)' has no commits yet\n")
     }
   }
 
-  @Test func theRepositoryOfTheCurrentFolderIsTheDefault() throws {
+  @Test func theRepositoryOfTheCurrentFolderIsTheDefault() async throws {
     let repository = try TestRepository()
     try repository.write("a\n", to: "a")
     try repository.commit("first")
 
-    let run = TestRun(directory: repository.path)
+    let run = await TestRun(directory: repository.path)
 
     #expect(run.code == .ok)
     #expect(run.messages.isEmpty)
     #expect(run.output.contains("1 commit, 1 change of files: \(repository.path) at "))
   }
 
-  @Test func gitsFailureInTheMiddleIsPassedOnAndNothingIsAnswered() throws {
+  @Test func gitsFailureInTheMiddleIsPassedOnAndNothingIsAnswered() async throws {
     let repository = try TestRepository()
     try repository.write("a\n", to: "a")
     try repository.commit("first")
@@ -159,7 +159,7 @@ struct BadRepositoryTests {
     let path = try folder.write(script.utf8, to: "git")
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
 
-    let run = TestRun("--repo", repository.path, path: folder.path)
+    let run = await TestRun("--repo", repository.path, path: folder.path)
 
     #expect(run.code == .unavailable)
     #expect(run.output.isEmpty)

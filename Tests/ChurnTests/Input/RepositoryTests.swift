@@ -6,7 +6,7 @@ import Testing
 /// Repositories made on the fly, replayed by the whole program and compared with git.
 @Suite(.enabled(if: TestRepository.gitIsInstalled), .serialized)
 struct RepositoryTests {
-  @Test func mergesRenamesDeletionsAndReturnsAreEqualToGits() throws {
+  @Test func mergesRenamesDeletionsAndReturnsAreEqualToGits() async throws {
     let repository = try TestRepository()
     try repository.write("one\ntwo\n", to: "src/a")
     try repository.write("x\n", to: "b")
@@ -24,7 +24,7 @@ struct RepositoryTests {
     try repository.write("back\nagain\n", to: "b")
     try repository.commit("return", author: "Ben", day: 7)
 
-    let run = TestRun("--repo", repository.path, "--json")
+    let run = await TestRun("--repo", repository.path, "--json")
     let json = try run.json
 
     #expect(run.code == .ok, "\(run.messages)")
@@ -34,11 +34,11 @@ struct RepositoryTests {
       json["takeoversByAuthor"] as? [String: Int]
         == ["Ada <ada@example.org>": 0, "Ben <ben@example.org>": 1])
     #expect(json["head"] as? String == (try head(of: repository)))
-    let report = TestRun("--repo", repository.path)
+    let report = await TestRun("--repo", repository.path)
     #expect(report.output.contains("3 text files, equal to git's; 0 that were binary not compared"))
   }
 
-  @Test func binaryFilesAreLeftAside() throws {
+  @Test func binaryFilesAreLeftAside() async throws {
     let repository = try TestRepository()
     try repository.folder.write([0, 1, 2], to: "image")
     try repository.folder.write([0, 1, 2], to: "was-binary")
@@ -47,13 +47,13 @@ struct RepositoryTests {
     try repository.write("text now\n", to: "was-binary")
     try repository.commit("second")
 
-    let run = TestRun("--repo", repository.path)
+    let run = await TestRun("--repo", repository.path)
 
     #expect(run.code == .ok)
     #expect(run.output.contains("1 text file, equal to git's; 2 that were binary not compared"))
   }
 
-  @Test func strangePathsAreReadRight() throws {
+  @Test func strangePathsAreReadRight() async throws {
     let repository = try TestRepository()
     let long = Array(repeating: String(repeating: "d", count: 200), count: 19)
       .joined(separator: "/")
@@ -66,7 +66,7 @@ struct RepositoryTests {
     for name in names { try repository.write("one\ntwo\n", to: name) }
     try repository.commit("second", author: "Ben")
 
-    let run = TestRun("--repo", repository.path, "--json")
+    let run = await TestRun("--repo", repository.path, "--json")
 
     #expect(run.code == .ok, "\(run.messages)")
     #expect(try run.json["rejectedRecords"] as? Int == 0)
@@ -74,15 +74,15 @@ struct RepositoryTests {
     #expect(lines == Dictionary(uniqueKeysWithValues: names.map { ($0, 2) }))
   }
 
-  @Test func aLimitIsComparedWithGitAtTheCommitReached() throws {
+  @Test func aLimitIsComparedWithGitAtTheCommitReached() async throws {
     let repository = try TestRepository()
     for number in 1...5 {
       try repository.write(String(repeating: "line\n", count: number), to: "a")
       try repository.commit("\(number)", day: number)
     }
 
-    let run = TestRun("--repo", repository.path, "--limit", "2")
-    let json = try TestRun("--repo", repository.path, "--limit", "2", "--json").json
+    let run = await TestRun("--repo", repository.path, "--limit", "2")
+    let json = try await TestRun("--repo", repository.path, "--limit", "2", "--json").json
 
     #expect(run.code == .ok)
     #expect(run.output.contains("1 text file, equal to git's"))
@@ -90,15 +90,15 @@ struct RepositoryTests {
     #expect(json["linesByFile"] as? [String: Int] == ["a": 2])
   }
 
-  @Test func copiesGiveTheAnswersOfOne() throws {
+  @Test func copiesGiveTheAnswersOfOne() async throws {
     let repository = try TestRepository()
     try repository.write("a\n", to: "dir/a")
     try repository.commit("first")
     try repository.write("b\n", to: "dir/a")
     try repository.commit("second", author: "Ben")
 
-    var one = try TestRun("--repo", repository.path, "--json").json
-    var many = try TestRun("--repo", repository.path, "--json", "--copies", "7").json
+    var one = try await TestRun("--repo", repository.path, "--json").json
+    var many = try await TestRun("--repo", repository.path, "--json", "--copies", "7").json
     let actions = (many["runs"] as? [[String: Any]])?.map { $0["actions"] as? Int }
     one["runs"] = nil
     many["runs"] = nil
@@ -107,7 +107,7 @@ struct RepositoryTests {
     #expect(actions?.allSatisfy { $0 == 28 } == true)
   }
 
-  @Test func settingsOfTheUserMakeNoDifference() throws {
+  @Test func settingsOfTheUserMakeNoDifference() async throws {
     let repository = try TestRepository()
     try repository.write("a\n", to: "dir/a")
     try repository.write("b\n", to: "b")
@@ -119,7 +119,7 @@ struct RepositoryTests {
       try repository.git("config", name, value)
     }
 
-    let run = TestRun("--repo", "\(repository.path)/dir")
+    let run = await TestRun("--repo", "\(repository.path)/dir")
 
     #expect(run.code == .ok, "\(run.messages)")
     #expect(run.output.contains("2 text files, equal to git's"))

@@ -25,6 +25,10 @@ struct TestLog {
   mutating func addCommit(
     _ number: Int, author: String = author, time: String = "1700000000", _ entries: Entry...
   ) {
+    addCommit(number, author: author, time: time, entries: entries)
+  }
+
+  mutating func addCommit(_ number: Int, author: String, time: String, entries: [Entry]) {
     fields += [[], [1] + Self.hash(number).utf8, Array(author.utf8), Array(time.utf8)]
     for (index, entry) in entries.enumerated() {
       let newline = index == 0 ? "\n" : ""

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import churn
 
-/// One run of the whole program, with what it printed.
+/// One run of the whole program, on a thread of its own, with what it printed.
 struct TestRun {
   let code: ExitCode
   let output: String
@@ -11,7 +11,7 @@ struct TestRun {
   init(
     _ arguments: String..., directory: String = NSTemporaryDirectory(),
     path: String? = nil, temporaryDirectory: String = NSTemporaryDirectory()
-  ) {
+  ) async {
     let output = CollectedOutput()
     let messages = CollectedOutput()
     var environment = TestRepository.environment
@@ -19,7 +19,7 @@ struct TestRun {
     let program = Program(
       arguments: arguments, environment: environment, directory: directory,
       temporaryDirectory: temporaryDirectory, output: output, messages: messages)
-    code = program.run()
+    code = await onOwnThread { program.run() }
     self.output = output.text
     self.messages = messages.text
   }

@@ -11,9 +11,8 @@ enum Here {
 
   /// Whether this is the main queue; under an `async` main that is not the main thread.
   static var isMainQueue: Bool {
-    _ = key
-    return DispatchQueue.getSpecific(key: key) == true
+    DispatchQueue.getSpecific(key: key) == true
   }
 
-  static var thread: UInt { UInt(bitPattern: pthread_self().hashValue) }
+  static var thread: Int { pthread_self().hashValue }
 }

@@ -9,9 +9,9 @@ extension OperationQueue {
   }
 }
 
-extension Operation {
-  /// An operation that a queue can't start before this is called on it.
-  static func held(by latch: Latch) -> BlockOperation {
-    BlockOperation { latch.wait() }
+extension OperationQueue {
+  /// Adds several operations, also from an `async` test; waits for none.
+  func add(_ operations: Operation...) {
+    for operation in operations { addOperation(operation) }
   }
 }

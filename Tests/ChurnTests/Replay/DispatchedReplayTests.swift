@@ -1,0 +1,100 @@
+import Testing
+
+@testable import churn
+
+/// A replay through the dispatcher, held against the plain loop.
+@Suite(.timeLimit(.minutes(1))) struct DispatchedReplayTests {
+  /// A way to replay a history.
+  struct Way: CustomTestStringConvertible, Sendable {
+    let mode: Mode
+    let producers: Int
+    let inFlight: Int
+    let copies: Int
+
+    var testDescription: String {
+      "\(mode), producers \(producers), in flight \(inFlight), copies \(copies)"
+    }
+
+    var replay: DispatchedReplay {
+      DispatchedReplay(mode: mode, inFlight: inFlight, producers: producers)
+    }
+
+    static let all = Mode.allCases.flatMap { mode in
+      [1, 4].flatMap { producers in
+        [1, 3, 1024].flatMap { inFlight in
+          [1, 3].map { Way(mode: mode, producers: producers, inFlight: inFlight, copies: $0) }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: Way.all) func agreesWithThePlainLoopInAllThatItsModePromises(_ way: Way) async throws {
+    let batches = try TestLog.contested(commits: 400).batches(copies: way.copies)
+    let expected = Answers(try PlainLoop().replay(batches).models)
+
+    let result = try await onOwnThread { try way.replay.replay(batches) }
+
+    let answers = Answers(result.models)
+    let differing = answers.differences(from: expected).map(\.figure)
+    #expect(differing.filter { way.mode.keepsOrder || !$0.dependsOnOrder } == [])
+    if way.mode.keepsOrder {
+      #expect(throws: Never.self) { try answers.ofOneCopy(among: way.copies) }
+    }
+  }
+
+  @Test(arguments: Way.all) func measuresEveryAction(_ way: Way) async throws {
+    let batches = try TestLog.contested(commits: 30).batches(copies: way.copies)
+
+    let measurement = try await onOwnThread { try way.replay.replay(batches).measurement }
+
+    #expect(measurement.name == way.mode.rawValue)
+    #expect(measurement.producers == (way.mode.takesSeveralProducers ? way.producers : 1))
+    #expect(measurement.actions == batches.eventCount)
+    #expect(measurement.latencies.count == UInt64(batches.eventCount))
+    #expect(measurement.latencies.quantile(0) > 0)
+    #expect(measurement.seconds > 0)
+  }
+
+  @Test(arguments: Mode.allCases) func takesInABatchAfterTheOther(mode: Mode) async throws {
+    let batches = try TestLog.small.batches(copies: 2 * EventBatches.capacity / 9 + 1)
+    let replay = DispatchedReplay(mode: mode, inFlight: 64, producers: 2)
+
+    let result = try await onOwnThread { try replay.replay(batches) }
+
+    #expect(result.measurement.actions > 2 * EventBatches.capacity)
+    #expect(result.measurement.latencies.count == UInt64(result.measurement.actions))
+    let expected = Answers(try PlainLoop().replay(batches).models)
+    let differing = Answers(result.models).differences(from: expected).map(\.figure)
+    #expect(differing.filter { mode.keepsOrder || !$0.dependsOnOrder } == [])
+  }
+
+  @Test(arguments: Mode.allCases, [1, 2, 7])
+  func leavesNoMoreUnfinishedThanMayBe(mode: Mode, inFlight: Int) async throws {
+    let batches = try TestLog.contested(commits: 300).batches()
+    // In `sync` an action ends before the next is dispatched.
+    let crowd = mode == .sync ? 1 : inFlight
+    let counter = CrowdCounter(crowd: crowd)
+    let replay = DispatchedReplay(
+      mode: mode, inFlight: inFlight, producers: 3, middlewares: [counter])
+
+    _ = try await onOwnThread { try replay.replay(batches) }
+
+    #expect(counter.mostUnderWay == crowd)
+  }
+
+  @Test(arguments: Mode.allCases) func aDispatchThatDoesNotSucceedEndsTheRun(mode: Mode) async throws {
+    let batches = try TestLog.contested(commits: 20).batches()
+    let replay = DispatchedReplay(
+      mode: mode, inFlight: 4, producers: 2, middlewares: [PathVeto(Path("src/b"))])
+
+    let failure = await #expect(throws: Failure.self) {
+      try await onOwnThread { try replay.replay(batches) }
+    }
+
+    #expect(failure?.code == .software)
+    #expect(
+      failure?.message
+        == "\(mode): the dispatch of a change of 'src/b' did not succeed: "
+        + "vetoed: vetoed by PathVeto: not this one")
+  }
+}

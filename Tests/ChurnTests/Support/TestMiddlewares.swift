@@ -1,0 +1,96 @@
+import DispatchStore
+import Foundation
+
+@testable import churn
+
+/// Keeps, in the order in which they happen, the stores' parts in each dispatch.
+final class PartsRecorder: Middleware, @unchecked Sendable {
+  // Unchecked because: `recorded` is only touched while `lock` is held.
+  struct Part {
+    let transaction: TransactionID
+    let isChange: Bool
+    let store: String
+  }
+
+  private let lock = NSLock()
+  private var recorded: (begun: [Part], ended: [Part]) = ([], [])
+
+  var begun: [Part] { lock.withLock { recorded.begun } }
+  var ended: [Part] { lock.withLock { recorded.ended } }
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    let part = Part(
+      transaction: transaction.id, isChange: action is Changed, store: store.identifier)
+    lock.withLock { recorded.begun.append(part) }
+    return .pass
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    let part = Part(
+      transaction: transaction.id, isChange: action is Changed, store: store.identifier)
+    lock.withLock { recorded.ended.append(part) }
+  }
+}
+
+/// Counts the actions under way, and keeps those that come first from ending until as many have been
+/// dispatched as may be.
+final class CrowdCounter: Middleware, @unchecked Sendable {
+  // Unchecked because: what changes is only touched while `condition` is locked.
+  private let condition = NSCondition()
+  private let crowd: Int
+  private var dispatched = 0
+  private var underWay = 0
+  private var most = 0
+
+  init(crowd: Int) {
+    self.crowd = crowd
+  }
+
+  var mostUnderWay: Int { condition.withLock { most } }
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    guard isOnePerAction(store) else { return .pass }
+    condition.withLock {
+      dispatched += 1
+      underWay += 1
+      most = max(most, underWay)
+      condition.broadcast()
+    }
+    return .pass
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    guard isOnePerAction(store) else { return }
+    condition.withLock {
+      while dispatched < crowd { condition.wait() }
+      underWay -= 1
+    }
+  }
+
+  /// Every change goes to `files`, and every commit to `days`.
+  private func isOnePerAction(_ store: AnyStore) -> Bool {
+    store.identifier == "files" || store.identifier == "days"
+  }
+}
+
+/// Refuses the changes of one path.
+final class PathVeto: Middleware {
+  private let path: Path
+
+  init(_ path: Path) {
+    self.path = path
+  }
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    guard let action = action as? Changed, action.change.path == path else { return .pass }
+    return .veto(reason: "not this one")
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+}

@@ -1,0 +1,182 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// The kinds of block that an operation can have.
+enum BlockKind: CaseIterable, Sendable {
+  case returning, controlled, calledBack, suspending
+
+  /// An operation that calls `body`, and then ends.
+  func operation(
+    in store: Stage, _ body: @escaping @Sendable () -> Void = {}
+  ) -> Script.Operation {
+    let action = Script.adds("own")
+    return switch self {
+    case .returning:
+      Script.Operation(action: action, store: store) { _, _ in body() }
+    case .controlled:
+      Script.Operation(action: action, store: store) { operation, _, _ in
+        body()
+        operation.finish()
+      }
+    case .calledBack:
+      Script.Operation(action: action, store: store) { operation, _, _ in
+        DispatchQueue.global().async {
+          body()
+          operation.finish()
+        }
+      }
+    case .suspending:
+      Script.Operation(action: action, store: store) { _, _ in
+        await Task.yield()
+        body()
+      }
+    }
+  }
+}
+
+/// An `ActionOperation` as a plain `Operation`, in a queue of the user's own.
+@Suite("An operation in a user's own queue", .timeLimit(.minutes(1)))
+struct OwnQueueTests {
+  let stage = Stage(identifier: "own", model: [], reducer: ScriptReducer())
+  let queue = OperationQueue.wide(4)
+  let log = Recorder<String>()
+
+  @Test(arguments: BlockKind.allCases)
+  func runsItsBlockOnceAndFinishes(_ kind: BlockKind) async {
+    let operation = kind.operation(in: stage) { [log] in log.record("block") }
+    operation.completionBlock = { [log] in log.record("completion") }
+    #expect(!operation.isFinished && !operation.isExecuting && operation.outcome == nil)
+    queue.addOperation(operation)
+    #expect(await log.first(2) == ["block", "completion"])
+    #expect(operation.isFinished && !operation.isExecuting)
+    #expect(operation.outcome?.isFinished == true)
+  }
+
+  @Test(arguments: BlockKind.allCases)
+  func waitUntilFinishedReturnsAfterItsEnd(_ kind: BlockKind) async {
+    let operation = kind.operation(in: stage) { [log] in log.record("block") }
+    queue.addOperation(operation)
+    await onOwnThread { [log] in
+      operation.waitUntilFinished()
+      log.record("waited")
+    }
+    #expect(log.all == ["block", "waited"])
+  }
+
+  @Test(arguments: BlockKind.allCases)
+  func waitsForAForeignOperationAndIsWaitedForByOne(_ kind: BlockKind) async {
+    let before = BlockOperation { [log] in log.record("before") }
+    let operation = kind.operation(in: stage) { [log] in log.record("block") }
+    let after = BlockOperation { [log] in log.record("after") }
+    operation.addDependency(before)
+    after.addDependency(operation)
+    queue.add(after, operation)
+    #expect(log.all.isEmpty)
+    queue.addOperation(before)
+    #expect(await log.first(3) == ["before", "block", "after"])
+  }
+
+  @Test(arguments: BlockKind.allCases, BlockKind.allCases)
+  func operationsDependOnEachOther(_ first: BlockKind, _ second: BlockKind) async {
+    let operation = first.operation(in: stage) { [log] in log.record("first") }
+    let dependent = second.operation(in: stage) { [log] in log.record("second") }
+    dependent.addDependency(operation)
+    queue.add(dependent, operation)
+    #expect(await log.first(2) == ["first", "second"])
+  }
+
+  @Test(arguments: BlockKind.allCases)
+  func cancelledBeforeItsStartItNeverRunsAndTheQueueGoesOn(_ kind: BlockKind) async {
+    queue.isSuspended = true
+    let operation = kind.operation(in: stage) { [log] in log.record("block") }
+    let dependent = BlockOperation { [log] in log.record("dependent") }
+    dependent.addDependency(operation)
+    queue.add(operation, dependent)
+    operation.cancel()
+    queue.isSuspended = false
+    #expect(await log.first(1) == ["dependent"])
+    #expect(operation.isFinished && operation.isCancelled)
+    #expect(operation.outcome?.isCancelled == true)
+  }
+
+  @Test func cancelledAfterItsStartItEndsAsItsBlockSays() async {
+    let (started, cancelled) = (Latch(), Latch())
+    let operation = Script.Operation(action: .adds("own"), store: stage) { operation, _, _ in
+      started.open()
+      cancelled.wait()
+      #expect(operation.isCancelled)
+      operation.finish()
+    }
+    queue.addOperation(operation)
+    await started.opened()
+    operation.cancel()
+    cancelled.open()
+    await onOwnThread { operation.waitUntilFinished() }
+    #expect(operation.isCancelled)
+    #expect(operation.outcome?.isFinished == true)
+  }
+
+  @Test func cancellingItCancelsTheTaskOfAnAsyncBlock() async {
+    let started = Latch()
+    let operation = Script.Operation(action: .adds("own"), store: stage) { _, _ in
+      started.open()
+      while true {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+    }
+    queue.addOperation(operation)
+    await started.opened()
+    operation.cancel()
+    await onOwnThread { operation.waitUntilFinished() }
+    #expect(operation.outcome?.isCancelled == true)
+  }
+
+  @Test func whatItsBlockThrowsIsItsOutcome() async {
+    let failing = Script.Operation(action: .adds("own"), store: stage) { _, _ in
+      throw StageFright(place: 3)
+    }
+    let cancelling = Script.Operation(action: .adds("own"), store: stage) { _, _, _ in
+      throw CancellationError()
+    }
+    queue.add(failing, cancelling)
+    await onOwnThread {
+      failing.waitUntilFinished()
+      cancelling.waitUntilFinished()
+    }
+    #expect(failing.outcome?.error as? StageFright == StageFright(place: 3))
+    #expect(cancelling.outcome?.isCancelled == true)
+    #expect(!cancelling.isCancelled)
+  }
+
+  @Test func droppedWithoutFinishItFailsAndTheQueueGoesOn() async {
+    let incidents = stage.incidentsOfAHome()
+    let queue = OperationQueue.wide(1)
+    let dropped = Script.Operation(action: .adds("own"), store: stage) { _, _, _ in }
+    queue.addOperation(dropped)
+    queue.addOperation(BlockKind.returning.operation(in: stage) { [log] in log.record("next") })
+    #expect(await log.first(1) == ["next"])
+    #expect(dropped.outcome?.errorCode == .operationAbandoned)
+    #expect(incidents.recorder.all == [.abandoned])
+  }
+
+  @Test func startedTwiceItRunsOnce() async {
+    let operation = BlockKind.controlled.operation(in: stage) { [log] in log.record("block") }
+    operation.start()
+    operation.start()
+    #expect(log.all == ["block"])
+    #expect(operation.outcome?.isFinished == true)
+  }
+}
+
+extension Stage where Model == [String], Action == Script {
+  /// Registers the store, so that its incidents are recorded; keep the dispatcher.
+  fileprivate func incidentsOfAHome() -> (
+    dispatcher: Dispatcher, recorder: Recorder<DispatchIncident.Kind>
+  ) {
+    let dispatcher = Dispatcher()
+    dispatcher.register(store: self)
+    return (dispatcher, dispatcher.recordIncidents())
+  }
+}

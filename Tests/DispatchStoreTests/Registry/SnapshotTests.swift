@@ -1,0 +1,75 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SnapshotTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  /// Registers a store "first" whose block calls a closure, and "second" that waits for it.
+  private func addPair(_ body: @escaping @Sendable () -> Void) {
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { _, _ in body() }
+    }
+    dispatcher.register(store: ProbeStore(identifier: "first", model: 0, reducer: reducer))
+    dispatcher.addProbe("second", waitFor: ["first"], to: steps)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreUnregisteredDuringADispatchStillTakesPart(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    addPair { dispatcher.unregister(storeIdentifier: "second") }
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result["second"]?.isFinished == true)
+    #expect(steps.all == ["+second", "-second"])
+    let next = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(next.stores.map(\.storeIdentifier) == ["first"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreRegisteredDuringADispatchTakesPartInTheNext(mode: Dispatcher.Mode) async {
+    let (dispatcher, steps) = (dispatcher, steps)
+    addPair { dispatcher.addProbe("third", to: steps) }
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result.stores.map(\.storeIdentifier) == ["first", "second"])
+    let next = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(Set(next.stores.map(\.storeIdentifier)) == ["first", "second", "third"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theSnapshotIsTakenWhenTheActionIsDispatched(mode: Dispatcher.Mode) async {
+    let running = Recorder<RunningOperation<Int, Ping>>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { operation, _, _ in
+        running.record(operation)
+      }
+    }
+    let gate = Dispatcher()
+    gate.register(store: ProbeStore(model: 0, reducer: reducer))
+    let held = gate.dispatch(action: Ping(), mode: .async)
+    let store = dispatcher.addProbe("a", to: steps)
+    let told = Latch()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, _ in
+        told.open()
+        return .pass
+      }))
+    let dispatcher = dispatcher
+    async let result = onOwnThread {
+      dispatcher.dispatch(action: Ping(), mode: mode, options: .after(held))
+    }.result
+    await told.opened()
+    dispatcher.unregister(store: store)
+    await running.first(1)[0].finish()
+    #expect(await result["a"]?.isFinished == true)
+    #expect(store.model == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func eachActionOfASequenceTakesItsOwnSnapshot(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    addPair { dispatcher.unregister(storeIdentifier: "second") }
+    let result = await dispatcher.dispatch(actions: [Ping(), Ping()], mode: mode).result
+    #expect(result.stores.map(\.storeIdentifier) == ["first", "second", "first"])
+  }
+}

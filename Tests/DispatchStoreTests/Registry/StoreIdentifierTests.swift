@@ -1,0 +1,97 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StoreIdentifierTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func onlyTheNamedStoreTakesPart(mode: Dispatcher.Mode) async {
+    for name in ["a", "b", "c"] { dispatcher.addProbe(name, to: steps) }
+    let result = await dispatcher.dispatch(storeIdentifier: "b", action: Ping(), mode: mode).result
+    #expect(result.stores.map(\.storeIdentifier) == ["b"])
+    #expect(steps.all == ["+b", "-b"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aNamedStoreOfAnotherActionTypeDoesNotRespond(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", to: steps)
+    let counter = dispatcher.register(store: .counter("counter"))
+    let result = await dispatcher.dispatch(
+      storeIdentifier: "counter", action: Ping(), mode: mode
+    ).result
+    #expect(result.isSuccess)
+    #expect(!result.hasResponders)
+    #expect(counter.version == 0)
+    #expect(steps.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aNameThatNeverWasRegisteredIsAnError(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", to: steps)
+    let result = await dispatcher.dispatch(
+      storeIdentifier: "never", action: Ping(), mode: mode
+    ).result
+    #expect(result.errorCode == .unknownStore)
+    #expect((result.error as? DispatchError)?.storeIdentifiers == ["never"])
+    #expect((result.error as? DispatchError)?.message.contains("\"never\"") == true)
+    #expect(steps.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, StoreOwnership.all)
+  func aNamedStoreThatIsGoneDoesNotRespond(
+    mode: Dispatcher.Mode, ownership: StoreOwnership
+  ) async {
+    dispatcher.addProbe("a", to: steps)
+    dispatcher.registerAndDrop("gone", ownership)
+    for _ in 0..<2 {
+      let result = await dispatcher.dispatch(
+        storeIdentifier: "gone", action: Ping(), mode: mode
+      ).result
+      #expect(result.isSuccess)
+      #expect(!result.hasResponders)
+    }
+    #expect(steps.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreDispatchesToItselfAlone(mode: Dispatcher.Mode) async {
+    let a = dispatcher.addProbe("a", to: steps)
+    dispatcher.addProbe("b", to: steps)
+    let one = await a.dispatch(Ping(), mode: mode).result
+    #expect(one.stores.map(\.storeIdentifier) == ["a"])
+    let two = await a.dispatch([Ping(), Ping()], mode: mode).result
+    #expect(two.stores.map(\.storeIdentifier) == ["a", "a"])
+    #expect(two.steps.count == 2)
+    #expect(a.model == 3)
+    #expect(!steps.all.contains("+b"))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreWithoutADispatcherRefusesAndRunsTheCompletion(mode: Dispatcher.Mode) async {
+    let store = dispatcher.addProbe("a", to: steps)
+    dispatcher.unregister(store: store)
+    let completions = Recorder<DispatchResult>()
+    let result = await store.dispatch(Ping(), mode: mode) { completions.record($0) }.result
+    #expect(result.errorCode == .notRegistered)
+    #expect((result.error as? DispatchError)?.message.contains("\"a\"") == true)
+    #expect(completions.count == 1)
+    #expect(steps.all.isEmpty)
+  }
+}
+
+extension StoreOwnership {
+  fileprivate static let all: [StoreOwnership] = [.strong, .weak]
+}
+
+extension Dispatcher {
+  /// Registers a store that is gone when this returns.
+  fileprivate func registerAndDrop(_ identifier: String, _ ownership: StoreOwnership) {
+    let store = ProbeStore(
+      identifier: identifier, model: 0,
+      reducer: ClosureReducer { action, store in .probe(action, store, .returning, false, .init()) })
+    register(store: store, ownership: ownership)
+    if ownership == .strong { unregister(store: store) }
+  }
+}

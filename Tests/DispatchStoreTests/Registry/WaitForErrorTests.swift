@@ -1,0 +1,90 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct WaitForErrorTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  /// Dispatches an action whose order can't be kept, and expects that nobody else hears of it.
+  private func expectError(
+    _ code: DispatchError.Code, naming path: [String], in mode: Dispatcher.Mode,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    let heard = Recorder<String>()
+    let completions = Recorder<DispatchResult>()
+    dispatcher.register(middleware: RecordingMiddleware(to: heard))
+    let handle = dispatcher.dispatch(action: Ping(), mode: mode) { completions.record($0) }
+    let result = await handle.result
+    let error = result.error as? DispatchError
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+    #expect(error?.storeIdentifiers == path, sourceLocation: sourceLocation)
+    let told = path.map { "\"\($0)\"" }.joined(separator: " → ")
+    #expect(error?.message.contains(told) == true, sourceLocation: sourceLocation)
+    #expect(result.stores.isEmpty, sourceLocation: sourceLocation)
+    #expect(steps.all.isEmpty, "Nothing of it runs.", sourceLocation: sourceLocation)
+    #expect(heard.all.isEmpty, "No middleware hears.", sourceLocation: sourceLocation)
+    #expect(completions.count == 1, sourceLocation: sourceLocation)
+    #expect((completions.all.first?.error as? DispatchError)?.code == code)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreThatWaitsForItselfEndsTheDispatch(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", waitFor: ["a"], to: steps)
+    dispatcher.addProbe("free", to: steps)
+    await expectError(.waitForCycle, naming: ["a", "a"], in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func twoStoresThatWaitForEachOtherEndTheDispatch(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("free", to: steps)
+    dispatcher.addProbe("a", waitFor: ["free", "b"], to: steps)
+    dispatcher.addProbe("b", waitFor: ["a"], to: steps)
+    await expectError(.waitForCycle, naming: ["a", "b", "a"], in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aLongCircleIsNamedAsAWhole(mode: Dispatcher.Mode) async {
+    let names = (0..<12).map { "s\($0)" }
+    for (index, name) in names.enumerated() {
+      dispatcher.addProbe(name, waitFor: [names[(index + 1) % 12]], to: steps)
+    }
+    await expectError(.waitForCycle, naming: names + ["s0"], in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aCircleMadeByAReducerEndsTheDispatch(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", to: steps) { _, _ in ["b"] }
+    dispatcher.addProbe("b", waitFor: ["a"], to: steps)
+    await expectError(.waitForCycle, naming: ["a", "b", "a"], in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anIdentifierThatNeverWasEndsTheDispatch(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", waitFor: ["never"], to: steps)
+    dispatcher.addProbe("free", to: steps)
+    await expectError(.unknownStore, naming: ["a", "never"], in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aCircleAmongStoresThatDoNotTakePartDoesNotMatter(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", waitFor: ["b"], to: steps)
+    dispatcher.addProbe("b", waitFor: ["a"], to: steps)
+    dispatcher.register(store: CounterStore.counter("counter"), waitFor: ["a"])
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect(result["counter"]?.isFinished == true)
+    let alone = await dispatcher.dispatch(storeIdentifier: "a", action: Ping(), mode: mode).result
+    #expect(alone.isSuccess)
+    #expect(steps.all == ["+a", "-a"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theDispatchAfterAnErrorRuns(mode: Dispatcher.Mode) async {
+    dispatcher.addProbe("a", to: steps) { action, _ in action.name == "bad" ? ["a"] : [] }
+    let bad = dispatcher.dispatch(action: Ping(name: "bad"), mode: mode)
+    let good = dispatcher.dispatch(action: Ping(name: "good"), mode: mode)
+    #expect(await bad.result.errorCode == .waitForCycle)
+    #expect(await good.result.isSuccess)
+    #expect(steps.all == ["+a", "-a"])
+  }
+}

@@ -1,0 +1,132 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct WaitForTests {
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func waitsForStoresRegisteredEarlier(mode: Dispatcher.Mode, style: OperationStyle) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    dispatcher.addProbe("a", style: style, to: steps)
+    dispatcher.addProbe("b", waitFor: ["a"], style: style, to: steps)
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(steps.all == ["+a", "-a", "+b", "-b"])
+    #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
+    #expect(result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func waitsForStoresRegisteredLater(mode: Dispatcher.Mode, style: OperationStyle) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    dispatcher.addProbe("b", waitFor: ["a"], style: style, to: steps)
+    dispatcher.addProbe("a", style: style, to: steps)
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(steps.all == ["+a", "-a", "+b", "-b"])
+    #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func aDiamondKeepsAllOfItsOrders(mode: Dispatcher.Mode, style: OperationStyle) async throws {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    dispatcher.addProbe("bottom", waitFor: ["left", "right"], style: style, to: steps)
+    dispatcher.addProbe("left", waitFor: ["top"], style: style, to: steps)
+    dispatcher.addProbe("right", waitFor: ["top"], style: style, to: steps)
+    dispatcher.addProbe("top", style: style, to: steps)
+    for _ in 0..<20 {
+      let before = steps.count
+      let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+      #expect(result.isSuccess)
+      let new = Array(steps.all[before...])
+      try #require(new.count == 8)
+      #expect(new[..<2] == ["+top", "-top"])
+      #expect(new[6...] == ["+bottom", "-bottom"])
+      #expect(Set(new[2..<6]) == ["+left", "-left", "+right", "-right"])
+    }
+  }
+
+  @Test(arguments: [.sync] + Dispatcher.Mode.laneModes)
+  func tiesGoByOrderOfRegistration(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    for name in ["c", "a", "d", "b"] { dispatcher.addProbe(name, to: steps) }
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(steps.all.filter { $0.hasPrefix("+") } == ["+c", "+a", "+d", "+b"])
+    #expect(result.stores.map(\.storeIdentifier) == ["c", "a", "d", "b"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theReducerRefinesTheOrderForAnAction(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    let declared = Recorder<WaitFor>()
+    dispatcher.addProbe("a", waitFor: ["c"], to: steps) { action, waitFor in
+      declared.record(waitFor)
+      return action.name == "turned" ? ["b"] : waitFor
+    }
+    dispatcher.addProbe("b", to: steps)
+    dispatcher.addProbe("c", waitFor: ["b"], to: steps)
+    _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(steps.all == ["+b", "-b", "+c", "-c", "+a", "-a"])
+    let result = await dispatcher.dispatch(action: Ping(name: "turned"), mode: mode).result
+    #expect(result.stores.map(\.storeIdentifier) == ["b", "a", "c"])
+    // Asked once for each dispatch, with what the store was registered with.
+    #expect(declared.all == [["c"], ["c"]])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theOrderIsThatOfTheActionAsDispatched(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    let asked = Recorder<String>()
+    dispatcher.addProbe("a", to: steps) { action, waitFor in
+      asked.record(action.name)
+      return action.name == "original" ? ["b"] : waitFor
+    }
+    dispatcher.addProbe("b", to: steps)
+    let middleware = RecordingMiddleware(will: { _, _, _ in .replace(with: Ping(name: "new")) })
+    dispatcher.register(middleware: middleware)
+    _ = await dispatcher.dispatch(action: Ping(name: "original"), mode: mode).result
+    #expect(steps.all == ["+b", "-b", "+a", "-a"])
+    #expect(asked.all == ["original"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func onlyStoresThatTakePartAreWaitedFor(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    dispatcher.register(store: CounterStore.counter("elsewhere"))
+    let gone = dispatcher.addProbe("gone", to: steps)
+    dispatcher.addProbe("a", waitFor: ["elsewhere", "gone", "b"], to: steps)
+    dispatcher.addProbe("b", to: steps)
+    dispatcher.unregister(store: gone)
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result.isSuccess)
+    #expect(steps.all == ["+b", "-b", "+a", "-a"])
+    // Dispatched to it alone, it waits for nobody.
+    let alone = await dispatcher.dispatch(storeIdentifier: "a", action: Ping(), mode: mode).result
+    #expect(alone.stores.map(\.storeIdentifier) == ["a"])
+    #expect(alone.isSuccess)
+  }
+
+  @Test func asyncRunsStoresThatDoNotWaitBesideEachOther() async {
+    let dispatcher = Dispatcher()
+    dispatcher.queue.maxConcurrentOperationCount = 2
+    let met = Recorder<String>()
+    for name in ["a", "b"] {
+      let reducer = ClosureReducer<Int, Ping> { action, store in
+        ActionOperation(action: action, store: store) { _, _ in
+          met.record(name)
+          // Each waits for the other: one after the other would never end.
+          met.waitFor(2)
+        }
+      }
+      dispatcher.register(store: ProbeStore(identifier: name, model: 0, reducer: reducer))
+    }
+    let result = await dispatcher.dispatch(action: Ping(), mode: .async).result
+    #expect(result.isSuccess)
+    #expect(Set(met.all) == ["a", "b"])
+  }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import DispatchStore
+
+struct WaitOrderTests {
+  private func order(
+    _ participants: [(String, WaitFor)], former: Set<String> = []
+  ) throws(DispatchError) -> WaitOrder {
+    let identifiers = Set(participants.map(\.0)).union(former)
+    return try WaitOrder(
+      participants.map { WaitOrder.Participant(identifier: $0.0, waitFor: $0.1) },
+      wasRegistered: identifiers.contains)
+  }
+
+  @Test func tiesGoByOrderOfRegistration() throws {
+    #expect(try order([("c", []), ("a", []), ("b", [])]).order == [0, 1, 2])
+    #expect(try order([("a", ["d"]), ("b", []), ("c", []), ("d", [])]).order == [1, 2, 3, 0])
+  }
+
+  @Test func aPlaceThatBecomesReadyGoesBeforeLaterOnes() throws {
+    // When 1 has been placed, 0 is ready again and is lower than 2 and 3.
+    let order = try order([("a", ["b"]), ("b", []), ("c", []), ("d", ["a"])])
+    #expect(order.order == [1, 0, 2, 3])
+    #expect(order.prerequisites == [[1], [], [], [0]])
+  }
+
+  @Test func namingAStoreTwiceWaitsForItOnce() throws {
+    #expect(try order([("a", []), ("b", ["a", "a"])]).prerequisites == [[], [0]])
+  }
+
+  @Test func noParticipantsHaveAnEmptyOrder() throws {
+    #expect(try order([]).order.isEmpty)
+  }
+
+  @Test func thoseThatAreGoneDoNotTakePart() throws {
+    let order = try order([("a", ["gone"]), ("b", ["a", "gone"])], former: ["gone"])
+    #expect(order.order == [0, 1])
+    #expect(order.prerequisites == [[], [0]])
+  }
+
+  @Test(arguments: [
+    ([("a", ["a"])], ["a", "a"]),
+    ([("a", ["b"]), ("b", ["a"])], ["a", "b", "a"]),
+    ([("a", ["b"]), ("b", ["c"]), ("c", ["d"]), ("d", ["a"])], ["a", "b", "c", "d", "a"]),
+    // One that leads into the circle is no part of the path.
+    ([("lead", ["x"]), ("x", ["y"]), ("y", ["x"])], ["x", "y", "x"]),
+    // One that is placed before is no part of it either.
+    ([("free", []), ("x", ["free", "y"]), ("y", ["free", "x"])], ["x", "y", "x"]),
+  ] as [([(String, WaitFor)], [String])])
+  func aCircleIsNamedWithItsWholePath(participants: [(String, WaitFor)], path: [String]) throws {
+    let error = #expect(throws: DispatchError.self) { try order(participants) }
+    #expect(error?.code == .waitForCycle)
+    #expect(error?.storeIdentifiers == path)
+    let circle = path.map { "\"\($0)\"" }.joined(separator: " → ")
+    #expect(error?.message.contains(circle) == true)
+  }
+
+  @Test func anUnknownIdentifierIsNamedWithItsWaiter() throws {
+    let error = #expect(throws: DispatchError.self) { try order([("a", []), ("b", ["a", "x"])]) }
+    #expect(error?.code == .unknownStore)
+    #expect(error?.storeIdentifiers == ["b", "x"])
+    #expect(error?.message.contains("\"b\" → \"x\"") == true)
+  }
+
+  @Test(arguments: 0..<50)
+  func everyStoreComesAfterThoseItWaitsFor(seed: UInt64) throws {
+    var state = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    func next(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % UInt64(bound))
+    }
+    // Waits only go from higher to lower ranks, so that there is no circle.
+    let ranks = (0..<30).map { ($0 * 7) % 30 }
+    let participants = ranks.map { rank in
+      let waits = (0..<next(4)).compactMap { _ in rank == 0 ? nil : "\(next(rank))" }
+      return ("\(rank)", WaitFor(waits))
+    }
+    let order = try order(participants)
+    #expect(order.order.sorted() == Array(0..<30))
+    var placed: Set<Int> = []
+    for place in order.order {
+      #expect(placed.isSuperset(of: order.prerequisites[place]))
+      // It is the lowest one that was ready.
+      let ready = (0..<30).filter {
+        !placed.contains($0) && placed.isSuperset(of: order.prerequisites[$0])
+      }
+      #expect(ready.first == place)
+      placed.insert(place)
+    }
+  }
+
+  @Test func aLongChainIsOrderedInReasonableTime() throws {
+    let count = 20_000
+    let participants = (0..<count).map { ("\($0)", WaitFor($0 + 1 < count ? ["\($0 + 1)"] : [])) }
+    #expect(try order(participants).order == (0..<count).reversed())
+  }
+}

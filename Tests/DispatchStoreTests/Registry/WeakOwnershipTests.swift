@@ -1,0 +1,125 @@
+import DispatchStore
+import Testing
+
+private struct Held: Sendable {
+  let signal: DeinitSignal
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct WeakOwnershipTests {
+  private let dispatcher = Dispatcher()
+  private let released = Latch()
+  private let running = Recorder<RunningOperation<Held, Ping>>()
+
+  /// A store whose operation ends when the test says so.
+  private func makeStore(_ ownership: StoreOwnership) -> Store<Held, Ping> {
+    let running = running
+    let reducer = ClosureReducer<Held, Ping> { action, store in
+      ActionOperation(action: action, store: store) { operation, _, _ in
+        running.record(operation)
+      }
+    }
+    return dispatcher.register(
+      store: Store(
+        identifier: "held", model: Held(signal: DeinitSignal(released)), reducer: reducer),
+      ownership: ownership)
+  }
+
+  /// A dispatch that has not ended, and the operation by which it is ended.
+  private func hold() async -> (DispatchHandle, RunningOperation<Int, Ping>) {
+    let running = Recorder<RunningOperation<Int, Ping>>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { operation, _, _ in
+        running.record(operation)
+      }
+    }
+    let gate = Dispatcher()
+    gate.register(store: ProbeStore(model: 0, reducer: reducer))
+    let handle = gate.dispatch(action: Ping(), mode: .async)
+    return (handle, await running.first(1)[0])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreGoneWhileItsActionIsQueuedEndsThatAsCancelled(mode: Dispatcher.Mode) async {
+    let (dispatcher, released) = (dispatcher, released)
+    var store: Store<Held, Ping>? = makeStore(.weak)
+    #expect(store?.dispatcher === dispatcher)
+    let heard = Recorder<String>()
+    let outcomes = Recorder<StoreOutcome?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        to: heard, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
+    let (held, gate) = await hold()
+    let completions = Recorder<DispatchResult>()
+    async let handle = onOwnThread {
+      dispatcher.dispatch(action: Ping(), mode: mode, options: .after(held)) {
+        completions.record($0)
+      }
+    }
+    _ = await heard.first(1)
+    store = nil
+    await released.opened()
+    gate.finish()
+    let result = await handle.result
+    #expect(result["held"]?.isCancelled == true)
+    #expect(result.error is CancellationError)
+    #expect(heard.all == ["m will held", "m did held"])
+    #expect(outcomes.all.first??.isCancelled == true)
+    #expect(completions.count == 1)
+    #expect(running.count == 0)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreThatIsGoneTakesNoPart(mode: Dispatcher.Mode) async {
+    _ = makeStore(.weak)
+    await released.opened()
+    #expect(dispatcher.store(with: "held") == nil)
+    #expect(dispatcher.stores.isEmpty)
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result.isSuccess)
+    #expect(!result.hasResponders)
+  }
+
+  @Test func theIdentifierOfAStoreThatIsGoneIsFreeForAnyType() async {
+    _ = makeStore(.weak)
+    await released.opened()
+    let counter = dispatcher.register(store: .counter("held"))
+    #expect(dispatcher.store(with: "held") === counter)
+    #expect(dispatcher.stores.count == 1)
+    #expect(await dispatcher.dispatch(action: CounterAction.add(2)).result.isSuccess)
+    #expect(counter.model.count == 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func storesWaitForNobodyInPlaceOfOneThatIsGone(mode: Dispatcher.Mode) async {
+    _ = makeStore(.weak)
+    await released.opened()
+    let steps = Recorder<String>()
+    dispatcher.addProbe("after", waitFor: ["held"], to: steps)
+    for _ in 0..<2 {
+      #expect(await dispatcher.dispatch(action: Ping(), mode: mode).result.isSuccess)
+    }
+    #expect(steps.count == 4)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anOperationKeepsItsStoreAliveUntilItEnds(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    var store: Store<Held, Ping>? = makeStore(.weak)
+    async let handle = onOwnThread { dispatcher.dispatch(action: Ping(), mode: mode) }
+    #expect(await running.first(1)[0].store === store)
+    store = nil
+    #expect(!released.isOpen)
+    #expect(dispatcher.store(with: "held") != nil)
+    await running.first(1)[0].finish()
+    #expect(await handle.result["held"]?.isFinished == true)
+  }
+
+  @Test func aStronglyHeldStoreLivesUntilItIsUnregistered() async {
+    _ = makeStore(.strong)
+    #expect(dispatcher.store(with: "held") != nil)
+    #expect(!released.isOpen)
+    dispatcher.unregister(storeIdentifier: "held")
+    await released.opened()
+  }
+}
