@@ -52,7 +52,7 @@ public final class Dispatcher: Sendable {
   }
 
   private static func makeQueue(for name: String) -> OperationQueue {
-    let queue = OperationQueue()
+    let queue = PoolQueue()
     queue.name = "DispatchStore.\(name)"
     queue.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
     return queue
@@ -113,7 +113,9 @@ public final class Dispatcher: Sendable {
   private func venue(for request: DispatchRequest, on thread: ThreadState) -> any Venue {
     if request.mode.kind == .sync { return SyncLoop.make(on: thread) }
     // Without an action there is nothing to keep in order.
-    if request.actions.isEmpty { return pool }
+    if request.actions.isEmpty {
+      return request.mode.kind == .mainThread ? Lane(isMain: true, pool: pool) : pool
+    }
     return switch request.mode.kind {
     case .sync, .async: pool
     case .serial(let key?): lanes.reserve(key, pool: pool)

@@ -42,6 +42,9 @@ final class Dispatch: @unchecked Sendable {
     state.withLock { $0.before }
   }
 
+  /// Whether it has no action.
+  var isEmpty: Bool { request.actions.isEmpty }
+
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 

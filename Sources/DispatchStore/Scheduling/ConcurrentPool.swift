@@ -12,6 +12,7 @@ final class ConcurrentPool: Venue {
 
   init(queue: OperationQueue) {
     self.queue = queue
+    (queue as? PoolQueue)?.pool = self
   }
 
   var isSuspended: Bool { queue.isSuspended }
@@ -26,18 +27,41 @@ final class ConcurrentPool: Venue {
   func submit(_ job: Job, isStart: Bool) {
     let (isSuspended, width) = (queue.isSuspended, self.width)
     reinforce(
-      state.withLock { $0.push(job, isStart: isStart, isSuspended: isSuspended, width: width) })
+      state.withLock {
+        isStart
+          ? $0.push(start: job, width: width)
+          : $0.push(step: job, isSuspended: isSuspended, width: width)
+      })
+  }
+
+  /// The queue was suspended; a queue of somebody else's does not say so.
+  fileprivate func queueWasSuspended() {
+    let width = self.width
+    reinforce(state.withLock { $0.queueWasSuspended(width: width) })
   }
 
   private func reinforce(_ push: PoolState.Push) {
     switch push {
-    case .none:
-      break
-    case .addDrainer:
-      queue.addOperation { self.drain(isSubstitute: false) }
-    case .addSubstitute:
-      // A serial queue of its own has a thread at once; the shared ones add one in a second.
-      DispatchQueue(label: "DispatchStore.substitute").async { self.drain(isSubstitute: true) }
+    case .none: break
+    case .addDrainer: addDrainer()
+    case .addSubstitute: addSubstitute()
+    }
+  }
+
+  private func addDrainer() {
+    queue.addOperation {
+      self.state.withLock { $0.drainerBegins() }
+      self.drain(isSubstitute: false)
+    }
+  }
+
+  /// A serial queue of its own has a thread at once; the shared ones add one in a second.
+  private func addSubstitute(after delay: DispatchTimeInterval = .never) {
+    let queue = DispatchQueue(label: "DispatchStore.substitute", qos: self.queue.dispatchQoS)
+    if delay == .never {
+      queue.async { self.drain(isSubstitute: true) }
+    } else {
+      queue.asyncAfter(deadline: .now() + delay) { self.drain(isSubstitute: true) }
     }
   }
 
@@ -53,11 +77,21 @@ final class ConcurrentPool: Venue {
       }
       switch next {
       case .run(let job): job.run()
-      case .suspended: return reinforce(.addDrainer)
+      case .suspended: return requeue(isSubstitute, isSuspended: true)
       case .leave: return
       }
     }
-    reinforce(isSubstitute ? .addSubstitute : .addDrainer)
+    requeue(isSubstitute, isSuspended: false)
+  }
+
+  private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
+    if isSubstitute {
+      // Nothing tells a thread beside the queue that the queue goes on: it has to look.
+      addSubstitute(after: isSuspended ? .milliseconds(5) : .never)
+    } else {
+      state.withLock { $0.drainerRequeues() }
+      addDrainer()
+    }
   }
 
   // MARK: Waits
@@ -80,7 +114,13 @@ final class ConcurrentPool: Venue {
 
   func take(_ dispatch: Dispatch) {
     // One that waits for others has no place to keep: it is parked, and submitted when it can run.
-    if dispatch.isHeldBack { dispatch.reach() } else { resume(dispatch) }
+    if dispatch.isHeldBack {
+      dispatch.reach()
+    } else if dispatch.isEmpty {
+      post { dispatch.reach() }
+    } else {
+      resume(dispatch)
+    }
   }
 
   func resume(_ dispatch: Dispatch) {
@@ -102,4 +142,30 @@ final class ConcurrentPool: Venue {
   }
 
   func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
+}
+
+/// A queue that tells its pool when it is suspended.
+final class PoolQueue: OperationQueue, @unchecked Sendable {
+  // because `pool` is set before the queue is handed out
+  fileprivate weak var pool: ConcurrentPool?
+
+  override var isSuspended: Bool {
+    get { super.isSuspended }
+    set {
+      super.isSuspended = newValue
+      if newValue { pool?.queueWasSuspended() }
+    }
+  }
+}
+
+extension OperationQueue {
+  fileprivate var dispatchQoS: DispatchQoS {
+    switch qualityOfService {
+    case .userInteractive: .userInteractive
+    case .userInitiated: .userInitiated
+    case .utility: .utility
+    case .background: .background
+    default: .default
+    }
+  }
 }

@@ -41,7 +41,11 @@ final class Lane: Venue {
       case .retire: return onRetire(self)
       }
     }
-    schedule(isStart: state.withLock { $0.onlyStartsAreLeft })
+    switch state.withLock({ $0.pause(isNamed: key != nil) }) {
+    case .again(let isStart): schedule(isStart: isStart)
+    case .leave: break
+    case .retire: onRetire(self)
+    }
   }
 
   private func schedule(isStart: Bool) {

@@ -25,7 +25,9 @@ struct LaneState {
   mutating func push(_ dispatch: Dispatch) -> Bool {
     reservations -= 1
     inbox.append(dispatch)
-    return askToDrain()
+    // Asked for while the lane is held, a drainer would be held back by suspension, and the holder's
+    // steps with it.
+    return holder == nil && askToDrain()
   }
 
   mutating func post(_ step: @escaping @Sendable () -> Void) -> Bool {
@@ -90,8 +92,21 @@ struct LaneState {
     return .retire
   }
 
-  /// Whether the drainer that stops here leaves nothing but actions to start.
-  var onlyStartsAreLeft: Bool { steps.isEmpty }
+  /// What becomes of a drainer that lets others have their turn.
+  enum Pause {
+    case again(isStart: Bool)
+    case leave
+    case retire
+  }
+
+  mutating func pause(isNamed: Bool) -> Pause {
+    if !steps.isEmpty { return .again(isStart: false) }
+    if holder == nil ? !inbox.isEmpty : isResumed { return .again(isStart: true) }
+    switch next(isSuspended: false, isNamed: isNamed) {
+    case .retire: return .retire
+    case .step, .reach, .suspended, .leave: return .leave
+    }
+  }
 
   /// The holder and those in the inbox before a dispatch; none where it is the holder.
   func dispatches(before dispatch: Dispatch) -> [Dispatch] {

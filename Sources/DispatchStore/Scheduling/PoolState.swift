@@ -1,86 +1,99 @@
 /// The jobs of a concurrent queue, and how many threads take them, without threads.
+///
+/// Drainers are operations on the queue. Substitutes are threads beside it: they continue what was
+/// started where the queue would hold that back, and stand in for drainers that wait.
 struct PoolState {
   /// Start actions; held back while the queue is suspended.
   private var starts = FIFO<Job>()
   /// Continue actions that were started; never held back.
   private var steps = FIFO<Job>()
-  /// Operations on the queue that take jobs, those that wait inside the library included.
   private var drainers = 0
-  /// Threads beside the queue that stand in for waiting drainers.
+  /// Those of the drainers that the queue has not begun to run.
+  private var queued = 0
   private var substitutes = 0
-  /// Drainers that wait inside the library, and whose place others may take.
+  /// Those of all who wait inside the library, and whose place others may take.
   private var waiting = 0
 
   enum Push {
-    /// Those who drain already will come to it.
+    /// Those who take jobs already will come to it.
     case none
     case addDrainer
     case addSubstitute
   }
 
-  mutating func push(_ job: Job, isStart: Bool, isSuspended: Bool, width: Int) -> Push {
-    if isStart {
-      starts.append(job)
-    } else {
-      steps.append(job)
-      // Drainers may be held by the queue; what was started goes on all the same.
-      if isSuspended {
-        substitutes += 1
-        return .addSubstitute
-      }
-    }
-    return reinforce(width: width)
+  mutating func push(start job: Job, width: Int) -> Push {
+    starts.append(job)
+    if drainers < width { return addDrainer() }
+    return waiting > 0 ? addSubstitute(width) : .none
   }
 
-  /// A drainer begins to wait: its place may be taken.
+  mutating func push(step job: Job, isSuspended: Bool, width: Int) -> Push {
+    steps.append(job)
+    // Drainers that the queue has not begun to run may be held there, and so may a new one.
+    if isSuspended || drainers >= width { return addSubstitute(width) }
+    return addDrainer()
+  }
+
+  /// The queue was suspended: what drainers were asked to continue, others have to.
+  mutating func queueWasSuspended(width: Int) -> Push {
+    steps.isEmpty ? .none : addSubstitute(width)
+  }
+
+  /// A thread begins to wait: its place may be taken.
   mutating func beginWait(width: Int) -> Push {
     waiting += 1
-    return starts.isEmpty && steps.isEmpty ? .none : reinforce(width: width)
+    return starts.isEmpty && steps.isEmpty ? .none : addSubstitute(width)
   }
 
   mutating func endWait() {
     waiting -= 1
   }
 
-  private mutating func reinforce(width: Int) -> Push {
-    guard drainers + substitutes - waiting < width else { return .none }
-    if drainers < width {
-      drainers += 1
-      return .addDrainer
-    }
+  private var running: Int { drainers - queued + substitutes - waiting }
+
+  private mutating func addDrainer() -> Push {
+    drainers += 1
+    queued += 1
+    return .addDrainer
+  }
+
+  private mutating func addSubstitute(_ width: Int) -> Push {
+    guard running < width else { return .none }
     substitutes += 1
     return .addSubstitute
+  }
+
+  /// The queue runs a drainer.
+  mutating func drainerBegins() {
+    queued -= 1
+  }
+
+  /// A drainer goes to the end of the queue.
+  mutating func drainerRequeues() {
+    queued += 1
   }
 
   enum Next {
     case run(Job)
     /// The queue is suspended, and only starts are left.
     case suspended
-    /// Nothing is left, or others suffice: the drainer has left.
+    /// Nothing is left for this thread: it has left.
     case leave
   }
 
   /// The decision to leave and the emptiness that it follows from are one: a push either comes before
-  /// and is found, or comes after and finds one drainer less.
+  /// and is found, or comes after and finds one thread less.
   mutating func next(isSuspended: Bool, isSubstitute: Bool, width: Int) -> Next {
     if let step = steps.popFirst() { return .run(step) }
-    let isSurplus = drainers + substitutes - waiting > width
-    if isSurplus || starts.isEmpty {
-      leave(isSubstitute)
+    if starts.isEmpty || (isSubstitute ? !standsIn(width) : drainers > width) {
+      if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
       return .leave
     }
-    if isSuspended {
-      // A substitute is not held by the queue, so it can't wait there for the queue to go on.
-      if isSubstitute {
-        substitutes -= 1
-        drainers += 1
-      }
-      return .suspended
-    }
-    return .run(starts.popFirst()!)
+    return isSuspended ? .suspended : .run(starts.popFirst()!)
   }
 
-  private mutating func leave(_ isSubstitute: Bool) {
-    if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
+  /// Whether a substitute has the place of one who waits; the others come to the starts themselves.
+  private func standsIn(_ width: Int) -> Bool {
+    waiting > 0 && running <= width
   }
 }
