@@ -14,6 +14,7 @@ final class Dispatch: @unchecked Sendable {
   var waits: [Dispatch] = []
   let venue: any Venue
   private var request: DispatchRequest
+  private let isSingle: Bool
   private let taskLocals: [CapturedTaskLocal]
   private let state: Locked<DispatchState>
   private var plan: DispatchPlan?
@@ -32,6 +33,7 @@ final class Dispatch: @unchecked Sendable {
     self.dispatcher = dispatcher
     self.venue = venue
     self.request = request
+    isSingle = request.actions.isSingle
     self.outer = outer
   }
 
@@ -71,7 +73,7 @@ final class Dispatch: @unchecked Sendable {
   /// Calls back when each of the dispatches before it has ended.
   func await(_ handles: [DispatchHandle]) {
     for handle in handles {
-      handle.dispatch.whenEnded {
+      handle.dispatch.whenSettled {
         if self.state.withLock({ $0.oneBeforeEnded() }) { self.venue.resume(self) }
       }
     }
@@ -199,6 +201,33 @@ final class Dispatch: @unchecked Sendable {
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
     if !state.withLock({ $0.wait(waiter) }) { waiter() }
+  }
+
+  /// The result as it will be, once all operations have ended.
+  var settledResult: DispatchResult? {
+    if let result { return result }
+    guard isSingle, let round = state.withLock({ $0.round }), round.isSettled
+    else { return nil }
+    return round.result
+  }
+
+  /// Only telling is left, that others do.
+  ///
+  /// A thread that tells may itself wait for this dispatch, or for one that does: so that no ring of
+  /// turns and handles closes, dispatches and operations that wait for this one go on now. Its
+  /// `didDispatch` and completion follow the telling.
+  func settled() {
+    guard isSingle else { return venue.wake() }
+    for waiter in state.withLock({ $0.settle() }) { waiter() }
+    venue.wake()
+  }
+
+  /// Calls back once all operations have ended: at once where they have.
+  func whenSettled(_ waiter: @escaping @Sendable () -> Void) {
+    let isEnded = !state.withLock { $0.waitForSettlement(waiter) }
+    if isEnded { return waiter() }
+    // Where the last operation ended in between, nobody else flushes the waiters.
+    if settledResult != nil { settled() }
   }
 
   // MARK: User code

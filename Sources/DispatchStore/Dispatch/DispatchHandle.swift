@@ -60,11 +60,13 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
-    await withUnsafeContinuation { continuation in
-      whenEnded { continuation.resume() }
+    guard let wait else {
+      await withUnsafeContinuation { continuation in whenEnded { continuation.resume() } }
+      // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
+      return result!
     }
-    if let wait { WaitGraph.end(wait) }
-    // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
-    return result!
+    await withUnsafeContinuation { continuation in whenSettled { continuation.resume() } }
+    WaitGraph.end(wait)
+    return settledResult!
   }
 }

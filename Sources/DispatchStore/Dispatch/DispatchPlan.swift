@@ -27,7 +27,7 @@ enum DispatchPlan {
   ) throws(DispatchError) -> ([Part], RoundState) {
     if waits.allSatisfy({ $0.storeIdentifiers.isEmpty }) {
       let parts = entries.map { $0.makePart(of: action, runsRegardless: false) }
-      return (parts, RoundState(count: parts.count))
+      return (parts, RoundState(stores: parts.lazy.map(\.identifier)))
     }
     let sorted = try WaitOrder(
       zip(entries, waits).map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $1) },
@@ -39,7 +39,9 @@ enum DispatchPlan {
       sorted.order.map {
         entries[$0].makePart(of: action, runsRegardless: waits[$0].runsRegardless)
       },
-      RoundState(prerequisites: sorted.order.map { sorted.prerequisites[$0].map { places[$0] } })
+      RoundState(
+        stores: sorted.order.lazy.map { entries[$0].identifier },
+        prerequisites: sorted.order.map { sorted.prerequisites[$0].map { places[$0] } })
     )
   }
 }

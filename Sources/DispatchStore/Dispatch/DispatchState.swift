@@ -13,6 +13,8 @@ struct DispatchState {
 
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
+  /// Those who go on as soon as only telling is left.
+  private var settlementWaiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
 
   /// - Parameter before: The dispatches to be waited for.
@@ -106,14 +108,27 @@ struct DispatchState {
   /// Those who wait for the end.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
-    defer { waiters = [] }
-    return waiters
+    defer { (waiters, settlementWaiters) = ([], []) }
+    return settlementWaiters + waiters
+  }
+
+  /// All operations have ended, and only telling is left: those who go on now.
+  mutating func settle() -> [@Sendable () -> Void] {
+    defer { settlementWaiters = [] }
+    return settlementWaiters
   }
 
   /// Whether the waiter will be called; false where the dispatch has ended.
   mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if case .ended = phase { return false }
     waiters.append(waiter)
+    return true
+  }
+
+  /// As `wait`, until only telling is left.
+  mutating func waitForSettlement(_ waiter: @escaping @Sendable () -> Void) -> Bool {
+    if case .ended = phase { return false }
+    settlementWaiters.append(waiter)
     return true
   }
 }

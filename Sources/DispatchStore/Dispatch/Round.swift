@@ -31,11 +31,10 @@ final class Round: @unchecked Sendable {
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
   var onlyTellingIsLeft: Bool { state.withLock { $0.onlyTellingIsLeft } }
+  var isSettled: Bool { state.withLock { $0.isSettled } }
 
   var result: DispatchResult {
-    let stores = zip(parts, state.withLock { $0.outcomes }).map {
-      StoreResult(storeIdentifier: $0.identifier, outcome: $1)
-    }
+    let stores = state.withLock { $0.results }
     return DispatchResult(
       transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first
     )
@@ -101,8 +100,15 @@ final class Round: @unchecked Sendable {
     switch step {
     case .close(let outcome): close(place, outcome)
     case .resume: follow(place, resume(place))
+    case .untold: leaveToTellers()
     case .wait: ([], false)
     }
+  }
+
+  /// Nobody waits for those who tell what was left to them, where that could close a ring.
+  private func leaveToTellers() -> (next: [Int], isClosed: Bool) {
+    if state.withLock({ $0.isSettled }) { dispatch.settled() }
+    return ([], false)
   }
 
   /// Runs the operation at a place whose dependencies have finished.
@@ -124,7 +130,11 @@ final class Round: @unchecked Sendable {
           report: dispatch.dispatcher.report)
       }
     }
-    return state.withLock { ($0.closed(place), $0.isClosed) }
+    let (next, isClosed, isSettled) = state.withLock {
+      ($0.closed(place), $0.isClosed, $0.isSettled)
+    }
+    if isSettled { dispatch.settled() }
+    return (next, isClosed)
   }
 
   // MARK: What is heard on any thread

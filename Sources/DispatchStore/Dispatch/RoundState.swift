@@ -24,6 +24,7 @@ struct RoundState {
   }
 
   private struct Place {
+    let storeIdentifier: String
     var phase = Phase.waiting
     /// The earlier places that it waits for, and how many of those have not closed.
     let prerequisites: [Int]
@@ -38,16 +39,15 @@ struct RoundState {
   private var open: Int
   private(set) var isCancelled = false
 
-  /// - Parameter prerequisites: By place: the earlier places that it waits for.
-  init(prerequisites: [[Int]]) {
-    places = prerequisites.map { Place(prerequisites: $0, missing: $0.count) }
+  /// - Parameters:
+  ///   - stores: By place: the identifier of the store.
+  ///   - prerequisites: By place: the earlier places that it waits for; nil where none does.
+  init(stores: some Collection<String>, prerequisites: [[Int]]? = nil) {
+    places = stores.enumerated().map { place, identifier in
+      let waits = prerequisites?[place] ?? []
+      return Place(storeIdentifier: identifier, prerequisites: waits, missing: waits.count)
+    }
     open = places.count
-  }
-
-  /// Places that wait for nothing.
-  init(count: Int) {
-    places = Array(repeating: Place(prerequisites: [], missing: 0), count: count)
-    open = count
   }
 
   var isClosed: Bool { open == 0 }
@@ -55,8 +55,16 @@ struct RoundState {
   /// The places that wait for nothing.
   var first: [Int] { places.indices.filter { places[$0].missing == 0 } }
 
-  var outcomes: [StoreOutcome] {
-    places.map { if case .closed(let outcome) = $0.phase { outcome } else { .cancelled } }
+  /// How the places ended; those that have not are given as cancelled.
+  var results: [StoreResult] {
+    places.map { place in
+      let outcome: StoreOutcome =
+        switch place.phase {
+        case .untold(let outcome), .closing(let outcome), .closed(let outcome): outcome
+        case .waiting, .starting, .running: .cancelled
+        }
+      return StoreResult(storeIdentifier: place.storeIdentifier, outcome: outcome)
+    }
   }
 
   /// Whether all that is under way is the telling of commits left to other threads.
@@ -70,6 +78,12 @@ struct RoundState {
       }
     }
     return isUntold
+  }
+
+  /// Whether every operation has ended, and only telling is left.
+  var isSettled: Bool {
+    onlyTellingIsLeft
+      && places.allSatisfy { if case .waiting = $0.phase { false } else { true } }
   }
 
   /// A step takes the place; the one of its prerequisites that did not finish, if any.
@@ -100,6 +114,8 @@ struct RoundState {
     case close(StoreOutcome)
     /// Run its operation, whose dependencies have finished.
     case resume
+    /// It has ended, but for commits that other threads have yet to tell.
+    case untold
     /// Somebody else will go on with it.
     case wait
   }
@@ -139,7 +155,7 @@ struct RoundState {
     places[place].operation = nil
     guard places[place].untold == 0 else {
       places[place].phase = .untold(outcome)
-      return .wait
+      return .untold
     }
     places[place].phase = .closing(outcome)
     return .close(outcome)

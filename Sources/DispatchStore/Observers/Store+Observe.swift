@@ -38,12 +38,12 @@ extension Store {
       $0.add(observer, initial: initial, mayWait: thread.turns.isEmpty)
     }
     take(turn, on: thread)
-    return ObserverToken { [core] in
+    return ObserverToken { [core = core.weakly] in
       observer.cancel()
       // Inside an exclusive section no second lock is taken: a later cancellation clears up.
       if ThreadState.current.exclusive != nil { return }
       // Released outside the lock: what an observer captures may run code when it goes.
-      withExtendedLifetime(core.withLock { $0.takeCancelledObservers() }) {}
+      withExtendedLifetime(core.locked?.withLock { $0.takeCancelledObservers() }) {}
     }
   }
 }

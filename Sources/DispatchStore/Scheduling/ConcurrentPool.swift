@@ -123,6 +123,8 @@ final class ConcurrentPool: Venue {
     }
   }
 
+  func wake() {}
+
   func resume(_ dispatch: Dispatch) {
     submit(.dispatch(dispatch), isStart: true)
   }

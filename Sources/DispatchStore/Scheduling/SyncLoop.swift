@@ -69,6 +69,10 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
     condition.unlock()
   }
 
+  func wake() {
+    post {}
+  }
+
   func resume(_ dispatch: Dispatch) {
     post { dispatch.reach() }
   }
