@@ -93,7 +93,7 @@ final class Dispatch: @unchecked Sendable {
   /// The round that runs has closed.
   func roundClosed() {
     takeResult()
-    goOn()
+    if isBetweenActions, venue.isSuspended { pause() } else { goOn() }
   }
 
   /// Runs round after round, until one is left to others or none is left.
@@ -101,8 +101,20 @@ final class Dispatch: @unchecked Sendable {
     while let round = nextRound() {
       guard round.begin() else { return }
       takeResult()
+      if isBetweenActions, venue.isSuspended { return pause() }
     }
     end()
+  }
+
+  private var isBetweenActions: Bool {
+    guard case .several(let actions) = request.actions else { return false }
+    return results.count < actions.count
+  }
+
+  /// A suspended queue stops a sequence between two actions; its lane stays held.
+  private func pause() {
+    state.withLock { $0.pause() }
+    venue.resume(self)
   }
 
   private func nextRound() -> Round? {

@@ -1,7 +1,8 @@
 /// The life of one dispatch, without threads.
 struct DispatchState {
   private enum Phase {
-    /// Waits for its place at the venue, or for dispatches before it. Can become running or ending.
+    /// Waits for its place at the venue, for dispatches before it, or between two actions for the
+    /// queue to go on. Can become running or ending.
     case waiting(reached: Bool, left: Int, before: [Dispatch])
     /// Its actions run: this round, or none between two. Can become ending.
     case running(Round?)
@@ -52,6 +53,11 @@ struct DispatchState {
     case .running, .ending, .ended:
       return .skip
     }
+  }
+
+  /// It waits between two actions.
+  mutating func pause() {
+    phase = .waiting(reached: true, left: 0, before: [])
   }
 
   /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.

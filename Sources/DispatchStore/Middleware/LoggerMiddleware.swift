@@ -67,7 +67,7 @@ public final class LoggerMiddleware: Middleware {
   }
 }
 
-/// Standard error as a stream. A log that nobody can read any longer is no reason to stop.
+/// Standard error as a stream; a log that nobody can read any longer is no reason to stop.
 private struct StandardError: TextOutputStream {
   mutating func write(_ string: String) {
     try? FileHandle.standardError.write(contentsOf: Data(string.utf8))

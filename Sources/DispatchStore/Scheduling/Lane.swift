@@ -32,7 +32,6 @@ final class Lane: Venue {
 
   func drain() {
     for _ in 0..<Self.batch {
-      let isSuspended = !isMain && pool.isSuspended
       switch state.withLock({ $0.next(isSuspended: isSuspended, isNamed: key != nil) }) {
       case .step(let step): step()
       case .reach(let dispatch): dispatch.reach()
@@ -60,6 +59,7 @@ final class Lane: Venue {
 
   var runsSideBySide: Bool { false }
   var needsMainQueue: Bool { isMain }
+  var isSuspended: Bool { !isMain && pool.isSuspended }
 
   var description: String {
     isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"

@@ -54,6 +54,7 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
 
   var runsSideBySide: Bool { false }
   var needsMainQueue: Bool { false }
+  var isSuspended: Bool { false }
   var description: String { "the caller's thread" }
 
   func take(_ dispatch: Dispatch) {}

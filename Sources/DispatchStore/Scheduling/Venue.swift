@@ -5,6 +5,9 @@ protocol Venue: AnyObject, Sendable {
   /// Whether stores that don't wait for each other run beside each other.
   var runsSideBySide: Bool { get }
 
+  /// Whether no action may start now.
+  var isSuspended: Bool { get }
+
   /// Takes a dispatch, to reach it in time.
   func take(_ dispatch: Dispatch)
 

@@ -21,7 +21,7 @@ struct DispatchedReplay: Replayer {
 
   func replay(_ history: EventBatches) throws -> RunResult {
     let stores = Stores(middlewares: middlewares)
-    let outcome = BatchOutcome(capacity: EventBatches.capacity)
+    let outcome = BatchOutcome(capacity: history.capacity)
     let replay = BatchReplay(
       mode: mode, dispatcher: stores.dispatcher, limiter: InFlightLimiter(limit: inFlight),
       outcome: outcome)

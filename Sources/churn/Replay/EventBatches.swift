@@ -3,11 +3,11 @@
 ///
 /// Memory does not grow with the history.
 struct EventBatches: Sendable {
-  static let capacity = 1 << 14
-
   let log: SpooledLog
   /// Copies of the history to replay side by side.
   let copies: Int
+  /// How many events a batch holds at most.
+  var capacity = 1 << 14
   /// Hears after each batch how many events of how many have been taken in.
   let progress: @Sendable (Int, Int) -> Void
 
@@ -20,7 +20,7 @@ struct EventBatches: Sendable {
   func forEach(_ body: ([Event]) throws -> Void) throws {
     var batch: [Event] = []
     var done = 0
-    batch.reserveCapacity(Self.capacity)
+    batch.reserveCapacity(capacity)
     func flush() throws {
       try body(batch)
       done += batch.count
@@ -31,7 +31,7 @@ struct EventBatches: Sendable {
       for copy in 0..<copies {
         try commit.forEachEvent(inCopy: copy) { event in
           batch.append(event)
-          if batch.count == Self.capacity { try flush() }
+          if batch.count == capacity { try flush() }
         }
       }
     }
