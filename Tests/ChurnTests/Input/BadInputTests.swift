@@ -59,7 +59,8 @@ import Testing
   @Test func somethingElseIsAnErrorOfData() async throws {
     let path = try folder.write("no log\n".utf8, to: "text")
 
-    await expectOneLine(TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
+    await expectOneLine(
+      TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
   }
 
   @Test func malformedRecordsAreReportedAndTheRestIsAnswered() async throws {

@@ -18,7 +18,8 @@ import Testing
     #expect(shares.joined().sorted() == Array(batch.indices))
   }
 
-  @Test(arguments: [2, 5, 64]) func whatSharesALaneHasOneProducerAndKeepsItsOrder(count: Int) throws {
+  @Test(arguments: [2, 5, 64])
+  func whatSharesALaneHasOneProducerAndKeepsItsOrder(count: Int) throws {
     let batch = try batch()
     var producers: [String: Set<Int>] = [:]
     for (producer, share) in Producers(count: count).split(batch).enumerated() {

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StoresTests {
   private func record(_ mode: churn.Mode) async throws -> PartsRecorder {
     let recorder = PartsRecorder()
-    let batches = try TestLog.contested(commits: 200).batches()
+    let batches = try TestLog.contested(commits: 60).batches()
     let replay = DispatchedReplay(
       mode: mode, inFlight: 64, producers: 2, middlewares: [recorder])
     _ = try await onOwnThread { try replay.replay(batches) }

@@ -41,9 +41,9 @@ struct ConcurrentRegistrationTests {
   @Test func aStoreKnowsItsDispatcherExactlyWhileItIsRegistered() async {
     let dispatcher = dispatcher
     let store = CounterStore.counter("contended")
-    for _ in 0..<50 {
+    for _ in 0..<20 {
       await onOwnThreads(4) { thread in
-        for _ in 0..<1_000 {
+        for _ in 0..<500 {
           if thread.isMultiple(of: 2) {
             dispatcher.register(store: store)
           } else {

@@ -37,7 +37,7 @@ struct FluxDispatcherTests {
     #expect(Set(steps.all.prefix(4)) == ["+a", "-a", "+b", "-b"])
   }
 
-  /// Flux throws here. This dispatcher takes the second action, and loses neither.
+  /// Flux throws here; this dispatcher takes the second action, and loses neither.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func dispatchingWhileDispatchingLosesNothing(mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher

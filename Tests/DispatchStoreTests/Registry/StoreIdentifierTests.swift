@@ -88,9 +88,7 @@ extension StoreOwnership {
 extension Dispatcher {
   /// Registers a store that is gone when this returns.
   fileprivate func registerAndDrop(_ identifier: String, _ ownership: StoreOwnership) {
-    let store = ProbeStore(
-      identifier: identifier, model: 0,
-      reducer: ClosureReducer { action, store in .probe(action, store, .returning, false, .init()) })
+    let store = ProbeStore.probe(identifier)
     register(store: store, ownership: ownership)
     if ownership == .strong { unregister(store: store) }
   }

@@ -20,9 +20,7 @@ struct StoreRegistrationTests {
 
   @Test func aDuplicateOfTheSameTypeReturnsTheOneThatIsThere() async {
     let first = dispatcher.addProbe("a", to: steps)
-    let duplicate = ProbeStore(
-      identifier: "a", model: 7,
-      reducer: ClosureReducer { action, store in .probe(action, store, .returning, false, .init()) })
+    let duplicate = ProbeStore.probe("a", model: 7)
     #expect(dispatcher.register(store: duplicate, waitFor: ["never"]) === first)
     #expect(dispatcher.stores.count == 1)
     #expect(dispatcher.store(with: "a") === first)
@@ -68,9 +66,7 @@ struct StoreRegistrationTests {
 
   @Test func unregisteringAnotherStoreOfTheSameNameDoesNothing() {
     let store = dispatcher.addProbe("a", to: steps)
-    let stranger = ProbeStore(
-      identifier: "a", model: 0,
-      reducer: ClosureReducer { action, store in .probe(action, store, .returning, false, .init()) })
+    let stranger = ProbeStore.probe("a")
     #expect(!dispatcher.unregister(store: stranger))
     #expect(dispatcher.store(with: "a") === store)
   }

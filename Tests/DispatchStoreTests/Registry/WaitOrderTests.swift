@@ -38,15 +38,16 @@ struct WaitOrderTests {
     #expect(order.prerequisites == [[], [0]])
   }
 
-  @Test(arguments: [
-    ([("a", ["a"])], ["a", "a"]),
-    ([("a", ["b"]), ("b", ["a"])], ["a", "b", "a"]),
-    ([("a", ["b"]), ("b", ["c"]), ("c", ["d"]), ("d", ["a"])], ["a", "b", "c", "d", "a"]),
-    // One that leads into the circle is no part of the path.
-    ([("lead", ["x"]), ("x", ["y"]), ("y", ["x"])], ["x", "y", "x"]),
-    // One that is placed before is no part of it either.
-    ([("free", []), ("x", ["free", "y"]), ("y", ["free", "x"])], ["x", "y", "x"]),
-  ] as [([(String, WaitFor)], [String])])
+  @Test(
+    arguments: [
+      ([("a", ["a"])], ["a", "a"]),
+      ([("a", ["b"]), ("b", ["a"])], ["a", "b", "a"]),
+      ([("a", ["b"]), ("b", ["c"]), ("c", ["d"]), ("d", ["a"])], ["a", "b", "c", "d", "a"]),
+      // One that leads into the circle is no part of the path.
+      ([("lead", ["x"]), ("x", ["y"]), ("y", ["x"])], ["x", "y", "x"]),
+      // One that is placed before is no part of it either.
+      ([("free", []), ("x", ["free", "y"]), ("y", ["free", "x"])], ["x", "y", "x"]),
+    ] as [([(String, WaitFor)], [String])])
   func aCircleIsNamedWithItsWholePath(participants: [(String, WaitFor)], path: [String]) throws {
     let error = #expect(throws: DispatchError.self) { try order(participants) }
     #expect(error?.code == .waitForCycle)

@@ -31,6 +31,16 @@ extension Dispatcher {
   }
 }
 
+extension Store where Model == Int, Action == Ping {
+  /// A store that is not registered, and counts its actions.
+  static func probe(_ identifier: String, model: Int = 0) -> ProbeStore {
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { _, store in store.updateModel { $0 += 1 } }
+    }
+    return ProbeStore(identifier: identifier, model: model, reducer: reducer)
+  }
+}
+
 extension ActionOperation where Model == Int, Action == Ping {
   static func probe(
     _ action: Ping, _ store: ProbeStore, _ style: OperationStyle, _ fails: Bool,

@@ -1,0 +1,74 @@
+import DispatchStore
+import Testing
+
+/// Actions chained with completions, or with `await`.
+@Suite("Chains", .timeLimit(.minutes(1)))
+struct ChainTests {
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  let dispatcher = Dispatcher()
+  let stage: CounterStore
+
+  init() {
+    stage = dispatcher.register(store: .counter("counter"))
+  }
+
+  @Test(arguments: queuedModes)
+  func tenThousandByCompletionRunInABoundedStack(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, ended) = (dispatcher, Latch())
+    @Sendable func link(_ left: Int) {
+      guard left > 0 else { return ended.open() }
+      dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
+    }
+    link(10_000)
+    await ended.opened()
+    #expect(stage.model.count == 10_000)
+  }
+
+  @Test(arguments: queuedModes)
+  func manyByHandleRunInABoundedStack(_ mode: Dispatcher.Mode) async {
+    let released = Latch()
+    dispatcher.addStage()
+    var last = dispatcher.dispatch(
+      action: Script.suspends { _ in await released.opened() }, mode: .serial(lane: "first"))
+    for _ in 0..<10_000 {
+      last = dispatcher.dispatch(action: CounterAction.add(1), mode: mode, options: .after(last))
+    }
+    released.open()
+    #expect(await last.result.isSuccess)
+    #expect(stage.model.count == 10_000)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func byAwaitRunInOrder(_ mode: Dispatcher.Mode) async throws {
+    for index in 0..<20 {
+      try await dispatcher.dispatch(action: CounterAction.note("\(index)"), mode: mode).get()
+    }
+    #expect(stage.model.notes == (0..<20).map { "\($0)" })
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func mayChangeTheirMode(_ first: Dispatcher.Mode, _ second: Dispatcher.Mode) async {
+    let (dispatcher, stage, ended) = (dispatcher, stage, Latch())
+    dispatcher.dispatch(action: CounterAction.note("first"), mode: first) {
+      dispatcher.dispatch(action: CounterAction.note("second"), mode: second) {
+        stage.dispatch(.note("third"), mode: first) { ended.open() }
+      }
+    }
+    await ended.opened()
+    #expect(stage.model.notes == ["first", "second", "third"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aChainOfFourOverThreeStoresRunsTwelveOperations(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log, ended) = (Dispatcher(), Recorder<String>(), Latch())
+    for name in ["a", "b", "c"] { dispatcher.addProbe(name, to: log) }
+    @Sendable func link(_ left: Int) {
+      guard left > 0 else { return ended.open() }
+      dispatcher.dispatch(action: Ping(), mode: mode) { link(left - 1) }
+    }
+    link(4)
+    await ended.opened()
+    #expect(log.all.filter { $0.hasPrefix("+") }.count == 12)
+  }
+}

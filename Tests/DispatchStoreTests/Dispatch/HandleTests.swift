@@ -1,0 +1,130 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite("Handles", .timeLimit(.minutes(1)))
+struct HandleTests {
+  let dispatcher = Dispatcher()
+  let stage: Stage
+
+  init() {
+    stage = dispatcher.addStage()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func resultTellsHowEachStoreEnded(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("second")
+    let script = Script.runs { store in
+      if store.identifier == "second" { throw StageFright() }
+    }
+    let result = await dispatcher.dispatch(action: script, mode: mode).result
+    #expect(result["stage"]?.isFinished == true)
+    #expect(result["second"]?.error is StageFright)
+    #expect(result["nobody"]?.description == nil)
+    #expect(result.error is StageFright)
+    #expect(!result.isSuccess)
+    #expect(result.steps.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getThrowsTheFirstErrorAndNothingElse(_ mode: Dispatcher.Mode) async throws {
+    let result = try await dispatcher.dispatch(action: Script.adds("fine"), mode: mode).get()
+    #expect(result.isSuccess)
+    let failing = dispatcher.dispatch(action: Script.runs { _ in throw StageFright() }, mode: mode)
+    await #expect(throws: StageFright.self) { try await failing.get() }
+    let cancelled = dispatcher.dispatch(
+      action: Script.runs { _ in throw CancellationError() }, mode: mode)
+    await #expect(throws: CancellationError.self) { try await cancelled.get() }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func mayBeAwaitedByManyAndAgainAfterTheEnd(_ mode: Dispatcher.Mode) async {
+    let handle = dispatcher.dispatch(
+      action: Script.suspends { _ in await Task.yield() }, mode: mode)
+    let transactions = await withTaskGroup(of: TransactionID.self) { group in
+      for _ in 0..<20 { group.addTask { await handle.result.transaction } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(transactions == Array(repeating: handle.transaction, count: 20))
+    #expect(await handle.result.isSuccess)
+  }
+
+  @Test func standForTheirDispatch() async {
+    let first = dispatcher.dispatch(action: Script.adds("first"), mode: .sync)
+    let copy = first
+    let second = dispatcher.dispatch(action: Script.adds("second"), mode: .sync)
+    #expect(first == copy)
+    #expect(first != second)
+    #expect(Set([first, copy, second]).count == 2)
+    #expect(first.transaction < second.transaction)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func droppingOneCancelsNothing(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, ended, queued) = (dispatcher, Recorder<Bool>(), Latch())
+    Thread.detachNewThread {
+      dispatcher.dispatch(
+        action: Script.suspends { _ in
+          await queued.opened()
+          try Task.checkCancellation()
+        }, mode: mode
+      ) { ended.record($0.isSuccess) }
+    }
+    queued.open()
+    #expect(await ended.first(1) == [true])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func cancellingATaskThatAwaitsNeitherCancelsNorEndsTheWait(_ mode: Dispatcher.Mode) async {
+    let (released, awaiting) = (Latch(), Latch())
+    let handle = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        await released.opened()
+        try Task.checkCancellation()
+      }, mode: mode)
+    let waiter = Task {
+      awaiting.open()
+      let result = await handle.result
+      return (result.isSuccess, released.isOpen, Task.isCancelled)
+    }
+    await awaiting.opened()
+    waiter.cancel()
+    _ = await dispatcher.dispatch(action: Script.adds("other"), mode: .serial(lane: "x")).result
+    #expect(!handle.hasEnded)
+    released.open()
+    #expect(await waiter.value == (true, true, true))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func waitingForSeveralHandlesWaitsForAllHoweverTheyEnd(_ mode: Dispatcher.Mode) async {
+    let log = Recorder<String>()
+    let latches = (0..<3).map { _ in Latch() }
+    let handles = latches.enumerated().map { index, latch in
+      dispatcher.dispatch(
+        action: Script.suspends { _ in
+          await latch.opened()
+          log.record("\(index)")
+          if index == 1 { throw StageFright() }
+          if index == 2 { throw CancellationError() }
+        }, mode: .serial(lane: index))
+    }
+    let after = dispatcher.dispatch(
+      action: Script.runs { _ in log.record("after") }, mode: mode,
+      options: .after(handles[0], handles[1], handles[2], handles[0]))
+    for index in [2, 0, 1] {
+      latches[index].open()
+      _ = await handles[index].result
+    }
+    #expect(await after.result.isSuccess)
+    #expect(log.all == ["2", "0", "1", "after"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func waitingForOneThatHasEndedHoldsNothingUp(_ mode: Dispatcher.Mode) async {
+    let ended = dispatcher.dispatch(action: Script.adds("ended"), mode: .sync)
+    let handle = dispatcher.dispatch(
+      action: Script.adds("after"), mode: mode, options: .after(ended))
+    #expect(await handle.result.isSuccess)
+    #expect(stage.model == ["ended", "after"])
+  }
+}

@@ -1,0 +1,103 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MiddlewareReentrancyTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func willMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+    let (dispatcher, steps) = (dispatcher, steps)
+    let store = dispatcher.register(store: .counter("s"))
+    let parents = Recorder<TransactionID?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { transaction, action, _ in
+        if action as? CounterAction == .add(1) {
+          dispatcher.dispatch(action: CounterAction.add(10), mode: inner) {
+            steps.record("inner \($0.isSuccess)")
+          }
+        } else {
+          parents.record(transaction.parent)
+        }
+        return .pass
+      }))
+    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: outer) {
+      steps.record("outer \($0.isSuccess)")
+    }
+    let ends = await steps.first(2)
+    #expect(Set(ends) == ["outer true", "inner true"])
+    // What it dispatched went first, where the order is that of one lane or thread.
+    if inner == .sync || (inner == outer && outer != .async) { #expect(ends[0] == "inner true") }
+    #expect(store.model.count == 11)
+    #expect(parents.all == [handle.transaction])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func didMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+    let (dispatcher, steps) = (dispatcher, steps)
+    let store = dispatcher.register(store: .counter("s"))
+    let parents = Recorder<TransactionID?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { transaction, action, _ in
+          if action as? CounterAction != .add(1) { parents.record(transaction.parent) }
+          return .pass
+        },
+        did: { _, action, _ in
+          guard action as? CounterAction == .add(1) else { return }
+          dispatcher.dispatch(action: CounterAction.add(10), mode: inner) {
+            steps.record("inner \($0.isSuccess)")
+          }
+        }))
+    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: outer) {
+      steps.record("outer \($0.isSuccess)")
+    }
+    let ends = await steps.first(2)
+    #expect(Set(ends) == ["outer true", "inner true"])
+    if inner == .sync { #expect(ends[0] == "inner true") }
+    // The outer dispatch holds its lane until its completion has run.
+    if inner == outer, Dispatcher.Mode.laneModes.contains(outer) {
+      #expect(ends[0] == "outer true")
+    }
+    #expect(store.model.count == 11)
+    #expect(parents.all == [handle.transaction])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aVetoMayBeFollowedByADispatchOfAnotherAction(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let store = dispatcher.register(store: .counter("s"))
+    let steps = Recorder<String>()
+    dispatcher.addProbe("p", to: steps)
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, _ in
+        guard action is CounterAction else { return .pass }
+        dispatcher.dispatch(action: Ping(), mode: mode) { steps.record("end") }
+        return .veto(reason: "instead")
+      }))
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect(result["s"]?.veto != nil)
+    #expect(await steps.first(3) == ["+p", "-p", "end"])
+    #expect(store.version == 0)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func hooksAreCalledOnSeveralThreadsAtOnce(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    dispatcher.register(store: .counter("s"))
+    let inside = Recorder<Int>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, _ in
+        inside.record(1)
+        // Each waits for the other: with a lock held over the hook this would never end.
+        inside.waitFor(2)
+        return .pass
+      }))
+    let ends = Recorder<Bool>()
+    await onOwnThreads(2) { _ in
+      dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { ends.record($0.isSuccess) }
+    }
+    #expect(await ends.first(2) == [true, true])
+  }
+}

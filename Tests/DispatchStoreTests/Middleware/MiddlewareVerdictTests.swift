@@ -1,0 +1,187 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MiddlewareVerdictTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReplacementIsWhatLaterMiddlewaresTheStoreTheDidHooksAndObserversSee(
+    mode: Dispatcher.Mode
+  ) async {
+    let steps = steps
+    let store = dispatcher.register(store: .counter("s"))
+    for (name, next) in [("1", 10), ("2", 100)] {
+      dispatcher.register(
+        middleware: RecordingMiddleware(
+          will: { _, action, _ in
+            steps.record("\(name) will \(action)")
+            return .replace(with: CounterAction.add(next))
+          },
+          did: { _, action, _ in steps.record("\(name) did \(action)") }))
+    }
+    let token = store.observe { steps.record("told \($0.action!)") }
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect(result.isSuccess)
+    #expect(store.model.count == 100)
+    #expect(
+      steps.all == [
+        "1 will add(1)", "2 will add(10)", "told add(100)", "2 did add(100)", "1 did add(100)",
+      ])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReplacementForOneStoreDoesNotReachTheOthers(mode: Dispatcher.Mode) async {
+    let a = dispatcher.register(store: .counter("a"))
+    let b = dispatcher.register(store: .counter("b"))
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, store in
+        store.identifier == "a" ? .replace(with: CounterAction.add(10)) : .pass
+      }))
+    _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect([a.model.count, b.model.count] == [10, 1])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReplacementOfAnotherTypeFailsThePartAndNamesBothTypes(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: .counter("s"))
+    dispatcher.register(
+      middleware: RecordingMiddleware("1", to: steps, will: { _, _, _ in .replace(with: Ping()) }))
+    dispatcher.register(middleware: RecordingMiddleware("2", to: steps))
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect(result["s"]?.errorCode == .middlewareFailed)
+    let message = (result.error as? DispatchError)?.message ?? ""
+    #expect(message.contains("RecordingMiddleware"))
+    #expect(message.contains("CounterAction") && message.contains("Ping"))
+    #expect(store.version == 0)
+    #expect(steps.all == ["1 will s", "2 will s", "2 did s", "1 did s"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aVetoEndsThePartOfItsStoreAloneAndSaysByWhom(mode: Dispatcher.Mode) async {
+    let a = dispatcher.register(store: .counter("a"))
+    let b = dispatcher.register(store: .counter("b"))
+    let vetoing = RecordingMiddleware(
+      "2", to: steps,
+      will: { _, _, store in store.identifier == "a" ? .veto(reason: "closed") : .pass })
+    let outcomes = Recorder<StoreOutcome?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        "1", to: steps,
+        did: { transaction, _, store in
+          if store.identifier == "a" { outcomes.record(transaction.outcome) }
+        }))
+    dispatcher.register(middleware: vetoing)
+    dispatcher.register(middleware: RecordingMiddleware("3", to: steps))
+    let completions = Recorder<DispatchResult>()
+    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
+      completions.record($0)
+    }
+    let result = await handle.result
+    #expect(result["a"]?.veto?.middleware === vetoing)
+    #expect(result["a"]?.veto?.reason == "closed")
+    #expect(result["b"]?.isFinished == true)
+    #expect(result.errorCode == .vetoed)
+    #expect((result.error as? DispatchError)?.message.contains("closed") == true)
+    #expect([a.version, b.version] == [0, 1])
+    #expect(completions.count == 1)
+    // Later ones hear nothing of that store; those that heard will hear did.
+    let ofA = steps.all.filter { $0.hasSuffix(" a") }
+    #expect(ofA == ["1 will a", "2 will a", "2 did a", "1 did a"])
+    let ofB = steps.all.filter { $0.hasSuffix(" b") }
+    #expect(ofB == ["1 will b", "2 will b", "3 will b", "3 did b", "2 did b", "1 did b"])
+    #expect(outcomes.all.first??.veto?.middleware === vetoing)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aHookThatThrowsFailsThePartAndSilencesNobody(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: .counter("s"))
+    dispatcher.register(middleware: RecordingMiddleware("1", to: steps))
+    dispatcher.register(
+      middleware: RecordingMiddleware("2", to: steps, will: { _, _, _ in throw PingFailure() }))
+    dispatcher.register(middleware: RecordingMiddleware("3", to: steps))
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    let error = result["s"]?.error as? DispatchError
+    #expect(error?.code == .middlewareFailed)
+    #expect(error?.cause is PingFailure)
+    #expect(error?.message.contains("RecordingMiddleware") == true)
+    #expect(store.version == 0)
+    #expect(
+      steps.all == ["1 will s", "2 will s", "3 will s", "3 did s", "2 did s", "1 did s"])
+    // The next one is not touched by it.
+    #expect(dispatcher.unregister(middleware: dispatcher.middlewares[1]))
+    #expect(await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aDidHookThatThrowsIsReportedAndSilencesNobody(mode: Dispatcher.Mode) async {
+    dispatcher.register(store: .counter("s"))
+    let incidents = Recorder<DispatchIncident>()
+    dispatcher.onIncident { incidents.record($0) }
+    dispatcher.register(middleware: RecordingMiddleware("1", to: steps))
+    dispatcher.register(
+      middleware: RecordingMiddleware("2", to: steps, did: { _, _, _ in throw PingFailure() }))
+    dispatcher.register(middleware: RecordingMiddleware("3", to: steps))
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+    #expect(result.isSuccess)
+    #expect(steps.all.suffix(3) == ["3 did s", "2 did s", "1 did s"])
+    #expect(incidents.all.map(\.kind) == [.middlewareFailed])
+    #expect(incidents.all.first?.storeIdentifier == "s")
+    #expect(incidents.all.first?.message.contains("RecordingMiddleware") == true)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func didHearsTheOutcomeAndTheDurationAndWillNeither(mode: Dispatcher.Mode) async {
+    let incidents = Recorder<DispatchTransaction>()
+    let wills = Recorder<DispatchTransaction>()
+    dispatcher.register(store: .counter("s"))
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { transaction, _, _ in
+          wills.record(transaction)
+          return .pass
+        }, did: { transaction, _, _ in incidents.record(transaction) }))
+    let handles = [
+      dispatcher.dispatch(action: CounterAction.add(1), mode: mode),
+      dispatcher.dispatch(action: CounterAction.fail(2), mode: mode),
+    ]
+    for handle in handles { _ = await handle.result }
+    #expect(wills.all.allSatisfy { $0.outcome == nil && $0.duration == nil })
+    let dids = handles.compactMap { handle in
+      incidents.all.first { $0.id == handle.transaction }
+    }
+    #expect(dids.count == 2)
+    #expect(dids.first?.outcome?.isFinished == true)
+    #expect(dids.last?.outcome?.error as? CounterFailure == CounterFailure(amount: 2))
+    #expect(dids.allSatisfy { $0.duration.map { $0 > .zero } == true })
+    #expect(dids.allSatisfy { $0.mode == mode && $0.dispatcher === dispatcher })
+    #expect(dids.allSatisfy { "\($0.callSite)".contains("MiddlewareVerdictTests.swift:") })
+  }
+
+  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  func didIsToldAfterACancellation(mode: Dispatcher.Mode) async {
+    let running = Recorder<RunningOperation<Int, Ping>>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { operation, _, _ in running.record(operation) }
+    }
+    let gate = Dispatcher()
+    gate.register(store: ProbeStore(model: 0, reducer: reducer))
+    let held = gate.dispatch(action: Ping(), mode: .async)
+    let store = dispatcher.register(store: .counter("s"))
+    let outcomes = Recorder<StoreOutcome?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        to: steps, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
+    let handle = dispatcher.dispatch(
+      action: CounterAction.add(1), mode: mode, options: .after(held))
+    handle.cancel()
+    #expect(await handle.result["s"]?.isCancelled == true)
+    #expect(steps.all == ["m will s", "m did s"])
+    #expect(outcomes.all.first??.isCancelled == true)
+    #expect(store.version == 0)
+    await running.first(1)[0].finish()
+    _ = await held.result
+  }
+}

@@ -1,0 +1,121 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ObserverDeliveryTests {
+  private let store = CounterStore.counter("s")
+
+  private static let queues: [DispatchQueue] = [
+    DispatchQueue(label: "serial"),
+    DispatchQueue(label: "concurrent", attributes: .concurrent),
+    DispatchQueue.global(),
+  ]
+
+  @Test(arguments: queues)
+  func onAQueueTheOrderIsKept(queue: DispatchQueue) async {
+    let store = store
+    let heard = Recorder<UInt64>()
+    let token = store.observe(on: .queue(queue)) { heard.record($0.version) }
+    await onOwnThreads(4) { _ in
+      for _ in 0..<100 { store.updateModel { $0.count += 1 } }
+    }
+    #expect(await heard.first(400) == Array(1...400))
+    token.cancel()
+  }
+
+  @Test func nobodyWaitsForAnObserverOnAQueue() async {
+    let queue = DispatchQueue(label: "held")
+    let heard = Recorder<Int>()
+    let token = store.observe(on: .queue(queue), initial: true) { heard.record($0.model.count) }
+    _ = await heard.first(1)
+    let (entered, proceed) = (Latch(), Latch())
+    queue.async {
+      entered.open()
+      proceed.wait()
+    }
+    await entered.opened()
+    for count in 1...3 { store.updateModel { $0.count = count } }
+    #expect(heard.all == [0], "All updates have returned, and the queue is held.")
+    proceed.open()
+    #expect(await heard.first(4) == [0, 1, 2, 3])
+    token.cancel()
+  }
+
+  @Test func oneCancelledWhileItsQueueIsHeldHearsNothing() async {
+    let queue = DispatchQueue(label: "held")
+    let proceed = Latch()
+    queue.async { proceed.wait() }
+    let heard = Recorder<UInt64>()
+    let token = store.observe(on: .queue(queue)) { heard.record($0.version) }
+    let other = store.observe(on: .queue(queue)) { _ in }
+    store.updateModel { _ in }
+    token.cancel()
+    proceed.open()
+    let drained = Latch()
+    let last = store.observe(on: .queue(queue), initial: true) { _ in drained.open() }
+    await drained.opened()
+    await onOwnThread { queue.sync(flags: .barrier) {} }
+    #expect(heard.all.isEmpty)
+    withExtendedLifetime([other, last]) {}
+  }
+
+  @Test func eachObserverOnAQueueIsToldThereAndInlineOnesAreNot() async {
+    let queue = DispatchQueue(label: "own")
+    let key = DispatchSpecificKey<Int>()
+    queue.setSpecific(key: key, value: 1)
+    let places = Recorder<Int?>()
+    let token = store.observe(on: .queue(queue)) { _ in
+      places.record(DispatchQueue.getSpecific(key: key))
+    }
+    let inline = Recorder<Int?>()
+    let other = store.observe(on: .inline) { _ in
+      inline.record(DispatchQueue.getSpecific(key: key))
+    }
+    store.updateModel { _ in }
+    #expect(inline.all == [nil])
+    #expect(await places.first(1) == [1])
+    withExtendedLifetime([token, other]) {}
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func onTheMainQueueTheOrderIsKept(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(store: store)
+    let heard = Recorder<Int>()
+    let token = store.observe(on: .main, initial: true) { change in
+      MainActor.assertIsolated()
+      dispatchPrecondition(condition: .onQueue(.main))
+      heard.record(change.model.count)
+    }
+    for _ in 0..<50 { dispatcher.dispatch(action: CounterAction.add(1), mode: mode) }
+    #expect(await heard.first(51) == Array(0...50))
+    token.cancel()
+  }
+
+  @Test func anObserverOnTheMainQueueIsNotCalledInline() async {
+    let store = store
+    let heard = Recorder<UInt64>()
+    let token = store.observe(on: .main) { heard.record($0.version) }
+    let count = await MainActor.run {
+      store.updateModel { _ in }
+      return heard.count
+    }
+    #expect(count == 0)
+    #expect(await heard.first(1) == [1])
+    token.cancel()
+  }
+
+  @Test func anObserverOnAQueueMayDispatchAndHearsOfThat() async {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(store: store)
+    let heard = Recorder<Int>()
+    let token = store.observe(on: .queue(DispatchQueue(label: "own"))) { change in
+      heard.record(change.model.count)
+      if change.model.count < 5 { store.dispatch(.add(1), mode: .sync) }
+    }
+    store.dispatch(.add(1), mode: .sync)
+    #expect(await heard.first(5) == [1, 2, 3, 4, 5])
+    token.cancel()
+  }
+}

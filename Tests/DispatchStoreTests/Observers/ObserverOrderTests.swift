@@ -1,0 +1,184 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ObserverOrderTests {
+  private let dispatcher = Dispatcher()
+
+  @Test func eachCommitIsToldOnceInCommitOrderBeforeTheUpdateReturns() {
+    let store = CounterStore.counter()
+    let heard = Recorder<StoreChange<Counter, CounterAction>>()
+    let token = store.observe { heard.record($0) }
+    for count in 1...10 {
+      store.updateModel { $0.count = count }
+      #expect(heard.count == count)
+    }
+    #expect(heard.all.map(\.model.count) == Array(1...10))
+    #expect(heard.all.map(\.version) == Array(1...10))
+    token.cancel()
+  }
+
+  @Test func anEqualModelIsToldLikeAnyOther() {
+    let store = CounterStore.counter()
+    let heard = Recorder<UInt64>()
+    let token = store.observe { heard.record($0.version) }
+    store.updateModel { _ in }
+    store.inject(model: store.model)
+    #expect(heard.all == [1, 2])
+    token.cancel()
+  }
+
+  @Test func observersHearInOrderOfRegistration() {
+    let store = CounterStore.counter()
+    let heard = Recorder<String>()
+    let tokens = ["a", "b", "c"].map { name in
+      store.observe { heard.record("\(name)\($0.version)") }
+    }
+    store.updateModel { _ in }
+    store.updateModel { _ in }
+    #expect(heard.all == ["a1", "b1", "c1", "a2", "b2", "c2"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func commitOrderIsKeptAmongContendingThreads() async {
+    let store = CounterStore.counter()
+    let heard = Recorder<StoreChange<Counter, CounterAction>>()
+    let late = Recorder<Int>()
+    let overlapping = Recorder<Int>()
+    let inside = NSLock()
+    let token = store.observe { change in
+      // One at a time: nobody else is in here.
+      if inside.try() {
+        heard.record(change)
+        inside.unlock()
+      } else {
+        overlapping.record(change.model.count)
+      }
+    }
+    await onOwnThreads(4) { _ in
+      for _ in 0..<250 {
+        let count = store.updateModel { model in
+          model.count += 1
+          return model.count
+        }
+        // The thread's own change has been told before the update returned.
+        if heard.count < count { late.record(count) }
+      }
+    }
+    #expect(heard.all.map(\.version) == Array(1...1_000))
+    #expect(heard.all.map(\.model.count) == Array(1...1_000))
+    #expect(late.all.isEmpty)
+    #expect(overlapping.all.isEmpty)
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func allCommitsOfAnOperationAreToldBeforeDidDispatchAndThatBeforeTheCompletion(
+    mode: Dispatcher.Mode, style: OperationStyle
+  ) async {
+    let steps = Recorder<String>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      .committing(3, action, store, style)
+    }
+    let store = dispatcher.register(
+      store: ProbeStore(identifier: "s", model: 0, reducer: reducer))
+    dispatcher.register(middleware: RecordingMiddleware(to: steps))
+    let token = store.observe { steps.record("told \($0.model)") }
+    let handle = dispatcher.dispatch(action: Ping(), mode: mode) { steps.record("completion") }
+    if mode == .sync { #expect(steps.count == 6) }
+    #expect(await handle.result.isSuccess)
+    #expect(
+      steps.all == ["m will s", "told 1", "told 2", "told 3", "m did s", "completion"])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatHoldsForEachOfManyContendingDispatches(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let toldByTransaction = Recorder<TransactionID>()
+    let early = Recorder<TransactionID>()
+    let ends = Recorder<Bool>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      .committing(3, action, store, .callback)
+    }
+    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let versions = Recorder<UInt64>()
+    let token = store.observe { change in
+      versions.record(change.version)
+      if let transaction = change.transaction { toldByTransaction.record(transaction) }
+    }
+    dispatcher.register(
+      middleware: RecordingMiddleware(did: { transaction, _, _ in
+        let told = toldByTransaction.all.count { $0 == transaction.id }
+        if told != 3 { early.record(transaction.id) }
+      }))
+    await onOwnThreads(4) { _ in
+      for _ in 0..<20 {
+        dispatcher.dispatch(action: Ping(), mode: mode) { ends.record($0.isSuccess) }
+      }
+    }
+    #expect(await ends.first(80).allSatisfy { $0 })
+    #expect(early.all.isEmpty)
+    #expect(versions.all == Array(1...240))
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func aChangeCarriesItsActionAndTransaction(
+    mode: Dispatcher.Mode, style: OperationStyle
+  ) async {
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      .committing(2, action, store, style)
+    }
+    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let heard = Recorder<StoreChange<Int, Ping>>()
+    let token = store.observe { heard.record($0) }
+    let handle = dispatcher.dispatch(action: Ping(name: "told"), mode: mode)
+    _ = await handle.result
+    store.updateModel { $0 += 1 }
+    #expect(heard.all.map(\.action?.name) == ["told", "told", nil])
+    #expect(heard.all.map(\.transaction) == [handle.transaction, handle.transaction, nil])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReductionsChangeCarriesItsActionAndTransaction(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: .counter())
+    let heard = Recorder<StoreChange<Counter, CounterAction>>()
+    let token = store.observe { heard.record($0) }
+    let handle = dispatcher.dispatch(action: CounterAction.add(3), mode: mode)
+    _ = await handle.result
+    #expect(heard.all.map(\.action) == [.add(3)])
+    #expect(heard.all.map(\.transaction) == [handle.transaction])
+    token.cancel()
+  }
+}
+
+extension ActionOperation where Model == Int, Action == Ping {
+  /// An operation that makes so many commits.
+  fileprivate static func committing(
+    _ count: Int, _ action: Ping, _ store: ProbeStore, _ style: OperationStyle
+  ) -> ActionOperation<Int, Ping> {
+    switch style {
+    case .returning:
+      ActionOperation(action: action, store: store) { _, store in
+        for _ in 0..<count { store.updateModel { $0 += 1 } }
+      }
+    case .callback:
+      ActionOperation(action: action, store: store) { operation, _, _ in
+        DispatchQueue.global().async {
+          for _ in 0..<count { operation.updateModel { $0 += 1 } }
+          operation.finish()
+        }
+      }
+    case .suspending:
+      ActionOperation(action: action, store: store) { _, store in
+        for _ in 0..<count {
+          await Task.yield()
+          store.updateModel { $0 += 1 }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import DispatchStore
+import Testing
+
+/// Where an observer finds a token that is made after it.
+private final class TokenBox: Sendable {
+  private let tokens = Recorder<ObserverToken>()
+
+  func put(_ token: ObserverToken) { tokens.record(token) }
+  func cancel() { for token in tokens.all { token.cancel() } }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ObserverTokenTests {
+  private let store = CounterStore.counter("s")
+  private let heard = Recorder<String>()
+
+  private func observe(
+    _ name: String, initial: Bool = false, _ body: @escaping @Sendable (UInt64) -> Void = { _ in }
+  ) -> ObserverToken {
+    let heard = heard
+    return store.observe(initial: initial) { change in
+      heard.record("\(name)\(change.version)")
+      body(change.version)
+    }
+  }
+
+  @Test func anObserverHearsUntilItsTokenIsCancelled() {
+    let token = observe("a")
+    store.updateModel { _ in }
+    token.cancel()
+    store.updateModel { _ in }
+    token.cancel()
+    #expect(heard.all == ["a1"])
+  }
+
+  @Test func anObserverHearsUntilItsTokenIsReleased() {
+    var token: ObserverToken? = observe("a")
+    store.updateModel { _ in }
+    withExtendedLifetime(token) {}
+    token = nil
+    store.updateModel { _ in }
+    #expect(heard.all == ["a1"])
+  }
+
+  @Test func whatAnObserverCapturesIsReleasedWithItsToken() {
+    let released = Latch()
+    var token: ObserverToken? = observeHolding(DeinitSignal(released))
+    store.updateModel { _ in }
+    #expect(!released.isOpen)
+    withExtendedLifetime(token) {}
+    token = nil
+    #expect(released.isOpen)
+  }
+
+  private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
+    store.observe { _ in withExtendedLifetime(signal) {} }
+  }
+
+  @Test func anObserverThatUnsubscribesItselfAndOthersMidRoundSilencesOnlyThose() {
+    let (own, other) = (TokenBox(), TokenBox())
+    let first = observe("a") { _ in
+      own.cancel()
+      other.cancel()
+    }
+    own.put(first)
+    let second = observe("b")
+    let third = observe("c")
+    other.put(third)
+    let fourth = observe("d")
+    store.updateModel { _ in }
+    store.updateModel { _ in }
+    #expect(heard.all == ["a1", "b1", "d1", "b2", "d2"])
+    withExtendedLifetime([second, fourth]) {}
+  }
+
+  @Test func anObserverRegisteredMidRoundHearsFromTheNextCommitOn() {
+    let (store, heard) = (store, heard)
+    let tokens = TokenBox()
+    let first = observe("a") { version in
+      guard version == 1 else { return }
+      tokens.put(store.observe { heard.record("new\($0.version)") })
+    }
+    let last = observe("z")
+    store.updateModel { _ in }
+    store.updateModel { _ in }
+    #expect(heard.all == ["a1", "z1", "a2", "z2", "new2"])
+    withExtendedLifetime([first, last]) {}
+  }
+
+  @Test func oneRegisteredMidRoundDoesNotHearOfCommitsMadeBefore() async {
+    let (store, heard) = (store, heard)
+    let tokens = TokenBox()
+    let first = observe("a") { version in
+      guard version == 1 else { return }
+      // Commit 2 is made, and waits to be told, before the observers come.
+      store.updateModel { $0.count = 2 }
+      tokens.put(store.observe { heard.record("new\($0.version)") })
+      tokens.put(store.observe(initial: true) { heard.record("initial\($0.version)") })
+      store.updateModel { $0.count = 3 }
+    }
+    store.updateModel { $0.count = 1 }
+    #expect(heard.all == ["a1", "a2", "initial2", "a3", "new3", "initial3"])
+    first.cancel()
+  }
+
+  @Test func thePresentModelIsToldOnlyToThoseWhoAskForIt() {
+    store.updateModel { $0.count = 7 }
+    let plain = observe("plain")
+    #expect(heard.all.isEmpty)
+    let changes = Recorder<StoreChange<Counter, CounterAction>>()
+    let token = store.observe(initial: true) { changes.record($0) }
+    #expect(changes.count == 1)
+    #expect(changes.all[0].model.count == 7)
+    #expect(changes.all[0].version == 1)
+    #expect(changes.all[0].action == nil)
+    #expect(changes.all[0].transaction == nil)
+    #expect(heard.all.isEmpty, "The others don't hear of it.")
+    store.updateModel { $0.count = 8 }
+    #expect(changes.all.map(\.version) == [1, 2])
+    #expect(heard.all == ["plain2"])
+    withExtendedLifetime([plain, token]) {}
+  }
+
+  @Test func theFirstModelHasVersionZero() {
+    let token = observe("a", initial: true)
+    #expect(heard.all == ["a0"])
+    token.cancel()
+  }
+
+  @Test func anObserverCancelledFromAnotherThreadHearsNothingAfterwards() async {
+    let store = store
+    for _ in 0..<50 {
+      let calls = Recorder<Int>()
+      let token = store.observe { calls.record($0.model.count) }
+      let reached = Recorder<Int>()
+      await onOwnThreads(2) { thread in
+        if thread == 0 {
+          for _ in 0..<20 { store.updateModel { $0.count += 1 } }
+        } else {
+          token.cancel()
+          // Commits made from here on are not told to it.
+          let count = store.updateModel { model in
+            model.count += 1
+            return model.count
+          }
+          reached.record(count)
+        }
+      }
+      #expect(calls.all == calls.all.sorted())
+      #expect(Set(calls.all).count == calls.count)
+      #expect(calls.all.allSatisfy { $0 < reached.all[0] })
+    }
+  }
+
+  @Test func aTokenDoesNotKeepTheModelOfAStoreThatIsGone() async {
+    let released = Latch()
+    var store: Store<DeinitSignal, Ping>? = Store(model: DeinitSignal(released), reducer: Reducer())
+    let token = store?.observe { _ in }
+    store = nil
+    #expect(released.isOpen)
+    token?.cancel()
+  }
+
+  @Test func anObserverThatHoldsItsTokenDoesNotKeepTheModel() async {
+    let released = Latch()
+    do {
+      let store = Store<DeinitSignal, Ping>(model: DeinitSignal(released), reducer: Reducer())
+      let box = TokenBox()
+      box.put(store.observe { _ in box.cancel() })
+    }
+    #expect(released.isOpen)
+  }
+}

@@ -1,0 +1,188 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// A teller that waits inside the library holds up nobody: no ring of turns and handles closes.
+///
+/// Each test runs in a process of its own, which an alarm ends where a ring did close.
+@Suite(.timeLimit(.minutes(1)))
+struct TellingRingTests {
+  /// The observer's `.sync` dispatch waits for a callback, that commits to the store being told.
+  @Test func aCallbackMayCommitToTheStoreWhoseTellerWaitsForIt() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let steps = Recorder<String>()
+      let store = dispatcher.addProbe("s", style: .callback, to: steps)
+      let (before, after) = (Recorder<Int>(), Recorder<Int>())
+      let results = Recorder<DispatchResult>()
+      let tokens = [
+        store.observe { before.record($0.model) },
+        store.observe { change in
+          guard change.model == 100 else { return }
+          dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0) }
+        },
+        store.observe { after.record($0.model) },
+      ]
+      store.updateModel { $0 = 100 }
+      #expect(before.all == [100, 101])
+      #expect(after.all == [100, 101])
+      #expect(await results.first(1)[0].isSuccess)
+      #expect(steps.all == ["+s", "-s"])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// The same with an `async` block, whose jobs the telling thread runs.
+  @Test func anAsyncBlockMayCommitToTheStoreWhoseTellerRunsIt() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let store = dispatcher.addProbe("s", style: .suspending, to: Recorder())
+      let heard = Recorder<Int>()
+      let results = Recorder<DispatchResult>()
+      let tokens = [
+        store.observe { change in
+          guard change.model == 100 else { return }
+          dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0) }
+        },
+        store.observe { heard.record($0.model) },
+      ]
+      store.updateModel { $0 = 100 }
+      #expect(heard.all == [100, 101])
+      #expect(await results.first(1)[0].isSuccess)
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// A thread that waited for the turn, already when the teller began to wait, leaves and goes on.
+  @Test func aThreadThatWaitsForTheTurnLeavesWhenTheTellerWaits() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let store = CounterStore.counter("s")
+      let reducer = ClosureReducer<Int, Ping> { action, other in
+        ActionOperation(action: action, store: other) { operation, _, _ in
+          // Its commit to the store being told, then the end, are on another thread.
+          Thread {
+            store.updateModel { $0.count += 1 }
+            operation.finish()
+          }.start()
+        }
+      }
+      dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+      let heard = Recorder<Int>()
+      let tokens = [
+        store.observe { change in
+          guard change.model.count == 100 else { return }
+          dispatcher.dispatch(action: Ping(), mode: .sync)
+          #expect(store.model.count == 101)
+        },
+        store.observe { heard.record($0.model.count) },
+      ]
+      await onOwnThread { store.updateModel { $0.count = 100 } }
+      #expect(heard.all == [100, 101])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// Two tellers, each of which dispatches `.sync` to the other's store, meet.
+  @Test func twoTellersMayDispatchToEachOthersStores() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let a = dispatcher.register(store: .counter("a"))
+      let b = dispatcher.register(store: .counter("b"))
+      let met = Recorder<String>()
+      let (heardA, heardB) = (Recorder<Int>(), Recorder<Int>())
+      let ends = Recorder<Bool>()
+      let tokens = [
+        a.observe { change in
+          guard change.version == 1 else { return }
+          met.record("a")
+          met.waitFor(2)
+          b.dispatch(.add(10), mode: .sync) { ends.record($0.isSuccess) }
+          #expect(b.model.count == 11)
+        },
+        b.observe { change in
+          guard change.version == 1 else { return }
+          met.record("b")
+          met.waitFor(2)
+          a.dispatch(.add(10), mode: .sync) { ends.record($0.isSuccess) }
+          #expect(a.model.count == 11)
+        },
+        a.observe { heardA.record($0.model.count) },
+        b.observe { heardB.record($0.model.count) },
+      ]
+      await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
+      #expect(await heardA.first(2) == [1, 11])
+      #expect(await heardB.first(2) == [1, 11])
+      #expect(await ends.first(2) == [true, true])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// A dispatch whose change was left to this thread can't end before the observer returns.
+  @Test func waitingForAChangeThatWasLeftHereEndsAtOnce() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let store = dispatcher.register(store: .counter("s"))
+      dispatcher.addProbe("other", to: Recorder())
+      let codes = Recorder<DispatchError.Code?>()
+      let ends = Recorder<Bool>()
+      let token = store.observe { change in
+        guard change.version == 1 else { return }
+        let left = store.dispatch(.add(1), mode: .sync) { ends.record($0.isSuccess) }
+        dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(left)) {
+          codes.record($0.errorCode)
+        }
+      }
+      store.updateModel { $0.count = 100 }
+      // It does not run, or it runs without waiting for what follows the telling.
+      #expect(codes.all == [.wouldDeadlock] || codes.all == [nil])
+      #expect(ends.all == [true])
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  /// The dispatch that the teller waits for commits to the store that it is telling.
+  @Test(arguments: [false, true])
+  func waitingForADispatchThatLeavesItsChangeHereEnds(commitsFirst: Bool) async {
+    await #expect(processExitsWith: .success) { [commitsFirst] in
+      alarm(20)
+      let dispatcher = Dispatcher()
+      let entered = Latch()
+      let proceed = Latch()
+      let reducer = ClosureReducer<Int, Ping> { action, store in
+        ActionOperation(action: action, store: store) { _, store in
+          if !commitsFirst { proceed.wait() }
+          store.updateModel {
+            $0 += 1
+            entered.open()
+          }
+        }
+      }
+      let store = dispatcher.register(
+        store: ProbeStore(identifier: "s", model: 0, reducer: reducer))
+      dispatcher.register(store: .counter("other"))
+      let heard = Recorder<Int>()
+      let ends = Recorder<String>()
+      let tokens = [
+        store.observe { change in
+          guard change.version == 1 else { return }
+          let handle = dispatcher.dispatch(action: Ping(), mode: .async) { ends.record("left") }
+          if commitsFirst { entered.wait() } else { proceed.open() }
+          dispatcher.dispatch(
+            action: CounterAction.add(1), mode: .sync, options: .after(handle)
+          ) { ends.record("waiter") }
+        },
+        store.observe { heard.record($0.model) },
+      ]
+      await onOwnThread { store.updateModel { $0 = 100 } }
+      #expect(await heard.first(2) == [100, 101])
+      #expect(Set(await ends.first(2)) == ["left", "waiter"])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+}

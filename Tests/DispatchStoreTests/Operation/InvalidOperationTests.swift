@@ -1,0 +1,65 @@
+import DispatchStore
+import Testing
+
+/// What a reducer may not return.
+@Suite("An operation that can't run", .timeLimit(.minutes(1)))
+struct InvalidOperationTests {
+  let dispatcher = Dispatcher()
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    stage = dispatcher.addStage()
+  }
+
+  private func expectInvalid(
+    _ script: some ActionType, _ words: String, in mode: Dispatcher.Mode,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    let result = await dispatcher.dispatch(action: script, mode: mode).result
+    let error = result.error as? DispatchError
+    #expect(error?.code == .invalidOperation, sourceLocation: sourceLocation)
+    #expect(error?.message.contains(words) == true, sourceLocation: sourceLocation)
+    #expect(log.all.isEmpty, sourceLocation: sourceLocation)
+    #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneThatWasStartedFails(_ mode: Dispatcher.Mode) async {
+    let script = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      operation.start()
+      return operation
+    }
+    await expectInvalid(script, "was started or returned before", in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneThatIsReturnedTwiceFailsTheSecondTime(_ mode: Dispatcher.Mode) async {
+    let kept = Recorder<Script.Operation>()
+    let first = Script.answers { action, store in
+      kept.record(Script.Operation(action: action, store: store) { _, _ in })
+      return kept.all[0]
+    }
+    #expect(await dispatcher.dispatch(action: first, mode: mode).result.isSuccess)
+    await expectInvalid(Script.answers { _, _ in kept.all[0] }, "returned before", in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneThatWasMadeForAnotherStoreFails(_ mode: Dispatcher.Mode) async {
+    let other = Stage(identifier: "other", model: [], reducer: ScriptReducer())
+    let script = Script.answers { [log] action, _ in
+      Script.Operation(action: action, store: other) { _, _ in log.record("ran") }
+    }
+    await expectInvalid(script, "was made for store \"other\"", in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneThatWasMadeForAnotherActionFails(_ mode: Dispatcher.Mode) async {
+    let reducer = ClosureReducer<Int, Ping> { [log] _, store in
+      ActionOperation(action: Ping(name: "other"), store: store) { _, _ in log.record("ran") }
+    }
+    dispatcher.register(store: ProbeStore(identifier: "probe", model: 0, reducer: reducer))
+    await expectInvalid(Ping(name: "asked"), "was made for another action", in: mode)
+  }
+}

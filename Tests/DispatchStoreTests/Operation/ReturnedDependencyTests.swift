@@ -1,0 +1,145 @@
+import DispatchStore
+import Foundation
+import Testing
+
+extension Script {
+  /// A block that waits for a foreign operation, as a dependency of the one that is returned.
+  static func waits(
+    _ name: String = "waits", for dependencies: Foundation.Operation...,
+    then block: @escaping @Sendable (Stage) -> Void = { _ in }
+  ) -> Script {
+    answers(name) { action, store in
+      let operation = Operation(action: action, store: store) { _, store in block(store) }
+      for dependency in dependencies { operation.addDependency(dependency) }
+      return operation
+    }
+  }
+}
+
+/// Operations that a reducer returned with dependencies on operations of its own.
+@Suite("Dependencies of a returned operation", .timeLimit(.minutes(1)))
+struct ReturnedDependencyTests {
+  let dispatcher = Dispatcher(queue: .wide(1))
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areWaitedForInEveryMode(_ mode: Dispatcher.Mode) async {
+    let first = BlockOperation { [log] in log.record("first") }
+    let second = BlockOperation { [log] in log.record("second") }
+    let ended = Latch()
+    let script = Script.waits(for: first, second) { [log] _ in log.record("block") }
+    Thread { [dispatcher] in
+      dispatcher.dispatch(action: script, mode: mode) { ended.open() }
+    }.start()
+    second.start()
+    first.start()
+    await ended.opened()
+    #expect(log.all == ["second", "first", "block"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func finishedOnesHoldNothingUp(_ mode: Dispatcher.Mode) async {
+    let dependency = BlockOperation {}
+    dependency.start()
+    let script = Script.waits(for: dependency)
+    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode) }
+    #expect(await handle.result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areWaitedForWithoutHoldingAThread(_ mode: Dispatcher.Mode) async {
+    let dependency = BlockOperation {}
+    let ended = Latch()
+    let asked = Latch()
+    let script = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      operation.addDependency(dependency)
+      asked.open()
+      return operation
+    }
+    Thread { [dispatcher] in
+      dispatcher.dispatch(action: script, mode: mode) { ended.open() }
+    }.start()
+    await asked.opened()
+    // One thread for both modes of the queue, and the main queue, are free.
+    _ = await dispatcher.dispatch(action: Script.adds("async"), mode: .async).result
+    _ = await dispatcher.dispatch(action: Script.adds("lane"), mode: .serial(lane: "free")).result
+    await MainActor.run {}
+    #expect(!ended.isOpen)
+    dependency.start()
+    await ended.opened()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func holdTheirLaneMeanwhile(_ mode: Dispatcher.Mode) async {
+    let dependency = BlockOperation { [log] in log.record("dependency") }
+    let waiting = Script.waits(for: dependency) { [log] _ in log.record("waiting") }
+    let next = Script.runs { [log] _ in log.record("next") }
+    dispatcher.dispatch(action: waiting, mode: mode)
+    let handle = dispatcher.dispatch(action: next, mode: mode)
+    _ = await dispatcher.dispatch(action: Script.adds("async"), mode: .async).result
+    await MainActor.run {}
+    dependency.start()
+    _ = await handle.result
+    #expect(log.all == ["dependency", "waiting", "next"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func oneThatIsCancelledWhileItWaitsEndsWithoutRunning(_ mode: Dispatcher.Mode) async {
+    let dependency = BlockOperation {}
+    let asked = Latch()
+    let script = Script.answers { [log] action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in log.record("ran") }
+      operation.addDependency(dependency)
+      asked.open()
+      return operation
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode)
+    await asked.opened()
+    handle.cancel()
+    #expect(await handle.result["stage"]?.isCancelled == true)
+    #expect(log.all.isEmpty)
+    #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
+    dependency.start()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func mayBeOperationsOfOtherStoresInAQueueOfTheUsersOwn(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let queue = OperationQueue.wide(1)
+    let other = Stage(identifier: "other", model: [], reducer: ScriptReducer())
+    let load = Script.Operation(action: .adds("load"), store: other) { operation, _, store in
+      DispatchQueue.global().async {
+        operation.updateModel { $0.append("loaded") }
+        operation.finish()
+      }
+    }
+    let script = Script.waits(for: load) { _ in log.record("saw \(other.model)") }
+    Thread { dispatcher.dispatch(action: script, mode: mode) { log.record("ended") } }.start()
+    queue.addOperation(load)
+    #expect(await log.first(2) == ["saw [\"loaded\"]", "ended"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aForeignOperationMayWaitForTheReturnedOne(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let queue = OperationQueue.wide(1)
+    let after = BlockOperation { log.record("after") }
+    let script = Script.answers { action, store in
+      let operation = BlockKind.calledBack.operation(in: store) { log.record("block") }
+      let returned = Script.Operation(action: action, store: store) { _, _ in
+        log.record("returned")
+      }
+      returned.addDependency(operation)
+      after.addDependency(returned)
+      queue.add(after, operation)
+      return returned
+    }
+    Thread { dispatcher.dispatch(action: script, mode: mode) }.start()
+    #expect(await log.first(3) == ["block", "returned", "after"])
+  }
+}

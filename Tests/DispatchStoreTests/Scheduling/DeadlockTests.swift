@@ -1,0 +1,183 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Awaiting what can't end before the one that awaits: refused at once.
+@Suite("wouldDeadlock", .timeLimit(.minutes(1)))
+struct DeadlockTests {
+  let dispatcher = Dispatcher()
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  /// Expects the error, with words for its lane and the lines of both call sites in its message.
+  private func expect(
+    _ result: DispatchResult, names lane: String, _ first: UInt, _ second: UInt,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let error = result.error as? DispatchError
+    let message = error?.message ?? "no DispatchError: \(result)"
+    #expect(error?.code == .wouldDeadlock, sourceLocation: sourceLocation)
+    #expect(message.contains(lane), "\(message)", sourceLocation: sourceLocation)
+    for line in [first, second] {
+      #expect(
+        message.contains("DeadlockTests.swift:\(line)"), "\(message)",
+        sourceLocation: sourceLocation)
+    }
+    #expect(error?.callSites.map(\.line) == [first, second], sourceLocation: sourceLocation)
+  }
+
+  private func name(of mode: Dispatcher.Mode) -> String {
+    switch mode {
+    case .serial: "the default lane"
+    case .mainThread: "the main lane"
+    default: "lane \"named\""
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func awaitingItsOwnHandle(_ mode: Dispatcher.Mode) async {
+    let (handles, results) = (Recorder<DispatchHandle>(), Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      results.record(await handles.first(1)[0].result)
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, line: 1)
+    handles.record(handle)
+    #expect(await handle.result.isSuccess)
+    expect(results.all[0], names: "that waits", 1, 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingADispatchOnTheLaneThatItHolds(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: mode, line: 2)
+      results.record(await inner.result)
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, line: 1)
+    #expect(await handle.result.isSuccess)
+    expect(results.all[0], names: name(of: mode), 1, 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func theThrowingFormThrows(_ mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let script = Script.suspends { _ in
+      try await dispatcher.dispatch(action: Script.adds("inner"), mode: mode, line: 2).get()
+    }
+    let result = await dispatcher.dispatch(action: script, mode: mode, line: 1).result
+    expect(result, names: name(of: mode), 1, 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingItInAChildTask(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      async let child = dispatcher.dispatch(action: Script.adds("a"), mode: mode, line: 2).result
+      results.record(await child)
+      await withTaskGroup { group in
+        group.addTask {
+          let inner = dispatcher.dispatch(action: Script.adds("b"), mode: mode, line: 3)
+          results.record(await inner.result)
+        }
+      }
+    }
+    _ = await dispatcher.dispatch(action: script, mode: mode, line: 1).result
+    expect(results.all[0], names: name(of: mode), 1, 2)
+    expect(results.all[1], names: name(of: mode), 1, 3)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingItInASyncChild(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let child = Script.suspends { _ in
+      let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: mode, line: 3)
+      results.record(await inner.result)
+    }
+    let parents: [Script] = [
+      .runs { _ in dispatcher.dispatch(action: child, mode: .sync, line: 2) },
+      .suspends { _ in
+        await Task.yield()
+        dispatcher.dispatch(action: child, mode: .sync, line: 2)
+      },
+    ]
+    for parent in parents {
+      _ = await dispatcher.dispatch(action: parent, mode: mode, line: 1).result
+      expect(results.all.last!, names: name(of: mode), 2, 3)
+    }
+    #expect(results.count == 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aSyncDispatchThatWouldWaitForOne(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log, results) = (dispatcher, log, Recorder<DispatchResult>())
+    let dispatches: @Sendable () -> Void = {
+      let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode, line: 2)
+      let script = Script.runs { _ in log.record("ran") }
+      dispatcher.dispatch(action: script, mode: .sync, options: .after(behind), then: { result in
+        results.record(result)
+      }, line: 3)
+    }
+    let parents: [Script] = [
+      .runs { _ in dispatches() },
+      .suspends { _ in
+        await Task.yield()
+        dispatches()
+      },
+    ]
+    for parent in parents {
+      #expect(await dispatcher.dispatch(action: parent, mode: mode, line: 1).result.isSuccess)
+      expect(results.all.last!, names: name(of: mode), 1, 3)
+    }
+    #expect(results.count == 2)
+    #expect(log.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingOneThatIsAfterADispatchOnTheLane(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode, line: 2)
+      let after = dispatcher.dispatch(
+        action: Script.adds("after"), mode: .async, options: .after(behind), line: 3)
+      results.record(await after.result)
+    }
+    _ = await dispatcher.dispatch(action: script, mode: mode, line: 1).result
+    expect(results.all[0], names: name(of: mode), 1, 3)
+  }
+
+  @Test func twoOperationsThatAwaitEachOtherAcrossTwoLanes() async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let (one, two) = (Latch(), Latch())
+    let began = { (mine: Latch, theirs: Latch, other: Dispatcher.Mode, line: UInt) in
+      Script.suspends { _ in
+        mine.open()
+        await theirs.opened()
+        let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: other, line: line)
+        results.record(await inner.result)
+      }
+    }
+    let (a, b) = (Dispatcher.Mode.serial(lane: "a"), Dispatcher.Mode.serial(lane: "b"))
+    let first = dispatcher.dispatch(action: began(one, two, b, 3), mode: a, line: 1)
+    let second = dispatcher.dispatch(action: began(two, one, a, 4), mode: b, line: 2)
+    _ = await (first.result, second.result)
+    // One of them is refused, and so the other one's wait ends.
+    let refused = results.all.filter { $0.errorCode == .wouldDeadlock }
+    #expect(refused.count == 1)
+    #expect(results.all.filter(\.isSuccess).count == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func inASequenceToo(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      results.record(
+        await dispatcher.dispatch(action: Script.adds("inner"), mode: mode, line: 2).result)
+    }
+    let actions: [AnyAction] = [Script.adds("first"), script]
+    _ = await dispatcher.dispatch(actions: actions, mode: mode, line: 1).result
+    expect(results.all[0], names: name(of: mode), 1, 2)
+  }
+}

@@ -1,0 +1,131 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// What holds for every mode that has a lane: `serial`, named lanes and `mainThread`.
+@Suite("Lanes", .timeLimit(.minutes(1)))
+struct LaneModeTests {
+  let dispatcher = Dispatcher(queue: .wide(4))
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    stage = dispatcher.addStage()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func oneDispatchAtATimeInDispatchOrder(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("second")
+    var expected: [String] = []
+    for index in 0..<40 {
+      let script: Script =
+        switch index % 3 {
+        case 0:
+          .runs { [log] _ in log.record("+\(index)") }
+        case 1:
+          .suspends { [log] _ in
+            log.record("+\(index)")
+            for _ in 0..<5 { await Task.yield() }
+          }
+        default:
+          .controls { [log] operation, _ in
+            log.record("+\(index)")
+            DispatchQueue.global().async { operation.finish() }
+          }
+        }
+      dispatcher.dispatch(action: script, mode: mode) { [log] in log.record("-\(index)") }
+      expected += ["+\(index)", "+\(index)", "-\(index)"]
+    }
+    #expect(await log.first(expected.count) == expected)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aDispatchHoldsItsLaneThroughItsOperation(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let queued = Latch()
+    let first = Script.suspends { _ in
+      await queued.opened()
+      // Others have every chance to run meanwhile.
+      for _ in 0..<20 { _ = await dispatcher.dispatch(action: Script.adds("other")).result }
+      await MainActor.run {}
+      log.record("first")
+    }
+    dispatcher.dispatch(action: first, mode: mode)
+    let second = dispatcher.dispatch(action: Script.runs { _ in log.record("second") }, mode: mode)
+    queued.open()
+    _ = await second.result
+    #expect(log.all == ["first", "second"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aDispatchHoldsItsLaneUntilItsCompletionHasRun(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let queued = Latch()
+    let first = Script.suspends { _ in await queued.opened() }
+    dispatcher.dispatch(action: first, mode: mode) {
+      dispatcher.dispatch(action: Script.runs { _ in log.record("third") }, mode: mode)
+      dispatcher.dispatch(action: Script.runs { _ in log.record("beside") }, mode: .sync)
+      log.record("completion")
+    }
+    dispatcher.dispatch(action: Script.runs { _ in log.record("second") }, mode: mode)
+    queued.open()
+    #expect(await log.first(4) == ["beside", "completion", "second", "third"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func eachProducersOwnOrderIsKept(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let (producers, actions) = (4, 100)
+    await onOwnThreads(producers) { producer in
+      for index in 0..<actions {
+        let script = Script.runs { _ in log.record("\(producer) \(index)") }
+        dispatcher.dispatch(action: script, mode: mode)
+      }
+    }
+    let entries = await log.first(producers * actions)
+    for producer in 0..<producers {
+      let own = entries.filter { $0.hasPrefix("\(producer) ") }
+      #expect(own == (0..<actions).map { "\(producer) \($0)" })
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func storesOfOneDispatchRunOneAfterTheOther(_ mode: Dispatcher.Mode) async {
+    for name in ["a", "b", "c"] { dispatcher.addStage(name) }
+    let script = Script.runs { [log] store in
+      log.record("+\(store.identifier)")
+      log.record("-\(store.identifier)")
+    }
+    _ = await dispatcher.dispatch(action: script, mode: mode).result
+    #expect(log.all == ["stage", "a", "b", "c"].flatMap { ["+\($0)", "-\($0)"] })
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aDispatchThatWaitsForAHandleKeepsItsPlace(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let released = Latch()
+    let slow = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        await released.opened()
+        log.record("slow")
+      }, mode: .serial(lane: "elsewhere"))
+    let waiting = Script.runs { _ in log.record("waiting") }
+    dispatcher.dispatch(action: waiting, mode: mode, options: .after(slow))
+    let next = dispatcher.dispatch(action: Script.runs { _ in log.record("next") }, mode: mode)
+    _ = await dispatcher.dispatch(action: Script.adds("other")).result
+    await MainActor.run {}
+    released.open()
+    _ = await next.result
+    #expect(log.all == ["slow", "waiting", "next"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func anErrorWedgesNoLane(_ mode: Dispatcher.Mode) async {
+    let failing: [Script] = [
+      .runs { _ in throw StageFright() }, .suspends { _ in throw StageFright() },
+      .controls { operation, _ in operation.finish(throwing: StageFright()) },
+    ]
+    for script in failing { dispatcher.dispatch(action: script, mode: mode) }
+    #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
+  }
+}

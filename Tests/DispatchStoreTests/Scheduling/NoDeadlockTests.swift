@@ -1,0 +1,129 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Waits that end are not refused, and end.
+@Suite("What would not deadlock", .timeLimit(.minutes(1)))
+struct NoDeadlockTests {
+  let dispatcher = Dispatcher(queue: .wide(1))
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func anUnstructuredTaskMayAwaitTheLaneOfItsMaker(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let awaits: @Sendable () async -> Void = {
+      results.record(await dispatcher.dispatch(action: Script.adds("inner"), mode: mode).result)
+    }
+    let scripts: [Script] = [
+      .suspends { _ in Task { await awaits() } },
+      .suspends { _ in Task.detached { await awaits() } },
+      .runs { _ in Task { await awaits() } },
+    ]
+    for script in scripts { dispatcher.dispatch(action: script, mode: mode) }
+    #expect(await results.first(3).map(\.isSuccess) == [true, true, true])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func anOperationMayAwaitAsyncChildrenSyncOnesAndOtherLanes(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      for child in [Dispatcher.Mode.async, .sync, .serial(lane: "other")] {
+        results.record(await dispatcher.dispatch(action: Script.adds("child"), mode: child).result)
+        async let structured = dispatcher.dispatch(action: Script.adds("let"), mode: child).result
+        results.record(await structured)
+      }
+    }
+    #expect(await dispatcher.dispatch(action: script, mode: mode).result.isSuccess)
+    #expect(results.count == 6)
+    #expect(results.all.filter { !$0.isSuccess }.isEmpty)
+  }
+
+  @Test func anAsyncOperationMayAwaitEveryMode() async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let script = Script.suspends { _ in
+      for mode in Dispatcher.Mode.everyMode {
+        results.record(await dispatcher.dispatch(action: Script.adds("child"), mode: mode).result)
+      }
+    }
+    #expect(await dispatcher.dispatch(action: script, mode: .async).result.isSuccess)
+    #expect(results.count == 5)
+    #expect(results.all.filter { !$0.isSuccess }.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aCompletionMayStartATaskThatAwaitsItsLane(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    dispatcher.dispatch(action: Script.adds("first"), mode: mode) {
+      Task {
+        results.record(await dispatcher.dispatch(action: Script.adds("second"), mode: mode).result)
+      }
+    }
+    #expect(await results.first(1)[0].isSuccess)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func aSyncWaitForWhatIsQueuedBehindItInAPoolOfOneEnds(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let ended = Latch()
+    let script = Script.runs { _ in
+      let behind = dispatcher.dispatch(
+        action: Script.runs { _ in log.record("behind") }, mode: mode)
+      let after = Script.runs { _ in log.record("after") }
+      dispatcher.dispatch(action: after, mode: .sync, options: .after(behind))
+      log.record("outer")
+    }
+    dispatcher.dispatch(action: script, mode: .async) { ended.open() }
+    await ended.opened()
+    #expect(log.all == ["behind", "after", "outer"])
+  }
+
+  @Test func waitsOfThatKindMayNest() async {
+    let (dispatcher, log) = (dispatcher, log)
+    let depth = 8
+    @Sendable func script(_ level: Int) -> Script {
+      .runs { _ in
+        if level < depth {
+          let behind = dispatcher.dispatch(action: script(level + 1), mode: .async)
+          dispatcher.dispatch(
+            action: Script.adds("after"), mode: .sync, options: .after(behind))
+        }
+        log.record("\(level)")
+      }
+    }
+    _ = await dispatcher.dispatch(action: script(1), mode: .async).result
+    #expect(log.all == (1...depth).reversed().map { "\($0)" })
+    // The places that were lent have been given back.
+    let crowd = Crowd(of: 1)
+    let ends = Recorder<Int>()
+    for index in 0..<50 {
+      dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }) { ends.record(index) }
+    }
+    _ = await ends.first(50)
+    #expect(crowd.largest == 1)
+  }
+
+  @Test func aSyncWaitFromOutsideEnds() async {
+    let (dispatcher, log) = (dispatcher, log)
+    for mode in Dispatcher.Mode.laneModes + [.async] {
+      let released = Latch()
+      let slow = dispatcher.dispatch(
+        action: Script.suspends { _ in
+          await released.opened()
+          log.record("slow")
+        }, mode: mode)
+      let waiting = Recorder<Int>()
+      Thread {
+        dispatcher.dispatch(
+          action: Script.runs { _ in log.record("after") }, mode: .sync, options: .after(slow))
+        waiting.record(0)
+      }.start()
+      released.open()
+      _ = await waiting.first(1)
+    }
+    #expect(log.all == Array(repeating: ["slow", "after"], count: 4).flatMap { $0 })
+  }
+}

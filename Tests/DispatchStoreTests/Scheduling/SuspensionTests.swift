@@ -1,0 +1,145 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite("Suspension of the queue", .timeLimit(.minutes(1)))
+struct SuspensionTests {
+  static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
+
+  let dispatcher = Dispatcher(queue: .wide(2))
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  private func records(_ name: String) -> Script {
+    .runs(name) { [log] _ in log.record(name) }
+  }
+
+  @Test(arguments: heldModes)
+  func stopsAsyncAndSerialAndNoOtherMode(_ mode: Dispatcher.Mode) async {
+    dispatcher.queue.isSuspended = true
+    let held = dispatcher.dispatch(action: records("held"), mode: mode)
+    for _ in 0..<20 {
+      dispatcher.dispatch(action: records("free"), mode: .sync)
+      _ = await dispatcher.dispatch(action: records("free"), mode: .mainThread).result
+    }
+    #expect(!held.hasEnded)
+    dispatcher.queue.isSuspended = false
+    #expect(await held.result.isSuccess)
+    #expect(log.all == Array(repeating: "free", count: 40) + ["held"])
+  }
+
+  @Test(arguments: heldModes)
+  func takesEffectBetweenTwoActions(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (Dispatcher(queue: .wide(1)), log)
+    dispatcher.addStage()
+    let queued = Latch()
+    let first = dispatcher.dispatch(
+      action: Script.runs { _ in
+        queued.wait()
+        dispatcher.queue.isSuspended = true
+        log.record("first")
+      }, mode: mode)
+    let second = dispatcher.dispatch(action: records("second"), mode: mode)
+    queued.open()
+    #expect(await first.result.isSuccess)
+    for _ in 0..<20 {
+      _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
+    }
+    #expect(!second.hasEnded)
+    #expect(log.all == ["first"])
+    dispatcher.queue.isSuspended = false
+    #expect(await second.result.isSuccess)
+  }
+
+  @Test(arguments: heldModes, [false, true])
+  func whatWasStartedEnds(_ mode: Dispatcher.Mode, _ queuesBeforeSuspension: Bool) async {
+    let (began, released) = (Latch(), Latch())
+    let started = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        began.open()
+        await released.opened()
+      }, mode: mode)
+    await began.opened()
+    var next: [DispatchHandle] = []
+    if queuesBeforeSuspension, mode != .async {
+      next.append(dispatcher.dispatch(action: records("next"), mode: mode))
+    }
+    dispatcher.queue.isSuspended = true
+    next.append(dispatcher.dispatch(action: records("next"), mode: mode))
+    released.open()
+    #expect(await started.result.isSuccess)
+    _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
+    #expect(log.all.isEmpty)
+    dispatcher.queue.isSuspended = false
+    for handle in next { #expect(await handle.result.isSuccess) }
+  }
+
+  @Test(arguments: heldModes)
+  func whatWasStartedEndsAlsoBehindAUsersOwnOperation(_ mode: Dispatcher.Mode) async {
+    let queue = OperationQueue.wide(1)
+    let dispatcher = Dispatcher(queue: queue)
+    dispatcher.addStage()
+    let (began, finish) = (Latch(), Recorder<Script.Running>())
+    let started = dispatcher.dispatch(
+      action: Script.controls { operation, _ in
+        finish.record(operation)
+        began.open()
+      }, mode: mode)
+    await began.opened()
+    // The queue's only thread is a user's own, until the queue has been suspended.
+    let (occupied, released) = (Latch(), Latch())
+    queue.addOperation {
+      occupied.open()
+      released.wait()
+    }
+    await occupied.opened()
+    finish.all[0].finish()
+    queue.isSuspended = true
+    released.open()
+    #expect(await started.result.isSuccess)
+    queue.isSuspended = false
+  }
+
+  @Test(arguments: heldModes)
+  func aSequenceThatWasStartedStopsBetweenItsActionsAndGoesOnLater(
+    _ mode: Dispatcher.Mode
+  ) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let first = Script.runs { _ in
+      dispatcher.queue.isSuspended = true
+      log.record("first")
+    }
+    let ended = Latch()
+    dispatcher.dispatch(actions: [first, records("second")], mode: mode) { ended.open() }
+    _ = await log.first(1)
+    for _ in 0..<20 {
+      _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
+    }
+    #expect(log.all == ["first"])
+    dispatcher.queue.isSuspended = false
+    await ended.opened()
+    #expect(log.all == ["first", "second"])
+  }
+
+  @Test(arguments: heldModes)
+  func whatWaitsMayBeCancelledMeanwhile(_ mode: Dispatcher.Mode) async {
+    dispatcher.queue.isSuspended = true
+    let held = dispatcher.dispatch(action: records("held"), mode: mode)
+    held.cancel()
+    #expect(await held.result["stage"]?.isCancelled == true)
+    dispatcher.queue.isSuspended = false
+    #expect(await dispatcher.dispatch(action: records("next"), mode: mode).result.isSuccess)
+    #expect(log.all == ["next"])
+  }
+
+  @Test func anEmptyListEndsMeanwhileInEveryMode() async {
+    dispatcher.queue.isSuspended = true
+    for mode in Dispatcher.Mode.everyMode {
+      #expect(await dispatcher.dispatch(actions: [], mode: mode).result.isSuccess)
+    }
+    dispatcher.queue.isSuspended = false
+  }
+}

@@ -1,0 +1,178 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Where a misuse happens: each is inside the exclusive section of store "held".
+enum ExclusivePlace: String, CaseIterable, Codable {
+  case updateModel, withModel, reduce
+}
+
+/// What must not be done there.
+enum ExclusiveMisuse: String, CaseIterable, Codable {
+  case updateModel, inject, model, version, withModel, observe, synchronousDispatch
+
+  /// What the message says of the store.
+  var verb: String {
+    switch self {
+    case .updateModel, .inject: "changed"
+    case .model, .version, .withModel: "read"
+    case .observe: "observed"
+    case .synchronousDispatch: ""
+    }
+  }
+}
+
+/// Reduces by a closure.
+private final class SectionReducer: Reducer<Int, Ping> {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    self.body = body
+  }
+
+  override func reduce(into model: inout Int, action: Ping) {
+    body()
+  }
+}
+
+extension ExclusiveMisuse {
+  fileprivate func commit(to store: CounterStore) {
+    switch self {
+    case .updateModel: store.updateModel { $0.count = 1 }
+    case .inject: store.inject(model: Counter())
+    case .model: _ = store.model
+    case .version: _ = store.version
+    case .withModel: store.withModel { _ in }
+    case .observe: withExtendedLifetime(store.observe { _ in }) {}
+    case .synchronousDispatch: store.dispatch(.add(1), mode: .sync)
+    }
+  }
+
+  fileprivate func commit(to store: ProbeStore) {
+    switch self {
+    case .updateModel: store.updateModel { $0 = 1 }
+    case .inject: store.inject(model: 1)
+    case .model: _ = store.model
+    case .version: _ = store.version
+    case .withModel: store.withModel { _ in }
+    case .observe: withExtendedLifetime(store.observe { _ in }) {}
+    case .synchronousDispatch: store.dispatch(Ping(), mode: .sync)
+    }
+  }
+}
+
+/// Misuses store "held" itself, or store "other", inside the section of "held".
+private func misuse(_ misuse: ExclusiveMisuse, ofOther: Bool, in place: ExclusivePlace) {
+  // A deadlock is a failure too, not an endless test.
+  alarm(30)
+  let dispatcher = Dispatcher()
+  let other = dispatcher.register(store: CounterStore.counter("other"))
+  let body: @Sendable () -> Void = {
+    let held = dispatcher.store(with: "held", as: ProbeStore.self)!
+    if ofOther { misuse.commit(to: other) } else { misuse.commit(to: held) }
+  }
+  let held = dispatcher.register(
+    store: ProbeStore(identifier: "held", model: 0, reducer: SectionReducer(body)))
+  switch place {
+  case .updateModel: held.updateModel { _ in body() }
+  case .withModel: held.withModel { _ in body() }
+  case .reduce: dispatcher.dispatch(action: Ping(), mode: .sync)
+  }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ExclusiveSectionTests {
+  @Test(arguments: ExclusiveMisuse.allCases, [false, true])
+  func misuseInsideAnUpdateStopsTheProgramAndNamesBothStores(
+    misused: ExclusiveMisuse, ofOther: Bool
+  ) async {
+    await expectStop(misused, ofOther, .updateModel)
+  }
+
+  @Test(arguments: ExclusiveMisuse.allCases, [false, true])
+  func misuseInsideAReductionStopsTheProgramAndNamesBothStores(
+    misused: ExclusiveMisuse, ofOther: Bool
+  ) async {
+    await expectStop(misused, ofOther, .reduce)
+  }
+
+  @Test(arguments: [ExclusiveMisuse.updateModel, .model, .synchronousDispatch], [false, true])
+  func misuseInsideAReadStopsTheProgramAndNamesBothStores(
+    misused: ExclusiveMisuse, ofOther: Bool
+  ) async {
+    await expectStop(misused, ofOther, .withModel)
+  }
+
+  private func expectStop(
+    _ misused: ExclusiveMisuse, _ ofOther: Bool, _ place: ExclusivePlace
+  ) async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [misused, ofOther, place] in
+      misuse(misused, ofOther: ofOther, in: place)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    let store = ofOther ? "other" : "held"
+    if misused == .synchronousDispatch {
+      #expect(message.contains("can't be dispatched .sync"))
+      #expect(message.contains("to store \"\(store)\" inside"))
+      #expect(message.contains("ExclusiveSectionTests.swift"), "The call site.")
+    } else {
+      #expect(message.contains("Store \"\(store)\" can't be \(misused.verb) inside"))
+    }
+    #expect(message.contains("exclusive section of store \"held\""))
+  }
+
+  @Test func aSynchronousDispatchToAllNamesAllOfItsStores() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let dispatcher = Dispatcher()
+      dispatcher.addProbe("a", to: Recorder())
+      dispatcher.addProbe("b", to: Recorder())
+      CounterStore.counter("held").updateModel { _ in
+        dispatcher.dispatch(actions: [Ping()], mode: .sync)
+      }
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("to store \"a\", \"b\" inside"))
+    #expect(message.contains("exclusive section of store \"held\""))
+  }
+
+  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  func dispatchingInAnotherModeIsAllowed(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(store: .counter("held"))
+    let handle = store.updateModel { model in
+      model.count = 1
+      return dispatcher.dispatch(action: CounterAction.add(1), mode: mode)
+    }
+    #expect(await handle.result.isSuccess)
+    #expect(store.model.count == 2)
+  }
+
+  @Test func theSectionIsLeftWhenItsClosureThrows() {
+    let store = CounterStore.counter("held")
+    #expect(throws: CounterFailure()) { try store.updateModel { _ in throw CounterFailure() } }
+    #expect(throws: CounterFailure()) { try store.withModel { _ in throw CounterFailure() } }
+    #expect(store.model == Counter())
+    store.updateModel { $0.count = 1 }
+    #expect(store.version == 2)
+  }
+
+  @Test func cancellingAnObserverInsideTheSectionIsAllowed() async {
+    await #expect(processExitsWith: .success) {
+      alarm(30)
+      let store = CounterStore.counter("held")
+      let heard = Recorder<Int>()
+      let token = store.observe { heard.record($0.model.count) }
+      store.updateModel { model in
+        model.count = 1
+        token.cancel()
+      }
+      #expect(heard.count == 0)
+      store.updateModel { $0.count = 2 }
+      #expect(heard.count == 0)
+    }
+  }
+}

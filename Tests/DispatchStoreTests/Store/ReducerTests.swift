@@ -1,0 +1,103 @@
+import DispatchStore
+import Testing
+
+private final class OperationOnlyReducer: Reducer<Counter, CounterAction> {
+  override func operation(
+    for action: CounterAction, in store: CounterStore
+  ) -> ActionOperation<Counter, CounterAction> {
+    ActionOperation(action: action, store: store) { operation, _, store in
+      store.updateModel { $0.notes.append("operation") }
+      operation.finish()
+    }
+  }
+}
+
+private final class NeitherReducer: Reducer<Counter, CounterAction> {}
+
+private final class QuietReducer: Reducer<Counter, CounterAction> {
+  override func reduce(into model: inout Counter, action: CounterAction) throws {
+    try CounterReducer().reduce(into: &model, action: action)
+  }
+
+  override func shouldNotifyObservers(for action: CounterAction, in store: CounterStore) -> Bool {
+    if case .note = action { false } else { true }
+  }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReducerTests {
+  private let dispatcher = Dispatcher()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReducerMayReduceAndNoMore(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: .counter())
+    #expect(await dispatcher.dispatch(action: CounterAction.add(3), mode: mode).result.isSuccess)
+    #expect(store.model.count == 3)
+    #expect(store.version == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReducerMayReturnAnOperationAndNoMore(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: CounterStore(reducer: OperationOnlyReducer()))
+    #expect(await dispatcher.dispatch(action: CounterAction.add(3), mode: mode).result.isSuccess)
+    #expect(store.model.notes == ["operation"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReducerThatAnswersNothingFailsWithItsName(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: CounterStore(reducer: NeitherReducer()))
+    let result = await dispatcher.dispatch(action: CounterAction.add(3), mode: mode).result
+    #expect(result.errorCode == .reducerMissing)
+    #expect((result.error as? DispatchError)?.message.contains("NeitherReducer") == true)
+    #expect(store.model == Counter())
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReducerMayKeepObserversFromHearingOfAnAction(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: CounterStore(reducer: QuietReducer()))
+    let heard = Recorder<CounterAction?>()
+    let token = store.observe { heard.record($0.action) }
+    _ = await dispatcher.dispatch(
+      actions: [CounterAction.add(1), CounterAction.note("quiet"), CounterAction.add(2)], mode: mode
+    ).result
+    #expect(heard.all == [.add(1), .add(2)])
+    #expect(store.model.notes == ["quiet"])
+    #expect(store.version == 3)
+    // Outside a dispatch there is no action to be asked about.
+    store.updateModel { $0.count = 0 }
+    store.inject(model: Counter(), action: .note("quiet"))
+    #expect(heard.all == [.add(1), .add(2), nil])
+    token.cancel()
+  }
+
+  @Test func reducersAreAskedOnSeveralThreadsAtOnce() async {
+    let dispatcher = dispatcher
+    let inside = Recorder<Int>()
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      inside.record(1)
+      // Each call waits for the other: one after the other would never end.
+      inside.waitFor(2)
+      return ActionOperation(action: action, store: store) { _, _ in }
+    }
+    dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let results = Recorder<Bool>()
+    await onOwnThreads(2) { _ in
+      dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0.isSuccess) }
+    }
+    #expect(results.all == [true, true])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anOperationForAnotherStoreIsRefused(mode: Dispatcher.Mode) async {
+    let stranger = ProbeStore.probe("stranger")
+    let reducer = ClosureReducer<Int, Ping> { action, _ in
+      ActionOperation(action: action, store: stranger) { _, store in store.updateModel { $0 += 1 } }
+    }
+    dispatcher.register(store: ProbeStore(identifier: "own", model: 0, reducer: reducer))
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result.errorCode == .invalidOperation)
+    let message = (result.error as? DispatchError)?.message ?? ""
+    #expect(message.contains("\"own\"") && message.contains("\"stranger\""))
+    #expect(stranger.model == 0)
+  }
+}
