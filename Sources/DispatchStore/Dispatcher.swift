@@ -68,7 +68,9 @@ public final class Dispatcher: Sendable {
   ///
   /// Called on the thread on which the incident occurs, with no lock held.
   public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
-    onIncident.withLock { $0 = body }
+    var body = body
+    // The one before is released outside the lock.
+    onIncident.withLock { swap(&$0, &body) }
   }
 
   func report(_ incident: DispatchIncident) {

@@ -26,7 +26,9 @@ public struct DispatchIncident: Sendable {
 
   /// Writes the incident to standard error: what a dispatcher does unless told otherwise.
   static func writeToStandardError(_ incident: DispatchIncident) {
-    FileHandle.standardError.write(Data("DispatchStore: \(incident.message)\n".utf8))
+    // Where nobody can read it, that is no reason to stop.
+    try? FileHandle.standardError.write(
+      contentsOf: Data("DispatchStore: \(incident.message)\n".utf8))
   }
 }
 

@@ -5,17 +5,17 @@
 final class Dispatch: @unchecked Sendable {
   let id: TransactionID
   let parent: TransactionID?
-  let dispatcher: Dispatcher
+  /// Until the end.
+  private(set) var dispatcher: Dispatcher!
   let mode: Dispatcher.Mode
   let callSite: CallSite
-  /// The context that a `.sync` dispatch holds up.
-  let outer: DispatchContext?
+  /// The context that a `.sync` dispatch holds up, until the end.
+  private(set) var outer: DispatchContext?
   /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
   var waits: [Dispatch] = []
   let venue: any Venue
   private var request: DispatchRequest
-  private let isSingle: Bool
-  private let taskLocals: [CapturedTaskLocal]
+  private var taskLocals: [CapturedTaskLocal]
   private let state: Locked<DispatchState>
   private var plan: DispatchPlan?
   private var results: [DispatchResult] = []
@@ -33,7 +33,6 @@ final class Dispatch: @unchecked Sendable {
     self.dispatcher = dispatcher
     self.venue = venue
     self.request = request
-    isSingle = request.actions.isSingle
     self.outer = outer
   }
 
@@ -46,6 +45,9 @@ final class Dispatch: @unchecked Sendable {
 
   /// Whether it has no action.
   var isEmpty: Bool { request.actions.isEmpty }
+
+  /// Whether it runs, or waits to: it still needs its venue.
+  var needsVenue: Bool { state.withLock { $0.needsVenue } }
 
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
@@ -73,7 +75,7 @@ final class Dispatch: @unchecked Sendable {
   /// Calls back when each of the dispatches before it has ended.
   func await(_ handles: [DispatchHandle]) {
     for handle in handles {
-      handle.dispatch.whenSettled {
+      handle.dispatch.whenEnded {
         if self.state.withLock({ $0.oneBeforeEnded() }) { self.venue.resume(self) }
       }
     }
@@ -164,8 +166,10 @@ final class Dispatch: @unchecked Sendable {
     if let completion = request.completion {
       perform(id, part: nil) { completion.run(result) }
     }
-    for waiter in state.withLock({ $0.end(result) }) { waiter() }
+    // A handle may be kept for long: what only the way here needed goes before anybody goes on.
     request = request.spent
+    (results, taskLocals, outer, dispatcher) = ([], [], nil, nil)
+    for waiter in state.withLock({ $0.end(result) }) { waiter() }
   }
 
   private func collectResults() -> DispatchResult {
@@ -213,33 +217,6 @@ final class Dispatch: @unchecked Sendable {
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
     if !state.withLock({ $0.wait(waiter) }) { waiter() }
-  }
-
-  /// The result as it will be, once all operations have ended.
-  var settledResult: DispatchResult? {
-    if let result { return result }
-    guard isSingle, let round = state.withLock({ $0.round }), round.isSettled
-    else { return nil }
-    return round.result
-  }
-
-  /// Only telling is left, that others do.
-  ///
-  /// A thread that tells may itself wait for this dispatch, or for one that does: so that no ring of
-  /// turns and handles closes, dispatches and operations that wait for this one go on now. Its
-  /// `didDispatch` and completion follow the telling.
-  func settled() {
-    guard isSingle else { return venue.wake() }
-    for waiter in state.withLock({ $0.settle() }) { waiter() }
-    venue.wake()
-  }
-
-  /// Calls back once all operations have ended: at once where they have.
-  func whenSettled(_ waiter: @escaping @Sendable () -> Void) {
-    let isEnded = !state.withLock { $0.waitForSettlement(waiter) }
-    if isEnded { return waiter() }
-    // Where the last operation ended in between, nobody else flushes the waiters.
-    if settledResult != nil { settled() }
   }
 
   // MARK: User code

@@ -8,16 +8,19 @@ final class DispatchContext: Sendable {
   let outer: DispatchContext?
   /// The executor of an `async` block: unstructured tasks leave it, and hold nothing up.
   let executor: UnownedTaskExecutor?
+  /// Whether the caller of an `async` block waits for it on the main queue.
+  let holdsUpMainQueue: Bool
 
   init(
     _ dispatch: Dispatch, transaction: TransactionID, part: Part?, outer: DispatchContext?,
-    executor: UnownedTaskExecutor? = nil
+    executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
   ) {
     self.dispatch = dispatch
     self.transaction = transaction
     self.part = part
     self.outer = outer
     self.executor = executor
+    self.holdsUpMainQueue = holdsUpMainQueue
   }
 
   /// The context of an `async` block, in its task and in all tasks made there.

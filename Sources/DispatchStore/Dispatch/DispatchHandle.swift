@@ -60,13 +60,11 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
-    guard let wait else {
-      await withUnsafeContinuation { continuation in whenEnded { continuation.resume() } }
-      // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
-      return result!
+    await withUnsafeContinuation { continuation in
+      whenEnded { continuation.resume() }
     }
-    await withUnsafeContinuation { continuation in whenSettled { continuation.resume() } }
-    WaitGraph.end(wait)
-    return settledResult!
+    if let wait { WaitGraph.end(wait) }
+    // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
+    return result!
   }
 }

@@ -4,10 +4,6 @@ struct DispatchRequest {
     case one(any ActionType)
     case several([any ActionType])
 
-    var isSingle: Bool {
-      if case .one = self { true } else { false }
-    }
-
     var isEmpty: Bool {
       if case .several(let actions) = self { actions.isEmpty } else { false }
     }

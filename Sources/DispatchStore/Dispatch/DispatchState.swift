@@ -14,8 +14,6 @@ struct DispatchState {
 
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
-  /// Those who go on as soon as only telling is left.
-  private var settlementWaiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
 
   /// - Parameter before: The dispatches to be waited for.
@@ -25,6 +23,13 @@ struct DispatchState {
 
   var result: DispatchResult? {
     if case .ended(let result) = phase { result } else { nil }
+  }
+
+  var needsVenue: Bool {
+    switch phase {
+    case .waiting, .running: true
+    case .ending, .ended: false
+    }
   }
 
   /// The dispatches that it waits for before it runs.
@@ -114,27 +119,14 @@ struct DispatchState {
   /// Those who wait for the end.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
-    defer { (waiters, settlementWaiters) = ([], []) }
-    return settlementWaiters + waiters
-  }
-
-  /// All operations have ended, and only telling is left: those who go on now.
-  mutating func settle() -> [@Sendable () -> Void] {
-    defer { settlementWaiters = [] }
-    return settlementWaiters
+    defer { waiters = [] }
+    return waiters
   }
 
   /// Whether the waiter will be called; false where the dispatch has ended.
   mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if case .ended = phase { return false }
     waiters.append(waiter)
-    return true
-  }
-
-  /// As `wait`, until only telling is left.
-  mutating func waitForSettlement(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-    if case .ended = phase { return false }
-    settlementWaiters.append(waiter)
     return true
   }
 }

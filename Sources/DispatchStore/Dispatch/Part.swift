@@ -70,7 +70,8 @@ class Part: @unchecked Sendable {
     guard let round else { return nil }
     return DispatchContext(
       round.dispatch, transaction: transaction, part: self, outer: round.dispatch.outer,
-      executor: executor?.asUnownedTaskExecutor())
+      executor: executor?.asUnownedTaskExecutor(),
+      holdsUpMainQueue: round.dispatch.mode == .sync && MainQueue.isCurrent)
   }
 }
 
@@ -98,7 +99,7 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
 
   /// The action, for commits to the store that the part is of.
   func running(in store: Store<Model, Action>) -> Action? {
-    entry.identifier == store.identifier ? action as? Action : nil
+    entry.typed === store ? action as? Action : nil
   }
 
   override var store: (any StoreType)? { entry.typed }
@@ -123,13 +124,19 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
     operation.take()?.run()
   }
 
+  /// Whether it is another action, as far as its type lets one tell; some don't equal themselves.
+  private func isOther(_ made: Action, than action: Action) -> Bool {
+    guard let isSame = entry.isSame else { return false }
+    return !isSame(made, action) && isSame(action, action)
+  }
+
   private func validate(
     _ operation: ActionOperation<Model, Action>, for action: Action, in store: Store<Model, Action>
   ) -> DispatchError? {
     let fault: String? =
       if operation.store !== store {
         "was made for store \"\(operation.store.identifier)\""
-      } else if !operation.isReduction, entry.isSame?(operation.action, action) == false {
+      } else if !operation.isReduction, isOther(operation.action, than: action) {
         "was made for another action, \(operation.action)"
       } else if !operation.claim(for: self) {
         "was started or returned before"

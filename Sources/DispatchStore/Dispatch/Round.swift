@@ -31,7 +31,6 @@ final class Round: @unchecked Sendable {
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
   var onlyTellingIsLeft: Bool { state.withLock { $0.onlyTellingIsLeft } }
-  var isSettled: Bool { state.withLock { $0.isSettled } }
 
   var result: DispatchResult {
     let stores = state.withLock { $0.results }
@@ -100,20 +99,13 @@ final class Round: @unchecked Sendable {
     switch step {
     case .close(let outcome): close(place, outcome)
     case .resume: follow(place, resume(place))
-    case .untold: leaveToTellers()
     case .wait: ([], false)
     }
   }
 
-  /// Nobody waits for those who tell what was left to them, where that could close a ring.
-  private func leaveToTellers() -> (next: [Int], isClosed: Bool) {
-    if state.withLock({ $0.isSettled }) { dispatch.settled() }
-    return ([], false)
-  }
-
   /// Runs the operation at a place whose dependencies have finished.
   private func resume(_ place: Int) -> RoundState.Step {
-    state.withLock { $0.resume(place) }
+    guard state.withLock({ $0.resume(place) }) else { return .wait }
     dispatch.perform(transaction, part: parts[place]) { parts[place].run() }
     return state.withLock { $0.startReturned(place) }
   }
@@ -130,11 +122,9 @@ final class Round: @unchecked Sendable {
           report: dispatch.dispatcher.report)
       }
     }
-    let (next, isClosed, isSettled) = state.withLock {
-      ($0.closed(place), $0.isClosed, $0.isSettled)
-    }
-    if isSettled { dispatch.settled() }
-    return (next, isClosed)
+    // Released outside the lock: what goes with an operation may run code.
+    let (next, isClosed, operation) = state.withLock { $0.closed(place) }
+    return withExtendedLifetime(operation) { (next, isClosed) }
   }
 
   // MARK: What is heard on any thread

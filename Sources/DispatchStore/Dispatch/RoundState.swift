@@ -29,6 +29,8 @@ struct RoundState {
     /// The earlier places that it waits for, and how many of those have not closed.
     let prerequisites: [Int]
     var missing: Int
+    /// The later places that wait for it.
+    var dependents: [Int] = []
     /// Commits of its own that were left to other threads to tell.
     var untold = 0
     /// The operation under way, to be cancelled.
@@ -37,6 +39,9 @@ struct RoundState {
 
   private var places: [Place]
   private var open: Int
+  /// Places with a step, an operation or an end under way.
+  private var active = 0
+  private var untoldPlaces = 0
   private(set) var isCancelled = false
 
   /// - Parameters:
@@ -48,6 +53,9 @@ struct RoundState {
       return Place(storeIdentifier: identifier, prerequisites: waits, missing: waits.count)
     }
     open = places.count
+    for (place, waits) in (prerequisites ?? []).enumerated() {
+      for wait in waits { places[wait].dependents.append(place) }
+    }
   }
 
   var isClosed: Bool { open == 0 }
@@ -68,27 +76,12 @@ struct RoundState {
   }
 
   /// Whether all that is under way is the telling of commits left to other threads.
-  var onlyTellingIsLeft: Bool {
-    var isUntold = false
-    for place in places {
-      switch place.phase {
-      case .starting, .running, .closing: return false
-      case .untold: isUntold = true
-      case .waiting, .closed: break
-      }
-    }
-    return isUntold
-  }
-
-  /// Whether every operation has ended, and only telling is left.
-  var isSettled: Bool {
-    onlyTellingIsLeft
-      && places.allSatisfy { if case .waiting = $0.phase { false } else { true } }
-  }
+  var onlyTellingIsLeft: Bool { active == 0 && untoldPlaces > 0 }
 
   /// A step takes the place; the one of its prerequisites that did not finish, if any.
   mutating func start(_ place: Int) -> (prerequisite: Int, outcome: StoreOutcome)? {
     places[place].phase = .starting(nil)
+    active += 1
     for prerequisite in places[place].prerequisites {
       if case .closed(let outcome) = places[prerequisite].phase, !outcome.isFinished {
         return (prerequisite, outcome)
@@ -104,8 +97,16 @@ struct RoundState {
   }
 
   /// A step runs the operation of a place, whose dependencies have finished.
-  mutating func resume(_ place: Int) {
-    places[place].phase = .starting(nil)
+  ///
+  /// False where somebody else has run it, in a queue of their own.
+  mutating func resume(_ place: Int) -> Bool {
+    switch places[place].phase {
+    case .running, .starting(.ready):
+      places[place].phase = .starting(nil)
+      return true
+    default:
+      return false
+    }
   }
 
   /// What a step does next about a place.
@@ -114,8 +115,6 @@ struct RoundState {
     case close(StoreOutcome)
     /// Run its operation, whose dependencies have finished.
     case resume
-    /// It has ended, but for commits that other threads have yet to tell.
-    case untold
     /// Somebody else will go on with it.
     case wait
   }
@@ -136,11 +135,15 @@ struct RoundState {
   }
 
   mutating func becameReady(_ place: Int) -> Step {
-    if case .starting = places[place].phase {
+    switch places[place].phase {
+    case .starting(nil):
       places[place].phase = .starting(.ready)
       return .wait
+    case .running:
+      return .resume
+    default:
+      return .wait
     }
-    return .resume
   }
 
   mutating func operationEnded(_ place: Int, _ outcome: StoreOutcome) -> Step {
@@ -152,10 +155,11 @@ struct RoundState {
   }
 
   private mutating func end(_ place: Int, _ outcome: StoreOutcome) -> Step {
-    places[place].operation = nil
     guard places[place].untold == 0 else {
       places[place].phase = .untold(outcome)
-      return .untold
+      active -= 1
+      untoldPlaces += 1
+      return .wait
     }
     places[place].phase = .closing(outcome)
     return .close(outcome)
@@ -170,21 +174,23 @@ struct RoundState {
     guard places[place].untold == 0, case .untold(let outcome) = places[place].phase else {
       return .wait
     }
+    active += 1
+    untoldPlaces -= 1
     return end(place, outcome)
   }
 
-  /// What follows the end has been done; the places that may start now.
-  mutating func closed(_ place: Int) -> [Int] {
-    guard case .closing(let outcome) = places[place].phase else { return [] }
+  /// What follows the end has been done; the places that may start now, and what is to be released.
+  mutating func closed(_ place: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
+    guard case .closing(let outcome) = places[place].phase else { return ([], false, nil) }
     places[place].phase = .closed(outcome)
+    active -= 1
     open -= 1
-    var ready: [Int] = []
-    for later in places.indices.dropFirst(place + 1)
-    where places[later].prerequisites.contains(place) {
-      places[later].missing -= 1
-      if places[later].missing == 0 { ready.append(later) }
+    var next: [Int] = []
+    for dependent in places[place].dependents {
+      places[dependent].missing -= 1
+      if places[dependent].missing == 0 { next.append(dependent) }
     }
-    return ready
+    return (next, isClosed, places[place].operation.take())
   }
 
   /// The operations under way.

@@ -1,19 +1,21 @@
 /// Keeps an observer: cancels it on demand, and when the token is released.
 public final class ObserverToken: Sendable {
-  private let onCancel: @Sendable () -> Void
+  /// Let go of when it was called: an observer that holds its own token is then free.
+  private let onCancel: Locked<(@Sendable () -> Void)?>
 
   init(onCancel: @escaping @Sendable () -> Void) {
-    self.onCancel = onCancel
+    self.onCancel = Locked(onCancel)
   }
 
   deinit {
-    onCancel()
+    cancel()
   }
 
   /// Ends the observation, from any thread, also from inside the observer.
   ///
   /// Once it has returned the observer is not called again; a call under way on another thread ends.
   public func cancel() {
-    onCancel()
+    let onCancel = onCancel.withLock { $0.take() }
+    onCancel?()
   }
 }

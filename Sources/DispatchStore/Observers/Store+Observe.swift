@@ -40,7 +40,7 @@ extension Store {
     take(turn, on: thread)
     return ObserverToken { [core = core.weakly] in
       observer.cancel()
-      // Inside an exclusive section no second lock is taken: a later cancellation clears up.
+      // Inside an exclusive section no second lock is taken: the next telling clears up.
       if ThreadState.current.exclusive != nil { return }
       // Released outside the lock: what an observer captures may run code when it goes.
       withExtendedLifetime(core.locked?.withLock { $0.takeCancelledObservers() }) {}

@@ -22,13 +22,12 @@ extension Store: TellingTurn {
   /// Tells one notice and those that were left behind it, then passes the turn on.
   private func tell(_ notice: Notice<Model, Action>, on thread: ThreadState) {
     thread.turns.append(self)
-    var leftBehind: [Part] = []
     deliver(notice)
     telling: while true {
       switch core.withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
-        if let part = left.part { leftBehind.append(part) }
+        if let part = left.part { thread.toldParts.append(part) }
       case .handOver(let gate):
         gate.open(.tell)
         break telling
@@ -37,20 +36,28 @@ extension Store: TellingTurn {
       }
     }
     thread.turns.removeLast()
-    // What follows a commit that was left follows here, once the turn is not held over it.
-    for part in leftBehind { part.told() }
+    if thread.turns.isEmpty { thread.followToldParts() }
   }
 
   private func deliver(_ notice: Notice<Model, Action>) {
     if let only = notice.only { return only.hear(notice.change) }
-    for observer in core.withLock({ $0.observers })
-    where observer.firstVersion <= notice.change.version {
-      observer.hear(notice.change)
+    var isCancelled = false
+    for observer in core.withLock({ $0.observers }) {
+      if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
+      isCancelled = isCancelled || observer.isCancelled
     }
+    if isCancelled { forgetCancelledObservers() }
+  }
+
+  /// Lets go of them outside the lock: what an observer captures may run code when it goes.
+  private func forgetCancelledObservers() {
+    withExtendedLifetime(core.withLock { $0.takeCancelledObservers() }) {}
   }
 
   func tellerBeginsToWait() {
-    for gate in core.withLock({ $0.tellerBeginsToWait() }) { gate.open(.leave) }
+    let (gates, parts) = core.withLock { $0.tellerBeginsToWait() }
+    for gate in gates { gate.open(.leave) }
+    for part in parts { part.told() }
   }
 
   func tellerHasWaited() {

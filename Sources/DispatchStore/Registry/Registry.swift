@@ -41,7 +41,7 @@ struct Registry {
     former.insert(identifier)
     entry.departed()
     let type = ObjectIdentifier(entry.actionType)
-    declared[type]?.removeAll { $0 === entry }
+    if let place = declared[type]?.place(of: entry) { declared[type]?.remove(at: place) }
     merged.removeAll()
     if declared[type]?.isEmpty == true {
       declared[type] = nil
@@ -97,5 +97,17 @@ struct Registry {
     let matching = middlewares.filter(matches)
     middlewares.removeAll(where: matches)
     return matching
+  }
+}
+
+extension [StoreEntry] {
+  /// The place of an entry, among entries in order of registration.
+  fileprivate func place(of entry: StoreEntry) -> Int? {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].sequence < entry.sequence { low = middle + 1 } else { high = middle }
+    }
+    return low < endIndex && self[low] === entry ? low : nil
   }
 }

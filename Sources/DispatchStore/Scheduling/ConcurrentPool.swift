@@ -123,8 +123,6 @@ final class ConcurrentPool: Venue {
     }
   }
 
-  func wake() {}
-
   func resume(_ dispatch: Dispatch) {
     submit(.dispatch(dispatch), isStart: true)
   }

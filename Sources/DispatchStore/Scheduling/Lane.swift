@@ -73,8 +73,6 @@ final class Lane: Venue {
     if state.withLock({ $0.post(step) }) { schedule(isStart: false) }
   }
 
-  func wake() {}
-
   func resume(_ dispatch: Dispatch) {
     if state.withLock({ $0.resume(dispatch) }) { schedule(isStart: true) }
   }

@@ -29,9 +29,10 @@ struct PoolState {
 
   mutating func push(step job: Job, isSuspended: Bool, width: Int) -> Push {
     steps.append(job)
-    // Drainers that the queue has not begun to run may be held there, and so may a new one.
-    if isSuspended || drainers >= width { return addSubstitute(width) }
-    return addDrainer()
+    // A suspended queue would hold a new drainer, and those who wait keep its places.
+    if isSuspended { return addSubstitute(width) }
+    if drainers < width { return addDrainer() }
+    return waiting > 0 ? addSubstitute(width) : .none
   }
 
   /// The queue was suspended: what drainers were asked to continue, others have to.

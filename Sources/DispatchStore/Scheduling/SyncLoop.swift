@@ -70,10 +70,6 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
     condition.unlock()
   }
 
-  func wake() {
-    post {}
-  }
-
   func resume(_ dispatch: Dispatch) {
     post { dispatch.reach() }
   }

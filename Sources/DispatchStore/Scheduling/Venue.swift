@@ -14,9 +14,6 @@ protocol Venue: AnyObject, Sendable {
   /// Continues the dispatch that was reached.
   func post(_ step: @escaping @Sendable () -> Void)
 
-  /// Something has changed that a caller's thread may wait for.
-  func wake()
-
   /// Reaches again a dispatch that was parked, now that it can run.
   func resume(_ dispatch: Dispatch)
 

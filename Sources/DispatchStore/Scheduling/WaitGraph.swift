@@ -4,18 +4,26 @@
 /// process, since handles are awaited across dispatchers. Lock order: the graph, then a lane or a
 /// dispatch.
 enum WaitGraph {
-  private static let lock = Locked<Void>(())
+  /// The dispatches that hold up the main queue while they wait.
+  private static let mainHolders = Locked<[Dispatch]>([])
 
   /// A wait that was entered.
   struct Wait {
     fileprivate let edges: [(waiter: Dispatch, target: Dispatch)]
+    fileprivate let mainHolder: Dispatch?
   }
 
   /// Enters the wait of a context, and of all that it holds up; throws `wouldDeadlock`.
   static func begin(
     _ context: DispatchContext, on target: Dispatch
   ) throws(DispatchError) -> Wait {
-    try begin(context, on: target, by: context.dispatch, holdsUpMainQueue: false)
+    var (outermost, holdsUpMainQueue) = (context, context.holdsUpMainQueue)
+    while let outer = outermost.outer {
+      outermost = outer
+      holdsUpMainQueue = holdsUpMainQueue || outer.holdsUpMainQueue
+    }
+    return try begin(
+      context, on: target, by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue)
   }
 
   /// Enters the wait of a `.sync` dispatch for those before it, which holds up its caller.
@@ -38,16 +46,21 @@ enum WaitGraph {
       }
       next = context.outer
     }
-    return try lock.withLock { _ throws(DispatchError) in
-      var search = Search(held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue)
+    return try mainHolders.withLock { mainHolders throws(DispatchError) in
+      var search = Search(
+        held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
       if let found = search.find(target) { throw error(waiter, target, found) }
       for edge in edges { edge.waiter.waits.append(edge.target) }
-      return Wait(edges: edges)
+      if holdsUpMainQueue { mainHolders.append(waiter) }
+      return Wait(edges: edges, mainHolder: holdsUpMainQueue ? waiter : nil)
     }
   }
 
   static func end(_ wait: Wait) {
-    lock.withLock { _ in
+    mainHolders.withLock { mainHolders in
+      if let index = mainHolders.lastIndex(where: { $0 === wait.mainHolder }) {
+        mainHolders.remove(at: index)
+      }
       for (waiter, target) in wait.edges {
         if let index = waiter.waits.firstIndex(where: { $0 === target }) {
           waiter.waits.remove(at: index)
@@ -65,26 +78,41 @@ enum WaitGraph {
   private struct Search {
     let held: [Dispatch]
     let holdsUpMainQueue: Bool
+    let mainHolders: [Dispatch]
     var seen: Set<ObjectIdentifier> = []
+
+    private struct Step {
+      let dispatch: Dispatch
+      let venue: any Venue
+      /// Whether it was met as one of those in its lane; those before it were met with it.
+      var isOfLane = false
+    }
 
     /// Follows what has to end before `dispatch` can, until something that is held up.
     mutating func find(_ dispatch: Dispatch) -> Found? {
-      var path = [(dispatch, dispatch.venue as any Venue)]
-      while let (dispatch, venue) = path.popLast() {
+      var path = [Step(dispatch: dispatch, venue: dispatch.venue)]
+      while let step = path.popLast() {
+        let dispatch = step.dispatch
         if held.contains(where: { $0 === dispatch }) {
-          return Found(holder: dispatch, venue: venue)
+          return Found(holder: dispatch, venue: step.venue)
         }
         guard dispatch.result == nil, seen.insert(ObjectIdentifier(dispatch)).inserted else {
           continue
         }
-        if holdsUpMainQueue, dispatch.venue.needsMainQueue {
-          return Found(holder: dispatch, venue: dispatch.venue)
+        // One that was cancelled while it waited ends elsewhere.
+        if dispatch.needsVenue {
+          if dispatch.venue.needsMainQueue {
+            if holdsUpMainQueue { return Found(holder: dispatch, venue: dispatch.venue) }
+            path += mainHolders.map { Step(dispatch: $0, venue: dispatch.venue) }
+          }
+          if !step.isOfLane {
+            path += dispatch.venue.dispatches(before: dispatch).map {
+              Step(dispatch: $0, venue: dispatch.venue, isOfLane: true)
+            }
+          }
         }
-        for before in dispatch.venue.dispatches(before: dispatch) {
-          path.append((before, dispatch.venue))
-        }
-        for before in dispatch.dispatchesBefore + dispatch.waits {
-          path.append((before, before.venue))
+        path += (dispatch.dispatchesBefore + dispatch.waits).map {
+          Step(dispatch: $0, venue: $0.venue)
         }
       }
       return nil

@@ -67,7 +67,12 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
       isTelling = true
       return .tell(notice)
     }
-    if mayWait, !tellerWaits {
+    if tellerWaits {
+      // What the teller waits for may itself wait for this dispatch: telling does not hold it up.
+      pending.append(PendingNotice(notice: notice.unowned, gate: nil))
+      return .leave
+    }
+    if mayWait {
       let gate = Gate<GateWord>()
       pending.append(PendingNotice(notice: notice, gate: gate))
       return .wait(gate)
@@ -101,17 +106,21 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     pending.popFirst()!.notice
   }
 
-  /// The teller begins to wait inside the library: those who wait for its turn leave and go on.
-  mutating func tellerBeginsToWait() -> [Gate<GateWord>] {
+  /// The teller begins to wait inside the library: nobody is held up by its turn any longer.
+  ///
+  /// Those who wait for it go on, and so do the dispatches whose commits were left to it.
+  mutating func tellerBeginsToWait() -> (gates: [Gate<GateWord>], parts: [Part]) {
     tellerWaits = true
-    var released: [Gate<GateWord>] = []
+    var (gates, parts): ([Gate<GateWord>], [Part]) = ([], [])
     pending.updateAll { pending in
-      guard let gate = pending.gate else { return }
-      pending.notice.part?.left()
-      pending.gate = nil
-      released.append(gate)
+      if let gate = pending.gate {
+        gates.append(gate)
+      } else if let part = pending.notice.part {
+        parts.append(part)
+      }
+      pending = PendingNotice(notice: pending.notice.unowned, gate: nil)
     }
-    return released
+    return (gates, parts)
   }
 
   mutating func tellerHasWaited() {
@@ -123,7 +132,10 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
 struct Notice<Model: Sendable, Action: ActionType> {
   let change: StoreChange<Model, Action>
   let only: ObserverRecord<Model, Action>?
+  /// The part that ends only after this was told.
   let part: Part?
+
+  var unowned: Notice { Notice(change: change, only: only, part: nil) }
 }
 
 private struct PendingNotice<Model: Sendable, Action: ActionType> {

@@ -14,12 +14,23 @@ final class ThreadState {
   var exclusive: (any StoreType)?
   /// The stores whose telling turn this thread holds, outermost first.
   var turns: [any TellingTurn] = []
+  /// Parts of other dispatches, whose commits were told here: what follows that follows here too.
+  var toldParts: [Part] = []
   /// The pool whose slot this thread occupies.
   var pool: ConcurrentPool?
   /// The loop of this thread's last `.sync` dispatch.
   var spareLoop: SyncLoop?
   /// The transaction identifiers that this thread may still give out.
   var identifiers: Range<UInt64> = 0..<0
+
+  /// Goes on with what follows the telling, once no turn is held over it.
+  func followToldParts() {
+    while !toldParts.isEmpty {
+      let parts = toldParts
+      toldParts = []
+      for part in parts { part.told() }
+    }
+  }
 
   static var current: ThreadState {
     if let pointer = pthread_getspecific(key) {

@@ -6,8 +6,16 @@ protocol FigureKey: Hashable, Comparable, Sendable {
 
 extension ByteString: FigureKey {}
 
+extension ByteString: CustomStringConvertible {
+  var description: String { printable }
+}
+
 extension Path: FigureKey {
   var printable: String { copy == 0 ? name.printable : "\(name.printable) (copy \(copy))" }
+}
+
+extension Path: CustomStringConvertible {
+  var description: String { printable }
 }
 
 extension Day: FigureKey {

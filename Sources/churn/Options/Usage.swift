@@ -15,7 +15,7 @@ enum Usage {
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
       --json            the answers and the modes' figures as JSON
-      --log             a line on standard error for each action and store
+      --log             lines on standard error: where an action begins and ends, for each store
       --help            this text
 
     To save a log:

@@ -9,21 +9,31 @@ class HistoryAction: ActionType, @unchecked Sendable {
 }
 
 /// That a path was changed: for `files`, `authors` and `folders`.
-final class Changed: HistoryAction, @unchecked Sendable {
+final class Changed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
   // Unchecked because: it restates what it inherits.
   let change: Change
 
   init(_ change: Change) {
     self.change = change
   }
+
+  /// What a log line says of it.
+  var description: String {
+    "Changed(\(change.path) \(change.kind) by \(change.author))"
+  }
 }
 
 /// That a commit is complete: for `authors` and `days`.
-final class Committed: HistoryAction, @unchecked Sendable {
+final class Committed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
   // Unchecked because: it restates what it inherits.
   let commit: Commit
 
   init(_ commit: Commit) {
     self.commit = commit
+  }
+
+  /// What a log line says of it.
+  var description: String {
+    "Committed(\(commit.day) by \(commit.author))"
   }
 }

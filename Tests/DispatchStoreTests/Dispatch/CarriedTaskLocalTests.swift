@@ -1,0 +1,78 @@
+import DispatchStore
+import Foundation
+import Testing
+
+private enum Request {
+  @TaskLocal static var id = "none"
+  @TaskLocal static var user = "nobody"
+}
+
+@Suite("Carried task-local values", .timeLimit(.minutes(1)))
+struct CarriedTaskLocalTests {
+  let dispatcher = Dispatcher(
+    carrying: [CarriedTaskLocal(Request.$id), CarriedTaskLocal(Request.$user)])
+  let log = Recorder<String>()
+
+  private static var seen: String { "\(Request.id) of \(Request.user)" }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func followTheActionToWhereverItRuns(_ mode: Dispatcher.Mode) async {
+    let log = log
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { _, _, _ in
+          log.record("will \(Self.seen)")
+          return .pass
+        }, did: { _, _, _ in log.record("did \(Self.seen)") }))
+    let token = stage.observe { _ in log.record("observer \(Self.seen)") }
+    let scripts: [Script] = [
+      .runs { store in
+        log.record("block \(Self.seen)")
+        store.updateModel { $0.append("") }
+      },
+      .suspends { store in
+        await Task.yield()
+        log.record("block \(Self.seen)")
+        store.updateModel { $0.append("") }
+      },
+    ]
+    for script in scripts {
+      let handle = Request.$id.withValue("7") {
+        Request.$user.withValue("ann") {
+          dispatcher.dispatch(action: script, mode: mode) { log.record("then \(Self.seen)") }
+        }
+      }
+      _ = await handle.result
+    }
+    let once = ["will", "block", "observer", "did", "then"].map { "\($0) 7 of ann" }
+    #expect(log.all == once + once)
+    #expect(Self.seen == "none of nobody")
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areThoseOfTheirOwnDispatch(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage()
+    let script = Script.runs { [log] _ in log.record(Self.seen) }
+    for id in ["1", "2"] {
+      let handle = Request.$id.withValue(id) { dispatcher.dispatch(action: script, mode: mode) }
+      _ = await handle.result
+    }
+    _ = await dispatcher.dispatch(action: script, mode: mode).result
+    #expect(log.all == ["1 of nobody", "2 of nobody", "none of nobody"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func passOnToWhatIsDispatchedInside(_ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    dispatcher.addStage()
+    let script = Script.runs { _ in
+      dispatcher.dispatch(action: Script.runs { _ in log.record(Self.seen) }, mode: inner)
+    }
+    _ = await Request.$user.withValue("bob") {
+      dispatcher.dispatch(action: script, mode: outer)
+    }.result
+    #expect(await log.first(1) == ["none of bob"])
+  }
+}

@@ -1,0 +1,80 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite("Transactions", .timeLimit(.minutes(1)))
+struct TransactionTests {
+  let dispatcher = Dispatcher()
+  let log = Recorder<DispatchTransaction>()
+
+  init() {
+    dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { [log] transaction, _, _ in
+        log.record(transaction)
+        return .pass
+      }))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func knowTheirModeAndCallSite(_ mode: Dispatcher.Mode) async {
+    let line: UInt = #line + 1
+    let handle = dispatcher.dispatch(action: Script.adds("a"), mode: mode)
+    _ = await handle.result
+    let transaction = log.all[0]
+    #expect(transaction.id == handle.transaction)
+    #expect(transaction.mode == mode)
+    #expect(transaction.callSite.description == "DispatchStoreTests/TransactionTests.swift:\(line)")
+    #expect(transaction.dispatcher === dispatcher)
+    #expect(transaction.parent == nil)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func knowTheOneFromInsideWhichTheyWereDispatched(
+    _ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode
+  ) async {
+    let dispatcher = dispatcher
+    let blocks: [Script] = [
+      .runs { _ in dispatcher.dispatch(action: Script.adds("inner"), mode: inner) },
+      .suspends { _ in
+        await Task.yield()
+        dispatcher.dispatch(action: Script.adds("inner"), mode: inner)
+      },
+    ]
+    for block in blocks {
+      let before = log.count
+      let handle = dispatcher.dispatch(action: block, mode: outer)
+      _ = await log.first(before + 2)
+      #expect(log.all[before + 1].parent == handle.transaction)
+      _ = await handle.result
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areTheCauseOfWhatTheirCompletionDispatches(_ mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let handle = dispatcher.dispatch(action: Script.adds("a"), mode: mode) {
+      dispatcher.dispatch(action: Script.adds("b"), mode: mode)
+    }
+    #expect(await log.first(2)[1].parent == handle.transaction)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func ofASequenceHaveTheSequenceAsParent(_ mode: Dispatcher.Mode) async {
+    let handle = dispatcher.dispatch(actions: [Script.adds("a"), Script.adds("b")], mode: mode)
+    _ = await handle.result
+    #expect(log.all.map(\.parent) == [handle.transaction, handle.transaction])
+    #expect(log.all[0].id != log.all[1].id)
+  }
+
+  @Test func areUniqueAndRiseOnEachThread() async {
+    let dispatcher = Dispatcher()
+    let ids = Recorder<[TransactionID]>()
+    await onOwnThreads(4) { _ in
+      ids.record(
+        (0..<2_500).map { _ in dispatcher.dispatch(action: Ping(), mode: .sync).transaction })
+    }
+    #expect(Set(ids.all.flatMap { $0 }).count == 10_000)
+    for own in ids.all { #expect(own == own.sorted()) }
+  }
+}
