@@ -38,8 +38,7 @@ public final class Dispatcher: Sendable {
   /// - Parameters:
   ///   - name: What messages call it.
   ///   - queue: The executor of `async` and `serial`; by default a concurrent queue of its own, as wide
-  ///     as the machine has active processors. Where a queue of yours is suspended, what was started
-  ///     may stand behind operations of your own in it until it goes on.
+  ///     as the machine has active processors.
   ///   - taskLocals: The task-local values that follow an action to where it runs.
   public init(
     name: String = "dispatcher", queue: OperationQueue? = nil,

@@ -71,7 +71,8 @@ final class Round: @unchecked Sendable {
       }
       let (next, isClosed) = follow(place, start(place))
       if isClosed { return true }
-      ready += next
+      // Places are in the order in which the middlewares heard, and so is what runs.
+      if !next.isEmpty { ready = (ready + next).sorted()[...] }
     }
     return false
   }

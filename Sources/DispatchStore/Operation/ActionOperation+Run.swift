@@ -131,12 +131,14 @@ extension ActionOperation {
   private func ended(_ outcome: StoreOutcome) {
     let (part, hasDependencies) = state.withLock { state in
       state.task = nil
-      state.onReady = nil
       return (state.part.take(), state.hasDependencies)
     }
     didChangeValue(forKey: "isExecuting")
     didChangeValue(forKey: "isFinished")
-    if hasDependencies { forgetDependencies() }
+    if hasDependencies {
+      stopWatchingAll()
+      forgetDependencies()
+    }
     part?.operationEnded(outcome)
   }
 }

@@ -22,8 +22,17 @@ extension ActionOperation {
     var task: Task<Void, Never>?
     /// The part of a dispatch that it is.
     var part: Part?
-    /// Called once, when nothing is left that it depends on.
+    /// The unfinished operations that a dispatch waits for.
+    var watches: [ObjectIdentifier: DependencyWatch] = [:]
+    /// Called once, when none of them is left.
     var onReady: (@Sendable () -> Void)?
+
+    mutating func takeWatch(of operation: ObjectIdentifier) -> (
+      watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
+    ) {
+      let watch = watches.removeValue(forKey: operation)
+      return (watch, watches.isEmpty ? onReady.take() : nil)
+    }
     var hasDependencies = false
   }
 
@@ -42,14 +51,38 @@ extension ActionOperation {
   }
 
   /// Whether it is ready; where it is not, `onReady` is called once when it is, on any thread.
-  ///
-  /// The listener is set before readiness is asked: a dependency that finishes in between finds it.
   func isReady(orElse onReady: @escaping @Sendable () -> Void) -> Bool {
     guard state.withLock({ $0.hasDependencies }) else { return true }
-    state.withLock { $0.onReady = onReady }
-    // Where Foundation's question came first, the listener has been called and is gone.
-    guard dependenciesHaveFinished else { return false }
-    return state.withLock { $0.onReady.take() } != nil
+    let unfinished = dependencies.filter { !$0.isFinished }
+    guard !unfinished.isEmpty, !isCancelled else { return true }
+    let watches = unfinished.map { operation in
+      let identity = ObjectIdentifier(operation)
+      return (identity, DependencyWatch(operation) { self.dependencyFinished(identity) })
+    }
+    state.withLock { state in
+      state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
+      state.onReady = onReady
+    }
+    for (_, watch) in watches { watch.begin() }
+    // A cancellation between the question and here has found no watch.
+    if isCancelled { stopWatchingAll() }
+    return false
+  }
+
+  private func dependencyFinished(_ operation: ObjectIdentifier) {
+    state.withLock { $0.takeWatch(of: operation) }.onReady?()
+  }
+
+  func stopWatching(_ operation: Operation) {
+    let (watch, onReady) = state.withLock { $0.takeWatch(of: ObjectIdentifier(operation)) }
+    watch?.end()
+    onReady?()
+  }
+
+  func stopWatchingAll() {
+    let (watches, onReady) = state.withLock { ($0.watches.values.map { $0 }, $0.onReady.take()) }
+    for watch in watches { watch.end() }
+    onReady?()
   }
 
   /// Finished operations keep their dependencies alive, and those keep unowned references back.

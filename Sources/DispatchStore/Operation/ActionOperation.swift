@@ -110,21 +110,16 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Whether it has ended.
   public override var isFinished: Bool { state.withLock { $0.life.outcome != nil } }
 
-  /// Whether all that it depends on has finished, or it was cancelled.
-  public override var isReady: Bool {
-    let isReady = super.isReady
-    // Foundation asks this when the last dependency has finished: that is how a dispatch hears of it.
-    if isReady, let onReady = state.withLock({ $0.onReady.take() }) { onReady() }
-    return isReady
-  }
-
-  /// What Foundation says, without telling anybody.
-  var dependenciesHaveFinished: Bool { super.isReady }
-
   /// Makes it wait for another operation; before it starts.
   public override func addDependency(_ operation: Operation) {
     state.withLock { $0.hasDependencies = true }
     super.addDependency(operation)
+  }
+
+  /// Makes it wait for another operation no longer.
+  public override func removeDependency(_ operation: Operation) {
+    super.removeDependency(operation)
+    stopWatching(operation)
   }
 
   /// Runs it on this thread; called by the queue or the dispatcher that it was given to.
@@ -136,8 +131,8 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   public override func cancel() {
     let (isNews, task) = state.withLock { ($0.life.cancel(), $0.task) }
     guard isNews else { return }
-    // Tells Foundation that nothing is waited for any longer; it asks `isReady` in turn.
     super.cancel()
     task?.cancel()
+    stopWatchingAll()
   }
 }

@@ -9,6 +9,8 @@ final class ConcurrentPool: Venue {
   private let state = Locked(PoolState())
   /// After so many jobs a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
+  /// How often a queue is looked at that does not say what happens to it.
+  private static let pollingInterval = DispatchTimeInterval.milliseconds(5)
 
   init(queue: OperationQueue) {
     self.queue = queue
@@ -26,15 +28,26 @@ final class ConcurrentPool: Venue {
   /// - Parameter isStart: Whether the job starts an action: those are held back by suspension.
   func submit(_ job: Job, isStart: Bool) {
     let (isSuspended, width) = (queue.isSuspended, self.width)
-    reinforce(
-      state.withLock {
+    let (push, areStepsHeld) = state.withLock {
+      let push =
         isStart
-          ? $0.push(start: job, width: width)
-          : $0.push(step: job, isSuspended: isSuspended, width: width)
-      })
+        ? $0.push(start: job, width: width)
+        : $0.push(step: job, isSuspended: isSuspended, width: width)
+      return (push, $0.areStepsHeld)
+    }
+    reinforce(push)
+    if areStepsHeld, !(queue is PoolQueue) { lookLater() }
   }
 
-  /// The queue was suspended; a queue of somebody else's does not say so.
+  /// A queue of somebody else's does not say when it is suspended: it has to be looked at.
+  private func lookLater() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.pollingInterval) {
+      guard self.state.withLock({ $0.areStepsHeld }) else { return }
+      if self.queue.isSuspended { self.queueWasSuspended() } else { self.lookLater() }
+    }
+  }
+
+  /// The queue was suspended: what it holds back of actions under way goes on beside it.
   fileprivate func queueWasSuspended() {
     let width = self.width
     reinforce(state.withLock { $0.queueWasSuspended(width: width) })
@@ -87,7 +100,7 @@ final class ConcurrentPool: Venue {
   private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
     if isSubstitute {
       // Nothing tells a thread beside the queue that the queue goes on: it has to look.
-      addSubstitute(after: isSuspended ? .milliseconds(5) : .never)
+      addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
     } else {
       state.withLock { $0.drainerRequeues() }
       addDrainer()

@@ -52,6 +52,9 @@ struct PoolState {
 
   private var running: Int { drainers - queued + substitutes - waiting }
 
+  /// Whether steps wait for drainers that the queue has not begun to run.
+  var areStepsHeld: Bool { !steps.isEmpty && queued > 0 && running <= 0 }
+
   private mutating func addDrainer() -> Push {
     drainers += 1
     queued += 1

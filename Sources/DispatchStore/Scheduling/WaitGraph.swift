@@ -73,6 +73,8 @@ enum WaitGraph {
   private struct Found {
     let holder: Dispatch
     let venue: any Venue
+    /// Whether the holder needs the main queue, which the wait holds up.
+    var needsMainQueue = false
   }
 
   private struct Search {
@@ -102,7 +104,9 @@ enum WaitGraph {
         // One that was cancelled while it waited ends elsewhere.
         if dispatch.needsVenue {
           if dispatch.venue.needsMainQueue {
-            if holdsUpMainQueue { return Found(holder: dispatch, venue: dispatch.venue) }
+            if holdsUpMainQueue {
+              return Found(holder: dispatch, venue: dispatch.venue, needsMainQueue: true)
+            }
             path += mainHolders.map { Step(dispatch: $0, venue: dispatch.venue) }
           }
           if !step.isOfLane {
@@ -122,14 +126,16 @@ enum WaitGraph {
   private static func error(
     _ waiter: Dispatch, _ target: Dispatch, _ found: Found
   ) -> DispatchError {
+    // A `.sync` dispatch that waits for others is named with the one that it would wait for.
+    let target = target === waiter ? found.holder : target
     let holder = "dispatch \(found.holder.id) (\(found.holder.callSite))"
     let reason =
-      if found.holder === target {
+      if found.needsMainQueue {
+        "\(found.venue.description) has to run \(holder), and the main queue is held up here"
+      } else if target === waiter {
         "it is the dispatch that waits"
-      } else if found.holder === waiter || found.venue.needsMainQueue == false {
-        "\(found.venue.description) is held by \(holder)"
       } else {
-        "\(found.venue.description) is needed by \(holder), and the main queue is held up here"
+        "\(found.venue.description) is held by \(holder)"
       }
     return DispatchError(
       code: .wouldDeadlock,

@@ -24,6 +24,22 @@ struct ObserverDeliveryTests {
     token.cancel()
   }
 
+  @Test func onAConcurrentQueueALaterChangeDoesNotOvertake() async {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let behind = Latch()
+    let heard = Recorder<UInt64>()
+    let token = store.observe(on: .queue(queue)) { change in
+      if change.version == 1 { behind.wait() }
+      heard.record(change.version)
+    }
+    for _ in 0..<50 { store.updateModel { _ in } }
+    // The queue starts its blocks in order: what could overtake has been started before these.
+    for _ in 0..<5 { await onOwnThread { queue.sync {} } }
+    behind.open()
+    #expect(await heard.first(50) == Array(1...50))
+    token.cancel()
+  }
+
   @Test func nobodyWaitsForAnObserverOnAQueue() async {
     let queue = DispatchQueue(label: "held")
     let heard = Recorder<Int>()

@@ -59,7 +59,7 @@ struct StoreCoreTests {
     #expect(commit() == "tell 1")
     #expect(commit() == "wait")
     #expect(commit() == "wait")
-    #expect(core.tellerBeginsToWait().count == 2)
+    #expect(core.tellerBeginsToWait().gates.count == 2)
     #expect(commit() == "leave", "Those who come meanwhile leave as well.")
     core.tellerHasWaited()
     #expect(commit() == "wait")

@@ -185,4 +185,38 @@ struct TellingRingTests {
       withExtendedLifetime(tokens) {}
     }
   }
+
+  /// Each of two tellers waits for a dispatch whose change is left to the other one.
+  @Test func tellersMayWaitForDispatchesThatLeaveTheirChangesToEachOther() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let dispatcher = Dispatcher()
+      dispatcher.queue.maxConcurrentOperationCount = 2
+      let a = dispatcher.register(store: .counter("a"))
+      let b = dispatcher.register(store: .counter("b"))
+      dispatcher.addProbe("other", to: Recorder())
+      let met = Recorder<String>()
+      let ends = Recorder<String>()
+      let (heardA, heardB) = (Recorder<Int>(), Recorder<Int>())
+      let meet: @Sendable (CounterStore) -> Void = { store in
+        met.record("here")
+        met.waitFor(2)
+        let handle = store.dispatch(.add(10), mode: .async) { ends.record("left") }
+        dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(handle)) {
+          ends.record("waiter")
+        }
+      }
+      let tokens = [
+        a.observe { if $0.version == 1 { meet(b) } },
+        b.observe { if $0.version == 1 { meet(a) } },
+        a.observe { heardA.record($0.model.count) },
+        b.observe { heardB.record($0.model.count) },
+      ]
+      await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
+      #expect(await heardA.first(2) == [1, 11])
+      #expect(await heardB.first(2) == [1, 11])
+      #expect(await ends.first(4).sorted() == ["left", "left", "waiter", "waiter"])
+      withExtendedLifetime(tokens) {}
+    }
+  }
 }

@@ -180,4 +180,19 @@ struct DeadlockTests {
     _ = await dispatcher.dispatch(actions: actions, mode: mode, line: 1).result
     expect(results.all[0], names: name(of: mode), 1, 2)
   }
+
+  @MainActor @Test func whatWouldHoldUpTheMainQueueForTheMainLane() {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let awaiting = Script.suspends { _ in
+      let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: .mainThread, line: 2)
+      results.record(await inner.result)
+    }
+    dispatcher.dispatch(action: awaiting, mode: .sync, line: 1)
+    expect(results.all[0], names: "the main lane", 1, 2)
+    let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: .mainThread, line: 2)
+    dispatcher.dispatch(
+      action: Script.adds("after"), mode: .sync, options: .after(behind),
+      then: { results.record($0) }, line: 3)
+    expect(results.all[1], names: "the main lane", 3, 2)
+  }
 }

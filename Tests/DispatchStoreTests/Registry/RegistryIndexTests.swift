@@ -1,0 +1,47 @@
+import Testing
+
+@testable import DispatchStore
+
+@Suite struct RegistryIndexTests {
+  private struct Wanted: ActionType {}
+  private struct Other: ActionType {}
+
+  /// An entry that nobody may ask whether it responds: its declared type says so.
+  private final class IndexedEntry: StoreEntry, @unchecked Sendable {
+    override func responds(to type: any ActionType.Type) -> Bool {
+      Issue.record("An index by type has no need to ask each store.")
+      return false
+    }
+    override func departed() {}
+  }
+
+  private static func registry(of types: [any ActionType.Type]) -> Registry {
+    var registry = Registry()
+    for (place, type) in types.enumerated() {
+      registry.insert { sequence in
+        IndexedEntry(
+          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none)
+      }
+    }
+    return registry
+  }
+
+  @Test func storesThatDoNotRespondAreNotLookedAt() {
+    var registry = Self.registry(of: Array(repeating: Other.self, count: 10_000) + [Wanted.self])
+    #expect(registry.responders(to: Wanted.self).map(\.identifier) == ["10000"])
+  }
+
+  @Test func respondersAreInOrderOfRegistrationAlsoAfterOneHasGone() {
+    var registry = Self.registry(of: [Wanted.self, Other.self, Wanted.self, Wanted.self])
+    _ = registry.remove("2")
+    #expect(registry.responders(to: Wanted.self).map(\.identifier) == ["0", "3"])
+    #expect(registry.responders(to: Other.self).map(\.identifier) == ["1"])
+  }
+
+  @Test func nobodyRespondsOnceTheLastHasGone() {
+    var registry = Self.registry(of: [Wanted.self])
+    _ = registry.remove("0")
+    #expect(registry.responders(to: Wanted.self).isEmpty)
+    #expect(registry.wasRegistered("0"))
+  }
+}
