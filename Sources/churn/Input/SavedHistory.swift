@@ -1,9 +1,9 @@
 /// The history of this project's own first commits, which is part of the program: there is
 /// something to replay where there is neither a repository nor a log.
 ///
-/// Saved, in the repository's top folder, by
+/// Saved, in the repository's top folder, by the command that `--help` prints, up to an early commit:
 ///
-///     swift run churn --help | sed -n 's/^ *\(git .*\)> history.log/\1/p' | sh \
+///     swift run churn --help | sed -n 's/^ *\(git .*\)HEAD > history.log/\1 311ea50/p' | sh \
 ///       > Sources/churn/Resources/history.log
 final class SavedHistory: ByteSource {
   let name = "the saved history"

@@ -24,7 +24,7 @@ struct LoadTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func tenThousandFromEightThreadsOverEightStoresLoseNothing(_ mode: Dispatcher.Mode) async {
-    let (threads, actions, stores) = (8, 1_250, 8)
+    let t0 = ContinuousClock.now; let (threads, actions, stores) = (8, 1_250, 8)
     let (dispatcher, tally) = (Dispatcher(), Tally())
     dispatcher.register(middleware: tally)
     let counters = (0..<stores).map { index in
@@ -46,8 +46,9 @@ struct LoadTests {
         }
       }
     }
+    print("ISSUED", mode, ContinuousClock.now - t0)
     let total = threads * actions
-    let ended = await completions.first(total)
+    let ended = await completions.first(total); print("ENDED", mode, ContinuousClock.now - t0)
     #expect(Set(ended).count == total)
     #expect(completions.count == total)
     #expect(counters.map(\.model.count) == Array(repeating: total, count: stores))
