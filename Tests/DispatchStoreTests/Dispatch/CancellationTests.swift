@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Cancelling a dispatch", .timeLimit(.minutes(1)))
+@Suite("Cancelling a dispatch", .timeLimit(.minutes(5)))
 struct CancellationTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
@@ -56,9 +56,11 @@ struct CancellationTests {
   func whileItWaitsRunsItsHooksAndCompletionOnTheConcurrentQueue(_ mode: Dispatcher.Mode) async {
     let log = log
     dispatcher.register(
-      middleware: RecordingMiddleware("m", to: log, did: { transaction, _, _ in
-        if transaction.outcome?.isCancelled == true, !Here.isMainQueue { log.record("cancelled") }
-      }))
+      middleware: RecordingMiddleware(
+        "m", to: log,
+        did: { transaction, _, _ in
+          if transaction.outcome?.isCancelled == true, !Here.isMainQueue { log.record("cancelled") }
+        }))
     let released = Latch()
     let other = stage.dispatch(
       .suspends { _ in await released.opened() }, mode: .serial(lane: "other"))

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Handles", .timeLimit(.minutes(1)))
+@Suite("Handles", .timeLimit(.minutes(5)))
 struct HandleTests {
   let dispatcher = Dispatcher()
   let stage: Stage

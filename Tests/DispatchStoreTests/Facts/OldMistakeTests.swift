@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The mistakes of the earlier systems, that must not come back.
-@Suite("Old mistakes", .timeLimit(.minutes(1)))
+@Suite("Old mistakes", .timeLimit(.minutes(5)))
 struct OldMistakeTests {
   let log = Recorder<String>()
 

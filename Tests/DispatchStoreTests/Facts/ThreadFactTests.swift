@@ -4,7 +4,7 @@ import Testing
 
 /// What threads, queues and tasks do on Linux, and what the library guarantees all the same: facts 5
 /// to 11 of the design.
-@Suite("Facts about threads", .timeLimit(.minutes(1)))
+@Suite("Facts about threads", .timeLimit(.minutes(5)))
 struct ThreadFactTests {
   let log = Recorder<String>()
 
@@ -63,7 +63,8 @@ struct ThreadFactTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func fact8WhatABlockWroteIsThereForAllThatComesAfter(_ mode: Dispatcher.Mode) async {
-    final class Box: @unchecked Sendable {  // because the library's order guards it: that is the test
+    final class Box: @unchecked Sendable {
+      // because the library's order guards it: that is what is tested
       var value = 0
     }
     let (dispatcher, box) = (Dispatcher(), Box())

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// How an operation ends, inside a dispatcher.
-@Suite("How a dispatched operation ends", .timeLimit(.minutes(1)))
+@Suite("How a dispatched operation ends", .timeLimit(.minutes(5)))
 struct OutcomeTests {
   let dispatcher = Dispatcher()
   let stage: Stage
@@ -16,7 +16,8 @@ struct OutcomeTests {
 
   /// Dispatches on a thread of its own, since `.sync` may block; and sees that the mode goes on.
   private func outcome(_ script: Script, _ mode: Dispatcher.Mode) async -> StoreOutcome? {
-    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode) }
+    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode)
+    }
     let result = await handle.result
     #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
     return result["stage"]
@@ -166,7 +167,8 @@ struct OutcomeTests {
       updating.wait()
       operation.finish()
     }
-    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode) }
+    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode)
+    }
     #expect(await handle.result.isSuccess)
     #expect(log.all == ["m will stage", "under way", "m did stage"])
     token.cancel()

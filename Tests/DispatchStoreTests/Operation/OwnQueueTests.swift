@@ -36,7 +36,7 @@ enum BlockKind: CaseIterable, Sendable {
 }
 
 /// An `ActionOperation` as a plain `Operation`, in a queue of the user's own.
-@Suite("An operation in a user's own queue", .timeLimit(.minutes(1)))
+@Suite("An operation in a user's own queue", .timeLimit(.minutes(5)))
 struct OwnQueueTests {
   let stage = Stage(identifier: "own", model: [], reducer: ScriptReducer())
   let queue = OperationQueue.wide(4)

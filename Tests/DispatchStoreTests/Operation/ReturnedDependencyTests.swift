@@ -17,7 +17,7 @@ extension Script {
 }
 
 /// Operations that a reducer returned with dependencies on operations of its own.
-@Suite("Dependencies of a returned operation", .timeLimit(.minutes(1)))
+@Suite("Dependencies of a returned operation", .timeLimit(.minutes(5)))
 struct ReturnedDependencyTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()
@@ -46,7 +46,8 @@ struct ReturnedDependencyTests {
     let dependency = BlockOperation {}
     dependency.start()
     let script = Script.waits(for: dependency)
-    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode) }
+    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode)
+    }
     #expect(await handle.result.isSuccess)
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Awaiting what can't end before the one that awaits: refused at once.
-@Suite("wouldDeadlock", .timeLimit(.minutes(1)))
+@Suite("wouldDeadlock", .timeLimit(.minutes(5)))
 struct DeadlockTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()
@@ -116,9 +116,8 @@ struct DeadlockTests {
     let dispatches: @Sendable () -> Void = {
       let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode, line: 2)
       let script = Script.runs { _ in log.record("ran") }
-      dispatcher.dispatch(action: script, mode: .sync, options: .after(behind), then: { result in
-        results.record(result)
-      }, line: 3)
+      dispatcher.dispatch(
+        action: script, mode: .sync, options: .after(behind), then: { results.record($0) }, line: 3)
     }
     let parents: [Script] = [
       .runs { _ in dispatches() },

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("mainThread", .timeLimit(.minutes(1)))
+@Suite("mainThread", .timeLimit(.minutes(5)))
 struct MainThreadModeTests {
   let dispatcher = Dispatcher()
   let stage: Stage
@@ -80,4 +80,10 @@ struct MainThreadModeTests {
     dispatcher.dispatch(actions: [], mode: .mainThread, then: note)
     #expect(await places.first(3) == [true, true, true])
   }
+
+  #if os(Linux)
+    @Test func isServedUnderARunLoopToo() async {
+      await #expect(processExitsWith: .exitCode(0)) { RunLoopProgram.execute() }
+    }
+  #endif
 }

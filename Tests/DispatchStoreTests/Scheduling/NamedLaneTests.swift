@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Named lanes", .timeLimit(.minutes(1)))
+@Suite("Named lanes", .timeLimit(.minutes(5)))
 struct NamedLaneTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("sync", .timeLimit(.minutes(1)))
+@Suite("sync", .timeLimit(.minutes(5)))
 struct SyncModeTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let stage: Stage
@@ -64,7 +64,8 @@ struct SyncModeTests {
     let wasMain = Here.isMainQueue
     Self.expectAllOnThisThread(dispatcher, stage)
     let places = Recorder<Bool>()
-    dispatcher.dispatch(action: Script.suspends { _ in places.record(Here.isMainQueue) }, mode: .sync)
+    let script = Script.suspends { _ in places.record(Here.isMainQueue) }
+    dispatcher.dispatch(action: script, mode: .sync)
     #expect(wasMain)
     #expect(places.all == [true])
   }

@@ -30,7 +30,8 @@ final class MixRound: Sendable {
   init(seed: UInt64) {
     self.seed = seed
     var random = SeededGenerator(seed: seed)
-    dispatcher = Dispatcher(name: "mix \(seed)", queue: .wide(Int.random(in: 1...4, using: &random)))
+    let width = Int.random(in: 1...4, using: &random)
+    dispatcher = Dispatcher(name: "mix \(seed)", queue: .wide(width))
     dispatcher.onIncident { _ in }
     for index in 0..<5 {
       let waits = (0..<index).filter { _ in Bool.random(using: &random) }.map { "\($0)" }
