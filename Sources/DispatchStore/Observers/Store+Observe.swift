@@ -34,16 +34,16 @@ extension Store {
   ) -> ObserverToken {
     ExclusiveSection.check(self, "observed")
     let thread = ThreadState.current
-    let turn = core.withLock {
+    let turn = box.withLock {
       $0.add(observer, initial: initial, mayWait: thread.turns.isEmpty)
     }
     take(turn, on: thread)
-    return ObserverToken { [core = core.weakly] in
+    return ObserverToken { [weak box] in
       observer.cancel()
       // Inside an exclusive section no second lock is taken: the next telling clears up.
       if ThreadState.current.exclusive != nil { return }
       // Released outside the lock: what an observer captures may run code when it goes.
-      withExtendedLifetime(core.locked?.withLock { $0.takeCancelledObservers() }) {}
+      withExtendedLifetime(box?.withLock { $0.takeCancelledObservers() }) {}
     }
   }
 }

@@ -15,7 +15,7 @@ extension Store: TellingTurn {
       tell(notice, on: thread)
     case .wait(let gate):
       guard case .tell = gate.wait() else { return }
-      tell(core.withLock { $0.takeOver() }, on: thread)
+      tell(box.withLock { $0.takeOver() }, on: thread)
     }
   }
 
@@ -24,7 +24,7 @@ extension Store: TellingTurn {
     thread.turns.append(self)
     deliver(notice)
     telling: while true {
-      switch core.withLock({ $0.next() }) {
+      switch box.withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
         if let part = left.part { thread.toldParts.append(part) }
@@ -42,7 +42,7 @@ extension Store: TellingTurn {
   private func deliver(_ notice: Notice<Model, Action>) {
     if let only = notice.only { return only.hear(notice.change) }
     var isCancelled = false
-    for observer in core.withLock({ $0.observers }) {
+    for observer in box.withLock({ $0.observers }) {
       if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
       isCancelled = isCancelled || observer.isCancelled
     }
@@ -51,16 +51,16 @@ extension Store: TellingTurn {
 
   /// Lets go of them outside the lock: what an observer captures may run code when it goes.
   private func forgetCancelledObservers() {
-    withExtendedLifetime(core.withLock { $0.takeCancelledObservers() }) {}
+    withExtendedLifetime(box.withLock { $0.takeCancelledObservers() }) {}
   }
 
   func tellerBeginsToWait() {
-    let (gates, parts) = core.withLock { $0.tellerBeginsToWait() }
+    let (gates, parts) = box.withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
     for part in parts { part.told() }
   }
 
   func tellerHasWaited() {
-    core.withLock { $0.tellerHasWaited() }
+    box.withLock { $0.tellerHasWaited() }
   }
 }

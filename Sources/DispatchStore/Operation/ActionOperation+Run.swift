@@ -3,7 +3,7 @@ import Foundation
 extension ActionOperation {
   /// Calls the block, or ends at once where it was finished or cancelled before.
   func run() {
-    let (start, block) = state.withLock { state in
+    let (start, block) = withState { state in
       (state.life.start(), state.block.take())
     }
     switch (start, block) {
@@ -53,31 +53,31 @@ extension ActionOperation {
   private func runTask(
     _ block: @escaping @Sendable (Action, Store<Model, Action>) async throws -> Void
   ) {
-    let part = state.withLock { $0.part }
+    let part = withState { $0.part }
     let executor = part?.makeExecutor()
     let context = part?.makeTaskContext(on: executor)
-    let task = Task(executorPreference: executor) {
-      await DispatchContext.$inTask.withValue(context) {
-        do {
-          try await block(self.action, self.store)
-          self.returned(.finished)
-        } catch {
-          self.returned(StoreOutcome(thrown: error))
+    // Made under the lock, so that a cancellation from inside the block finds the task.
+    let cancelled = withState { state -> Task<Void, Never>? in
+      let task = Task(executorPreference: executor) {
+        await DispatchContext.$inTask.withValue(context) {
+          do {
+            try await block(self.action, self.store)
+            self.returned(.finished)
+          } catch {
+            self.returned(StoreOutcome(thrown: error))
+          }
         }
       }
+      state.task = task
+      return state.life.isCancelled ? task : nil
     }
-    // A cancellation between the start and here has not found the task.
-    let isCancelled = state.withLock { state in
-      if state.life.isRunning { state.task = task }
-      return state.life.isCancelled
-    }
-    if isCancelled { task.cancel() }
+    cancelled?.cancel()
   }
 
   // MARK: The end
 
   func finish(_ outcome: StoreOutcome) {
-    switch state.withLock({ $0.life.finish(outcome) }) {
+    switch withState({ $0.life.finish(outcome) }) {
     case .end(let outcome):
       ended(outcome)
     case .later:
@@ -98,7 +98,7 @@ extension ActionOperation {
         finished. Call operation.finish() on every path of its block.
         """,
       storeIdentifiers: [store.identifier])
-    guard case .end(let outcome) = state.withLock({ $0.life.finish(.failed(error)) }) else {
+    guard case .end(let outcome) = withState({ $0.life.finish(.failed(error)) }) else {
       return
     }
     store.report(.abandoned, error.message)
@@ -108,7 +108,7 @@ extension ActionOperation {
   func update<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
-    let (mayUpdate, part) = state.withLock { ($0.life.beginUpdate(), $0.part) }
+    let (mayUpdate, part) = withState { ($0.life.beginUpdate(), $0.part) }
     guard mayUpdate else {
       store.report(
         .updateAfterEnd, "An update through the operation for \(action) came after its end.")
@@ -120,16 +120,16 @@ extension ActionOperation {
 
   /// The block has returned, which says how the operation ends; an earlier finish counts first.
   private func returned(_ outcome: StoreOutcome) {
-    _ = state.withLock { $0.life.finish(outcome) }
+    _ = withState { $0.life.finish(outcome) }
     returned()
   }
 
   private func returned() {
-    if let outcome = state.withLock({ $0.life.returned() }) { ended(outcome) }
+    if let outcome = withState({ $0.life.returned() }) { ended(outcome) }
   }
 
   private func ended(_ outcome: StoreOutcome) {
-    let (part, hasDependencies) = state.withLock { state in
+    let (part, hasDependencies) = withState { state in
       state.task = nil
       return (state.part.take(), state.hasDependencies)
     }

@@ -38,12 +38,12 @@ extension ActionOperation {
 
   /// Whether the library made it, for the action that it was asked for.
   var isReduction: Bool {
-    state.withLock { if case .reducing? = $0.block { true } else { false } }
+    withState { if case .reducing? = $0.block { true } else { false } }
   }
 
   /// Takes the operation for a part of a dispatch; false where it was taken or started before.
   func claim(for part: Part) -> Bool {
-    state.withLock { state in
+    withState { state in
       guard state.life.claim() else { return false }
       state.part = part
       return true
@@ -52,14 +52,14 @@ extension ActionOperation {
 
   /// Whether it is ready; where it is not, `onReady` is called once when it is, on any thread.
   func isReady(orElse onReady: @escaping @Sendable () -> Void) -> Bool {
-    guard state.withLock({ $0.hasDependencies }) else { return true }
+    guard withState({ $0.hasDependencies }) else { return true }
     let unfinished = dependencies.filter { !$0.isFinished }
     guard !unfinished.isEmpty, !isCancelled else { return true }
     let watches = unfinished.map { operation in
       let identity = ObjectIdentifier(operation)
       return (identity, DependencyWatch(operation) { self.dependencyFinished(identity) })
     }
-    state.withLock { state in
+    withState { state in
       state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
       state.onReady = onReady
     }
@@ -70,17 +70,17 @@ extension ActionOperation {
   }
 
   private func dependencyFinished(_ operation: ObjectIdentifier) {
-    state.withLock { $0.takeWatch(of: operation) }.onReady?()
+    withState { $0.takeWatch(of: operation) }.onReady?()
   }
 
   func stopWatching(_ operation: Operation) {
-    let (watch, onReady) = state.withLock { $0.takeWatch(of: ObjectIdentifier(operation)) }
+    let (watch, onReady) = withState { $0.takeWatch(of: ObjectIdentifier(operation)) }
     watch?.end()
     onReady?()
   }
 
   func stopWatchingAll() {
-    let (watches, onReady) = state.withLock { ($0.watches.values.map { $0 }, $0.onReady.take()) }
+    let (watches, onReady) = withState { ($0.watches.values.map { $0 }, $0.onReady.take()) }
     for watch in watches { watch.end() }
     onReady?()
   }

@@ -12,17 +12,18 @@ public import Foundation
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation,
   @unchecked Sendable
 {
-  // because `state` guards what changes, and Operation itself is safe on several threads
+  // because `lock` guards what changes, and Operation itself is safe on several threads
   /// The action that it answers.
   public let action: Action
   /// The store that it changes.
   public let store: Store<Model, Action>
-  let state: Locked<State>
+  private let lock = Lock()
+  private var state: State
 
   private init(_ action: Action, _ store: Store<Model, Action>, _ block: Block) {
     self.action = action
     self.store = store
-    state = Locked(State(block: block))
+    state = State(block: block)
     super.init()
   }
 
@@ -78,13 +79,20 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     fatalError("unavailable")
   }
 
+  @inline(__always)
+  func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return body(&state)
+  }
+
   deinit {
-    if state.withLock({ $0.hasDependencies }) { forgetDependencies() }
+    if withState({ $0.hasDependencies }) { forgetDependencies() }
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.
   public var outcome: StoreOutcome? {
-    state.withLock { $0.life.outcome }
+    withState { $0.life.outcome }
   }
 
   /// Ends the operation as finished; before the start that takes effect at the start, without the block.
@@ -105,14 +113,14 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   public override var isAsynchronous: Bool { true }
 
   /// Whether its block was called and it has not ended.
-  public override var isExecuting: Bool { state.withLock { $0.life.isRunning } }
+  public override var isExecuting: Bool { withState { $0.life.isRunning } }
 
   /// Whether it has ended.
-  public override var isFinished: Bool { state.withLock { $0.life.outcome != nil } }
+  public override var isFinished: Bool { withState { $0.life.outcome != nil } }
 
   /// Makes it wait for another operation; before it starts.
   public override func addDependency(_ operation: Operation) {
-    state.withLock { $0.hasDependencies = true }
+    withState { $0.hasDependencies = true }
     super.addDependency(operation)
   }
 
@@ -129,7 +137,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
   public override func cancel() {
-    let (isNews, task) = state.withLock { ($0.life.cancel(), $0.task) }
+    let (isNews, task) = withState { ($0.life.cancel(), $0.task) }
     guard isNews else { return }
     super.cancel()
     task?.cancel()

@@ -18,7 +18,7 @@ struct ExclusiveSection {
     check(store, verb, on: .current)
   }
 
-  private static func check(_ store: any StoreType, _ verb: String, on thread: ThreadState) {
+  static func check(_ store: any StoreType, _ verb: String, on thread: ThreadState) {
     guard let holder = thread.exclusive else { return }
     preconditionFailure(
       """

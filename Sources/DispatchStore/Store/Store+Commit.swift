@@ -10,20 +10,41 @@ extension Store {
     for part: Part?, action: Action?, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let thread = ThreadState.current
+    ExclusiveSection.check(self, "changed", on: thread)
+    box.lock.lock()
+    guard box.core.isObserved else {
+      // Nobody can begin to observe before the lock is left: there is nobody to tell.
+      thread.exclusive = self
+      defer {
+        box.core.committed()
+        thread.exclusive = nil
+        box.lock.unlock()
+      }
+      return try body(&box.core.model)
+    }
+    box.lock.unlock()
+    return try commitObserved(for: part, action: action, on: thread, body)
+  }
+
+  private func commitObserved<Value, Failure: Error>(
+    for part: Part?, action: Action?, on thread: ThreadState,
+    _ body: (inout Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
     let part = part ?? DispatchContext.current(on: thread)?.part
     let action = action ?? (part as? TypedPart<Model, Action>)?.running(in: self)
     let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
-    let section = ExclusiveSection(of: self, to: "changed")
-    var turn = StoreCore<Model, Action>.Turn.none
-    // The turn is drawn where the lock is left, so that telling follows commit order.
-    defer { take(turn, on: thread) }
-    return try core.withLock { core throws(Failure) -> Value in
-      defer {
-        section.leave()
-        turn = core.committed(
-          action: action, part: part, isToldOf: isToldOf, mayWait: thread.turns.isEmpty)
-      }
-      return try body(&core.model)
+    box.lock.lock()
+    thread.exclusive = self
+    defer {
+      // The turn is drawn where the lock is left, so that telling follows commit order.
+      box.core.committed()
+      let turn =
+        isToldOf
+        ? box.core.notice(action: action, part: part, mayWait: thread.turns.isEmpty) : .none
+      thread.exclusive = nil
+      box.lock.unlock()
+      take(turn, on: thread)
     }
+    return try body(&box.core.model)
   }
 }

@@ -13,7 +13,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   public let identifier: String
 
   let reducer: Reducer<Model, Action>
-  let core: Locked<StoreCore<Model, Action>>
+  let box: StoreBox<Model, Action>
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
 
   /// Makes a store that starts with a model.
@@ -25,7 +25,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   public init(identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>) {
     self.identifier = identifier ?? GeneratedIdentifier.next(for: Model.self)
     self.reducer = reducer
-    core = Locked(StoreCore(model: model))
+    box = StoreBox(StoreCore(model: model))
   }
 
   /// The type of the actions that it responds to.
@@ -34,7 +34,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// The number of its commits so far.
   public var version: UInt64 {
     ExclusiveSection.check(self, "read")
-    return core.withLock { $0.version }
+    return box.withLock { $0.version }
   }
 
   /// A snapshot of the model.
@@ -43,7 +43,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// to read a part of a large model, use `withModel`.
   public var model: Model {
     ExclusiveSection.check(self, "read")
-    return core.withLock { $0.model }
+    return box.withLock { $0.model }
   }
 
   /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
@@ -52,7 +52,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   ) throws(Failure) -> Value {
     let section = ExclusiveSection(of: self, to: "read")
     defer { section.leave() }
-    return try core.withLock { core throws(Failure) in try body(core.model) }
+    return try box.withLock { core throws(Failure) in try body(core.model) }
   }
 
   /// Changes the model in place: one commit, told to the observers before this returns.

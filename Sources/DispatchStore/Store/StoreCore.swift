@@ -35,11 +35,15 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     case leave
   }
 
-  mutating func committed(
-    action: Action?, part: Part?, isToldOf: Bool, mayWait: Bool
-  ) -> Turn {
+  var isObserved: Bool { !observers.isEmpty }
+
+  mutating func committed() {
     version += 1
-    guard isToldOf, !observers.isEmpty else { return .none }
+  }
+
+  /// Whose turn it is to tell of the commit that was just made.
+  mutating func notice(action: Action?, part: Part?, mayWait: Bool) -> Turn {
+    guard isObserved else { return .none }
     let change = StoreChange(
       model: model, version: version, action: action, transaction: part?.transaction)
     return enqueue(Notice(change: change, only: nil, part: part), mayWait: mayWait)

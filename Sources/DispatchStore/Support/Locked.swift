@@ -13,19 +13,6 @@
 struct Locked<Value>: @unchecked Sendable {  // because every access to the value holds the mutex
   private let storage: Storage
 
-  /// A reference that does not keep the value.
-  struct Weak: @unchecked Sendable {  // because weak references are safe to read on several threads
-    fileprivate weak let storage: Storage?
-
-    var locked: Locked? { storage.map(Locked.init(storage:)) }
-  }
-
-  var weakly: Weak { Weak(storage: storage) }
-
-  private init(storage: Storage) {
-    self.storage = storage
-  }
-
   init(_ value: Value) {
     storage = unsafeDowncast(
       Storage.create(minimumCapacity: 1) { buffer in
@@ -47,7 +34,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
-  fileprivate final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
+  private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit {
       withUnsafeMutablePointerToElements { _ = pthread_mutex_destroy($0) }
     }

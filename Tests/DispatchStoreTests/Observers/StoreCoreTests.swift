@@ -11,7 +11,8 @@ struct StoreCoreTests {
 
   private mutating func commit(mayWait: Bool = true, isToldOf: Bool = true) -> String {
     core.model += 1
-    return core.committed(action: nil, part: nil, isToldOf: isToldOf, mayWait: mayWait).word
+    core.committed()
+    return isToldOf ? core.notice(action: nil, part: nil, mayWait: mayWait).word : "none"
   }
 
   private mutating func addObserver() {

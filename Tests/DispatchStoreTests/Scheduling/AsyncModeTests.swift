@@ -103,6 +103,10 @@ final class Crowd: @unchecked Sendable {  // because `condition` guards what cha
     let round = (arrived + size - 1) / size
     condition.broadcast()
     while arrived < round * size { condition.wait() }
+    // Whoever may come too has the time to.
+    condition.unlock()
+    for _ in 0..<50 { sched_yield() }
+    condition.lock()
     present -= 1
   }
 }

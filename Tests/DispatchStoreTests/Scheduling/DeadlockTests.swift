@@ -169,6 +169,20 @@ struct DeadlockTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingItInACompletionWhichHoldsTheLaneToo(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let child = Script.suspends { _ in
+      let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: mode, line: 3)
+      results.record(await inner.result)
+    }
+    let first = dispatcher.dispatch(
+      action: Script.adds("first"), mode: mode,
+      then: { dispatcher.dispatch(action: child, mode: .sync, line: 2) }, line: 1)
+    _ = await first.result
+    expect(results.all[0], names: name(of: mode), 2, 3)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func inASequenceToo(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     let script = Script.suspends { _ in
