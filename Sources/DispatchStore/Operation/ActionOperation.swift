@@ -130,8 +130,18 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     stopWatching(operation)
   }
 
-  /// Runs it on this thread; called by the queue or the dispatcher that it was given to.
+  /// Runs it on this thread; called by the queue that it was given to.
+  ///
+  /// - Precondition: All that it depends on has finished, or it was cancelled.
   public override func start() {
+    let unfinished = isCancelled ? [] : dependencies.filter { !$0.isFinished }
+    precondition(
+      unfinished.isEmpty,
+      """
+      The operation for \(action) in store "\(store.identifier)" can't be started yet: \
+      \(unfinished.count) of the operations that it depends on have not finished. Add it to a queue, \
+      which waits for them.
+      """)
     run()
   }
 
