@@ -1,0 +1,78 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Rings of turns and handles that close through something third: a sequence, a `waitFor`, a lane.
+///
+/// Each test runs in a process of its own, which an alarm ends where a ring did close.
+@Suite(.timeLimit(.minutes(1)))
+struct NestedWaitRingTests {
+  /// The change of a nested sequence is left to the thread that then waits for the sequence.
+  @Test func aTellerMayWaitForASequenceThatLeftItsChangeToIt() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
+      let store = dispatcher.addProbe("s", to: Recorder())
+      let token = store.observe { change in
+        guard change.version == 1 else { return }
+        let handle = dispatcher.dispatch(actions: [Ping()], mode: .sync)
+        dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(handle)) {
+          outcomes.record($0.isSuccess)
+        }
+      }
+      dispatcher.dispatch(action: Ping(), mode: .sync)
+      #expect(await outcomes.first(1) == [true])
+      #expect(store.model == 3)
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  /// Another store waits for the one whose change was left, and the teller for both.
+  @Test func aTellerMayWaitForStoresBehindAChangeThatWasLeftToIt() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
+      let store = dispatcher.addProbe("s", to: Recorder())
+      let behind = dispatcher.addProbe("behind", waitFor: ["s"], to: Recorder())
+      let token = store.observe { change in
+        guard change.version == 1 else { return }
+        let handle = dispatcher.dispatch(action: Ping(), mode: .sync)
+        store.dispatch(Ping(), mode: .sync, options: .after(handle)) {
+          outcomes.record($0.isSuccess)
+        }
+      }
+      dispatcher.dispatch(action: Ping(), mode: .sync)
+      #expect(await outcomes.first(1) == [true])
+      #expect((store.model, behind.model) == (3, 2))
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  /// A lane is held by a dispatch whose change is left to a thread that waits for the next in the lane.
+  @Test func aTellerMayWaitForWhatStandsBehindAChangeThatIsLeftToIt() async {
+    await #expect(processExitsWith: .success) {
+      alarm(20)
+      let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
+      let (isTelling, stage) = (Latch(), dispatcher.addStage("told"))
+      let other = dispatcher.addProbe("other", to: Recorder())
+      // Holds the lane until the teller has its turn, then leaves its change to it.
+      let holder = Script.suspends("holder") { store in
+        await isTelling.opened()
+        store.updateModel { $0.append("left") }
+      }
+      stage.dispatch(holder, mode: .serial)
+      let next = other.dispatch(Ping(), mode: .serial)
+      let token = stage.observe { change in
+        guard change.version == 1 else { return }
+        isTelling.open()
+        other.dispatch(Ping(), mode: .sync, options: .after(next)) {
+          outcomes.record($0.isSuccess)
+        }
+      }
+      stage.updateModel { $0.append("told") }
+      #expect(await outcomes.first(1) == [true])
+      #expect(stage.model == ["told", "left"])
+      withExtendedLifetime(token) {}
+    }
+  }
+}
