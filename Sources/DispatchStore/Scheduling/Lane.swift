@@ -5,7 +5,7 @@ import Dispatch
 /// One job at a time drains it. A dispatch that waits for something elsewhere keeps the lane without
 /// keeping a thread.
 final class Lane: Venue {
-  private let key: LaneKey?
+  let key: LaneKey?
   private let isMain: Bool
   private let pool: ConcurrentPool
   private let onRetire: @Sendable (Lane) -> Void

@@ -1,26 +1,41 @@
 /// The named lanes that have something to do.
 ///
-/// Lock order: the table, then a lane.
+/// Keys are compared outside the lock, since that calls the user's code: under it, lanes go by the hash
+/// of their keys and by identity.
 final class LaneTable: Sendable {
-  private let lanes = Locked<[LaneKey: Lane]>([:])
+  private let lanes = Locked<[Int: [Lane]]>([:])
 
-  var count: Int { lanes.withLock { $0.count } }
+  var count: Int { lanes.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
   /// The lane of this name, made where there is none, and kept until a dispatch was pushed to it.
   func reserve(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
-    lanes.withLock { lanes in
-      if let lane = lanes[key], lane.reserve() { return lane }
+    while true {
+      let present = lanes.withLock { $0[key.hash] ?? [] }
+      let namesake = present.first { $0.key == key }
+      if let namesake, namesake.reserve() { return namesake }
       // One that has just retired is still there: it has run empty, so the order is kept.
-      let lane = Lane(key: key, pool: pool) { [weak self] lane in self?.remove(lane, at: key) }
+      let lane = Lane(key: key, pool: pool) { [weak self] lane in self?.remove(lane) }
       _ = lane.reserve()
-      lanes[key] = lane
-      return lane
+      if replace(present, at: key.hash, by: present.filter { $0 !== namesake } + [lane]) {
+        return lane
+      }
     }
   }
 
-  private func remove(_ lane: Lane, at key: LaneKey) {
+  /// False where others have changed the lanes of this hash meanwhile.
+  private func replace(_ present: [Lane], at hash: Int, by lanes: [Lane]) -> Bool {
+    self.lanes.withLock { table in
+      guard (table[hash] ?? []).elementsEqual(present, by: ===) else { return false }
+      table[hash] = lanes
+      return true
+    }
+  }
+
+  private func remove(_ lane: Lane) {
+    guard let hash = lane.key?.hash else { return }
     lanes.withLock { lanes in
-      if lanes[key] === lane { lanes[key] = nil }
+      lanes[hash]?.removeAll { $0 === lane }
+      if lanes[hash]?.isEmpty == true { lanes[hash] = nil }
     }
   }
 }
