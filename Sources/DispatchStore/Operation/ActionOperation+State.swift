@@ -64,7 +64,9 @@ extension ActionOperation {
       state.onReady = onReady
     }
     for (_, watch) in watches { watch.begin() }
-    // A cancellation between the question and here has found no watch.
+    // A removal or a cancellation between the question and here has found no watch.
+    let present = dependencies
+    for operation in unfinished where !present.contains(operation) { stopWatching(operation) }
     if isCancelled { stopWatchingAll() }
     return false
   }

@@ -10,7 +10,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {
   // because what changes is atomic, or set before the operation can be heard of
   private let watched: Operation
   private let onFinish: @Sendable () -> Void
-  private let isArmed = Atomic(false)
+  private let isArmed = Atomic(true)
   #if canImport(ObjectiveC)
     private var observation: NSKeyValueObservation?
   #endif
@@ -22,13 +22,14 @@ final class DependencyWatch: Operation, @unchecked Sendable {
 
   /// Begins to watch; calls back here where the operation has finished already.
   func begin() {
-    isArmed.store(true, ordering: .sequentiallyConsistent)
     #if canImport(ObjectiveC)
       observation = watched.observe(\.isFinished, options: [.initial]) { [weak self] watched, _ in
         if watched.isFinished { self?.fire() }
       }
     #else
       addDependency(watched)
+      // Ended meanwhile on another thread, which may have been too early to remove it.
+      if !isArmed.load(ordering: .sequentiallyConsistent) { removeDependency(watched) }
     #endif
   }
 
@@ -43,7 +44,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {
   #if !canImport(ObjectiveC)
     override var isReady: Bool {
       let isReady = super.isReady
-      if isReady { fire() }
+      if isReady, watched.isFinished { fire() }
       return isReady
     }
   #endif
