@@ -21,9 +21,6 @@ class Part: @unchecked Sendable {
     self.action = action
   }
 
-  /// The store; nil where it was held weakly and is gone.
-  var store: (any StoreType)? { fatalError("Part is abstract.") }
-
   /// The store as hooks are told of it.
   var storeForHooks: any StoreType { fatalError("Part is abstract.") }
 
@@ -101,8 +98,6 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
   func running(in store: Store<Model, Action>) -> Action? {
     entry.typed === store ? action as? Action : nil
   }
-
-  override var store: (any StoreType)? { entry.typed }
 
   override var storeForHooks: any StoreType {
     entry.typed ?? DepartedStore(identifier: identifier, actionType: Action.self)

@@ -25,7 +25,7 @@ struct MiddlewareChain {
         case .pass:
           break
         case .replace(let replacement):
-          try Self.check(replacement, replaces: action, in: store)
+          try Self.check(replacement, replaces: action)
           reply.action = replacement
         case .veto(let reason):
           reply.outcome = reply.outcome ?? .vetoed(Veto(middleware: middleware, reason: reason))
@@ -55,7 +55,7 @@ struct MiddlewareChain {
   }
 
   private static func check(
-    _ replacement: any ActionType, replaces action: any ActionType, in store: any StoreType
+    _ replacement: any ActionType, replaces action: any ActionType
   ) throws {
     guard type(of: replacement) != type(of: action) else { return }
     throw DispatchError(

@@ -4,7 +4,6 @@ struct FIFO<Element> {
   private var head = 0
 
   var isEmpty: Bool { head == elements.count }
-  var count: Int { elements.count - head }
   var first: Element? { isEmpty ? nil : elements[head] }
 
   /// The elements, oldest first; linear.
