@@ -21,10 +21,9 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     `default`.dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .one(action), mode: mode,
-        options: options, completion: completion.map(Completion.plain),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+      action, to: storeIdentifier, mode: mode, options: options,
+      completion: completion.map(Completion.plain),
+      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
   }
 
   /// Dispatches an action through the default dispatcher.
@@ -49,10 +48,9 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     `default`.dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .one(action), mode: mode,
-        options: options, completion: .withResult(completion),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+      action, to: storeIdentifier, mode: mode, options: options,
+      completion: .withResult(completion),
+      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
   }
 
   /// Dispatches actions one after the other through the default dispatcher.

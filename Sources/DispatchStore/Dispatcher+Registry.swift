@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Dispatcher {
   /// Registers a store, at any time, from any thread; a dispatch under way keeps its snapshot.
   ///
@@ -14,7 +16,7 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = .none, ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    let found = registry.withLock { registry -> Found in
+    let found = changeRegistry { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }
       if let present = registry.entry(store.identifier)?.store {
@@ -61,17 +63,20 @@ extension Dispatcher {
   /// - Returns: Whether it was registered here.
   @discardableResult
   public func unregister(store: AnyStore) -> Bool {
-    let entry = registry.withLock { registry -> StoreEntry? in
+    let entry = changeRegistry { registry -> StoreEntry? in
       guard registry.entry(store.identifier)?.store === store else { return nil }
       return registry.remove(store.identifier)
     }
+    if entry != nil { forgetEverywhere() }
     return entry != nil
   }
 
   /// Unregisters the store with this identifier, and returns it.
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
-    registry.withLock { $0.remove(storeIdentifier) }?.store
+    let entry = changeRegistry { $0.remove(storeIdentifier) }
+    if entry != nil { forgetEverywhere() }
+    return entry?.store
   }
 
   /// Unregisters all stores of a type, and returns them, in order of registration.
@@ -79,9 +84,10 @@ extension Dispatcher {
   public func unregister<Model, Action>(
     storesOfType type: Store<Model, Action>.Type
   ) -> [Store<Model, Action>] {
-    let entries = registry.withLock { registry in
+    let entries = changeRegistry { registry in
       registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
     }
+    forgetEverywhere()
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
@@ -104,7 +110,7 @@ extension Dispatcher {
 
   /// Registers a middleware, behind those that are registered; once, however often this is called.
   public func register(middleware: any Middleware) {
-    registry.withLock { $0.insert(middleware) }
+    changeRegistry { $0.insert(middleware) }
   }
 
   /// Unregisters a middleware; where it has heard of a dispatch, it still hears of its end.
@@ -112,13 +118,17 @@ extension Dispatcher {
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
-    !registry.withLock { $0.removeMiddlewares { $0 === middleware } }.isEmpty
+    let removed = changeRegistry { $0.removeMiddlewares { $0 === middleware } }
+    forgetEverywhere()
+    return !removed.isEmpty
   }
 
   /// Unregisters all middlewares of a type, and returns them, in order of registration.
   @discardableResult
   public func unregister<Kind: Middleware>(middlewaresOfType type: Kind.Type) -> [Kind] {
-    registry.withLock { $0.removeMiddlewares { $0 is Kind } }.compactMap { $0 as? Kind }
+    let removed = changeRegistry { $0.removeMiddlewares { $0 is Kind } }
+    forgetEverywhere()
+    return removed.compactMap { $0 as? Kind }
   }
 
   /// The registered middlewares, in order of registration.
@@ -128,19 +138,52 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// The stores that an action of this type goes to, and the middlewares: what a dispatch keeps.
-  func snapshot(
-    of type: any ActionType.Type, for storeIdentifier: String?
-  ) throws(DispatchError) -> ([StoreEntry], MiddlewareChain) {
-    let (entries, middlewares) = registry.withLock {
-      registry -> ([StoreEntry]?, [any Middleware]) in
-      (registry.responders(to: type, identifier: storeIdentifier), registry.middlewares)
+  /// Changes the registry: what threads have noted of it is out of date from then on.
+  private func changeRegistry<Result>(_ body: (inout Registry) -> Result) -> Result {
+    registry.withLock { registry in
+      defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
+      return body(&registry)
     }
-    guard let entries else { throw unknown(storeIdentifier!) }
-    var present = present(entries)
+  }
+
+  /// Something has left the registry: no thread is to keep it.
+  private func forgetEverywhere() {
+    RespondersCache.forget(number)
+  }
+
+  /// Those that an action of this type goes to, given out to one dispatch, which has to say its end.
+  @inline(__always)
+  func responders(
+    to type: any ActionType.Type, identifier: String?, on thread: ThreadState
+  ) throws(DispatchError) -> Unmanaged<Responders> {
+    let key = RespondersCache.Key(
+      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
+    let version = registryVersion.load(ordering: .acquiring)
+    if let known = thread.respondersCache.take(key, version: version) { return known }
+    return try lookUp(key, type, on: thread)
+  }
+
+  @inline(never)
+  private func lookUp(
+    _ key: RespondersCache.Key, _ type: any ActionType.Type, on thread: ThreadState
+  ) throws(DispatchError) -> Unmanaged<Responders> {
+    let identifier = key.storeIdentifier
+    let (found, middlewares, version) = registry.withLock {
+      registry -> ([StoreEntry]?, [any Middleware], UInt64) in
+      (
+        registry.responders(to: type, identifier: identifier), registry.middlewares,
+        registryVersion.load(ordering: .relaxed)
+      )
+    }
+    guard var entries = found else { throw unknown(identifier!) }
     // Those found by type respond to it; one found by its identifier need not.
-    if storeIdentifier != nil { present.removeAll { !$0.responds(to: type) } }
-    return (present, MiddlewareChain(middlewares: middlewares))
+    if identifier != nil { entries.removeAll { !$0.responds(to: type) } }
+    let order = try? WaitOrder(
+      entries.map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $0.waitFor) },
+      wasRegistered: wasRegistered)
+    let responders = Responders(
+      entries, order: order, chain: MiddlewareChain(middlewares: middlewares))
+    return thread.respondersCache.put(responders, for: key, version: version)
   }
 
   func wasRegistered(_ identifier: String) -> Bool {
@@ -148,13 +191,14 @@ extension Dispatcher {
   }
 
   /// Those that were not held weakly and are gone; what is gone leaves the registry too.
-  private func present(_ entries: [StoreEntry]) -> [StoreEntry] {
+  func present(_ entries: [StoreEntry]) -> [StoreEntry] {
     guard entries.contains(where: \.isGone) else { return entries }
-    registry.withLock { registry in
+    changeRegistry { registry in
       for entry in entries where entry.isGone {
         if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
       }
     }
+    forgetEverywhere()
     return entries.filter { !$0.isGone }
   }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// The centre: holds the stores, and takes each action to those that respond to it.
 ///
@@ -25,8 +26,14 @@ public final class Dispatcher: Sendable {
   public let name: String
 
   let carriedTaskLocals: [CarriedTaskLocal]
+  /// Tells dispatchers apart, also one from another that has gone.
+  let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
+  private static let count = Atomic<UInt64>(0)
+
   let registry = Locked(Registry())
-  private let pool: ConcurrentPool
+  /// Rises with each change of the registry.
+  let registryVersion = Atomic<UInt64>(0)
+  let pool: ConcurrentPool
   private let serialLane: Lane
   private let mainLane: Lane
   private let lanes = LaneTable()
@@ -76,75 +83,24 @@ public final class Dispatcher: Sendable {
     onIncident.withLock { $0 }(incident)
   }
 
-  // MARK: Dispatching
+  /// The named lanes that exist now, for tests.
+  var laneCount: Int { lanes.count }
 
-  func dispatch(_ request: DispatchRequest) -> DispatchHandle {
-    let thread = ThreadState.current
-    if request.mode.kind == .sync { checkExclusiveSection(request, on: thread) }
-    let outer = request.mode.kind == .sync ? DispatchContext.blocked(on: thread) : nil
-    let venue = venue(for: request, on: thread)
-    let dispatch = Dispatch(request, by: self, at: venue, on: thread, outer: outer)
-    if let loop = venue as? SyncLoop {
-      runSynchronously(dispatch, in: loop, after: request.options.after, on: thread)
-    } else {
-      dispatch.prepare()
-      venue.take(dispatch)
-      dispatch.await(request.options.after)
-    }
-    return DispatchHandle(dispatch: dispatch)
+  deinit {
+    RespondersCache.forget(number)
   }
 
-  private func runSynchronously(
-    _ dispatch: Dispatch, in loop: SyncLoop, after handles: [DispatchHandle],
-    on thread: ThreadState
-  ) {
-    var wait: WaitGraph.Wait?
-    defer { if let wait { WaitGraph.end(wait) } }
-    if !handles.isEmpty {
-      do {
-        wait = try WaitGraph.begin(dispatch)
-      } catch {
-        return dispatch.fail(with: error)
-      }
-    }
-    dispatch.prepare()
-    dispatch.await(handles)
-    loop.run(dispatch, on: thread)
-  }
-
-  private func venue(for request: DispatchRequest, on thread: ThreadState) -> any Venue {
-    if request.mode.kind == .sync { return SyncLoop.make(on: thread) }
-    // Without an action there is nothing to keep in order.
-    if request.actions.isEmpty {
-      return request.mode.kind == .mainThread ? Lane(isMain: true, pool: pool) : pool
-    }
-    return switch request.mode.kind {
-    case .sync, .async: pool
-    case .serial(let key?): lanes.reserve(key, pool: pool)
+  func lane(of mode: Mode) -> Lane? {
+    switch mode.kind {
+    case .sync, .async: nil
+    case .serial(let key?): lanes.lane(key, pool: pool)
     case .serial(nil): serialLane
     case .mainThread: mainLane
     }
   }
 
-  private func checkExclusiveSection(_ request: DispatchRequest, on thread: ThreadState) {
-    guard thread.exclusive != nil, let action = request.actions.first else { return }
-    let type = type(of: action)
-    ExclusiveSection.checkSynchronousDispatch(
-      of: type,
-      to: request.storeIdentifier.map { [$0] }
-        ?? registry.withLock { $0.responders(to: type) }.map(\.identifier),
-      on: thread, at: request.callSite)
-  }
-
-  /// The named lanes that exist now, for tests.
-  var laneCount: Int { lanes.count }
-}
-
-extension Dispatcher {
-  /// Ends a dispatch that can't run: its completion runs here, with the error.
-  func refuse(_ request: DispatchRequest, with error: DispatchError) -> DispatchHandle {
-    let dispatch = Dispatch(request, by: self, at: SyncLoop(), on: .current, outer: nil)
-    dispatch.fail(with: error)
-    return DispatchHandle(dispatch: dispatch)
+  /// A lane beside the others, for what has no place to keep.
+  func freeLane(of mode: Mode) -> Venue {
+    if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
   }
 }

@@ -25,6 +25,20 @@ public struct DispatchError: Error, Sendable {
   }
 }
 
+extension DispatchError {
+  static func dependencyFailed(
+    _ identifier: String, after prerequisite: String, _ outcome: StoreOutcome
+  ) -> DispatchError {
+    DispatchError(
+      code: .dependencyFailed,
+      message: """
+        Store "\(identifier)" was not run: it waits for store "\(prerequisite)", which did not \
+        finish (\(outcome)).
+        """,
+      storeIdentifiers: [identifier, prerequisite], cause: outcome.error)
+  }
+}
+
 extension DispatchError: CustomStringConvertible {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }

@@ -24,6 +24,16 @@ public struct DispatchResult: Sendable {
     self.error = error
   }
 
+  /// - Parameter outcomes: By store; empty where all have finished.
+  init(transaction: TransactionID, identifiers: [String], outcomes: [StoreOutcome]) {
+    let stores = identifiers.enumerated().map { place, identifier in
+      StoreResult(
+        storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[place])
+    }
+    self.init(
+      transaction: transaction, stores: stores, error: outcomes.lazy.compactMap(\.error).first)
+  }
+
   /// Whether every part finished; also where no store responded.
   public var isSuccess: Bool { error == nil }
 

@@ -1,9 +1,25 @@
 /// The place in the source from which an action was dispatched.
-public struct CallSite: Sendable, CustomStringConvertible {
+public struct CallSite: @unchecked Sendable, CustomStringConvertible {
+  // because what `start` points to is a literal, that is there for good
+  private let start: UnsafePointer<UInt8>
+  private let count: UInt32
+  private let lineNumber: UInt32
+
+  init(fileID: StaticString, line: UInt) {
+    // Any literal but one that was asked for as a single Unicode scalar has a pointer.
+    let literal = fileID.hasPointerRepresentation ? fileID : "?"
+    start = literal.utf8Start
+    count = UInt32(truncatingIfNeeded: literal.utf8CodeUnitCount)
+    lineNumber = UInt32(truncatingIfNeeded: line)
+  }
+
   /// The module and file, as `#fileID` gives them.
-  public let fileID: StaticString
+  public var fileID: String {
+    String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+  }
+
   /// The line in that file.
-  public let line: UInt
+  public var line: UInt { UInt(lineNumber) }
 
   /// Module, file and line, such as `Bank/Transfers.swift:41`.
   public var description: String { "\(fileID):\(line)" }

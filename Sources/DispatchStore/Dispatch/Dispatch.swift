@@ -1,239 +1,172 @@
+import Synchronization
+
 /// One call of `dispatch`: one action, or several in sequence, on their way to a result.
 ///
-/// It runs in steps at its venue: a lane, the pool, the main queue or the caller's thread. Everything
-/// that is not constant or in `state` belongs to the step that runs.
-final class Dispatch: @unchecked Sendable {
-  let id: TransactionID
-  let parent: TransactionID?
-  /// Until the end.
-  private(set) var dispatcher: Dispatcher!
-  let mode: Dispatcher.Mode
-  let callSite: CallSite
-  /// The context that a `.sync` dispatch holds up, until the end.
-  private(set) var outer: DispatchContext?
-  /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
-  var waits: [Dispatch] = []
-  let venue: any Venue
-  private var request: DispatchRequest
-  private var taskLocals: [CapturedTaskLocal]
-  private let state: Locked<DispatchState>
-  private var plan: DispatchPlan?
-  private var results: [DispatchResult] = []
+/// It runs in steps at its venue: a lane, the pool, the main queue or the caller's thread. Mostly that
+/// is one step, straight through its stores (`Dispatch+Straight.swift`); it is then no more than this
+/// record, and is used again once it has ended and nobody has a handle. `DispatchDetails` come along
+/// where others take part, and rounds where a store can't end at once (`Dispatch+Rounds.swift`).
+///
+/// A pending dispatch is 152 bytes. What is not atomic belongs to the step that runs.
+final class Dispatch: DispatchContext, @unchecked Sendable {
+  private(set) var id = TransactionID(rawValue: 0)
+  private var parentID = UInt64.max
+  /// The next one in a lane's inbox, or among spare ones.
+  var next: Unmanaged<Dispatch>?
+  private(set) var responders: Unmanaged<Responders>?
+  /// While it is pending or runs, its venue is busy and so there.
+  private var busyVenue: Unmanaged<Venue>?
+  private(set) var callSite = CallSite(fileID: "", line: 0)
+  private(set) var action: (any ActionType)?
+  private(set) var completion: Completion?
+  private let word = Atomic<UInt8>(Dispatch.isWaiting)
+  /// The place of the store whose part runs straight.
+  var place = UInt16.max
+  /// The context around a straight `.sync` run.
+  var around: DispatchContext?
+  private let reference = AtomicLazyReference<DispatchDetails>()
 
-  init(
-    _ request: DispatchRequest, by dispatcher: Dispatcher, at venue: any Venue,
-    on thread: ThreadState, outer: DispatchContext?
+  /// What `word` says: its phase, until it has details; those then have the state.
+  private static let isWaiting: UInt8 = 0
+  private static let isRunning: UInt8 = 1
+  private static let hasDetails: UInt8 = 2
+
+  /// More stores than a straight run can count.
+  static let noPlace = Int(UInt16.max)
+
+  override init() {}
+
+  /// Becomes a dispatch that may run straight; `responders` were given out to it.
+  @inline(__always)
+  func begin(
+    _ action: any ActionType, to responders: Unmanaged<Responders>, _ completion: Completion?,
+    _ callSite: CallSite, on thread: ThreadState
   ) {
-    id = .make(on: thread)
-    parent = DispatchContext.current(on: thread)?.transaction
-    mode = request.mode
-    callSite = request.callSite
-    taskLocals = dispatcher.carriedTaskLocals.map { $0.capture() }
-    state = Locked(DispatchState(before: request.options.after.map(\.dispatch)))
-    self.dispatcher = dispatcher
-    self.venue = venue
-    self.request = request
-    self.outer = outer
+    begin(callSite, completion, on: thread)
+    self.responders = responders
+    self.action = action
+    word.store(Self.isWaiting, ordering: .relaxed)
   }
 
-  var result: DispatchResult? { state.withLock { $0.result } }
+  /// Becomes a dispatch that can't run straight; its details follow.
+  func begin(_ request: DispatchRequest, on thread: ThreadState) {
+    begin(request.callSite, request.completion, on: thread)
+  }
+
+  @inline(__always)
+  private func begin(_ callSite: CallSite, _ completion: Completion?, on thread: ThreadState) {
+    id = .make(on: thread)
+    parentID = DispatchContext.current(on: thread)?.transaction.rawValue ?? UInt64.max
+    self.callSite = callSite
+    self.completion = completion
+  }
+
+  /// Enters the venue that will take it.
+  func enter(_ venue: Venue) {
+    busyVenue = Unmanaged.passUnretained(venue)
+  }
+
+  /// Gets the details that it is to begin with, before anybody knows it.
+  func expand(_ details: DispatchDetails) {
+    word.store(Self.hasDetails, ordering: .relaxed)
+    _ = reference.storeIfNil(details)
+  }
+
+  var parent: TransactionID? {
+    parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
+  }
+
+  // MARK: Context
+
+  override var dispatch: Dispatch { self }
+  override var transaction: TransactionID { id }
+  override var owner: (any CommitOwner)? { Int(place) == Self.noPlace ? nil : self }
+  override var outer: DispatchContext? { around ?? details?.outer }
+
+  // MARK: Details
+
+  /// What others see of it; nil where nobody has looked yet.
+  var details: DispatchDetails? { reference.load() }
+
+  /// The details, made where there are none: the state is handed over to them.
+  ///
+  /// The step that runs the dispatch meets `hasDetails` before it can end, and waits at the lock until
+  /// the state is there. So the venue that is taken over here still exists.
+  func involve() -> DispatchDetails {
+    let details = reference.load() ?? reference.storeIfNil(DispatchDetails())
+    details.state.withLock { state in
+      guard state == nil else { return }
+      let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
+      state = DispatchState(isRunning: phase == Self.isRunning)
+      details.venue = busyVenue?.takeUnretainedValue()
+    }
+    return details
+  }
+
+  /// Its thread runs it, and nobody else knows it.
+  @inline(__always)
+  func beginHere() {
+    word.store(Self.isRunning, ordering: .relaxed)
+    busyVenue = nil
+  }
+
+  /// The venue took it up, and nobody takes part: it runs.
+  @inline(__always)
+  func beginStraight() -> Bool {
+    word.compareExchange(
+      expected: Self.isWaiting, desired: Self.isRunning, ordering: .acquiringAndReleasing
+    ).exchanged
+  }
+
+  /// The venue; for a dispatch that has not ended.
+  var venue: Venue {
+    details?.venue ?? busyVenue?.takeUnretainedValue() ?? SyncLoop.callersThread
+  }
+
+  var isSynchronous: Bool { venue is SyncLoop }
+
+  /// Lets go of all that only the way to the end needed.
+  @inline(__always)
+  func clear() {
+    action = nil
+    completion = nil
+    around = nil
+    responders.take()?._withUnsafeGuaranteedRef { $0.end() }
+  }
+
+  var identifiers: [String] {
+    responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.identifiers }
+  }
+
+  func takeCompletion() -> Completion? {
+    completion.take()
+  }
+
+  // MARK: What others ask
+
+  var result: DispatchResult? { details?.withState { $0.result } }
+
+  var isCancelled: Bool { details?.withState { $0.isCancelled } ?? false }
 
   /// The dispatches before it, while it waits for them.
-  var dispatchesBefore: [Dispatch] {
-    state.withLock { $0.before }
-  }
+  var dispatchesBefore: [Dispatch] { details?.withState { $0.before } ?? [] }
 
   /// Whether it has no action.
-  var isEmpty: Bool { request.actions.isEmpty }
+  var isEmpty: Bool { details?.request?.actions.isEmpty ?? false }
 
   /// Whether it runs, or waits to: it still needs its venue.
-  var needsVenue: Bool { state.withLock { $0.needsVenue } }
+  var needsVenue: Bool { details?.withState { $0.needsVenue } ?? true }
 
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
   /// Whether a `.sync` caller need not stay: others only have to tell what was left to them.
-  var onlyTellingIsLeft: Bool { state.withLock { $0.round }?.onlyTellingIsLeft == true }
-
-  // MARK: Before the venue
-
-  /// Takes the snapshot, orders the stores and tells the middlewares, on the dispatching thread.
-  ///
-  /// Each action of a sequence has its own turn for that.
-  func prepare() {
-    guard case .one(let action) = request.actions else { return }
-    plan = makePlan(action, transaction: id)
-  }
-
-  private func makePlan(_ action: any ActionType, transaction: TransactionID) -> DispatchPlan {
-    let plan = DispatchPlan(
-      action, for: request.storeIdentifier, of: self, transaction: transaction)
-    if case .round(let round) = plan { round.tellMiddlewares() }
-    return plan
-  }
-
-  /// Calls back when each of the dispatches before it has ended.
-  func await(_ handles: [DispatchHandle]) {
-    for handle in handles {
-      handle.dispatch.whenEnded {
-        if self.state.withLock({ $0.oneBeforeEnded() }) { self.venue.resume(self) }
-      }
-    }
-  }
-
-  // MARK: At the venue
-
-  /// The venue has come to it: runs as far as it can.
-  func reach() {
-    switch state.withLock({ $0.reach() }) {
-    case .run: goOn()
-    case .park: break
-    case .skip: venue.release(self)
-    }
-  }
-
-  /// The round that runs has closed.
-  func roundClosed() {
-    takeResult()
-    if isBetweenActions, venue.isSuspended { pause() } else { goOn() }
-  }
-
-  /// Runs round after round, until one is left to others or none is left.
-  private func goOn() {
-    while let round = nextRound() {
-      guard round.begin() else { return }
-      takeResult()
-      if isBetweenActions, venue.isSuspended { return pause() }
-    }
-    end()
-  }
-
-  private var isBetweenActions: Bool {
-    guard case .several(let actions) = request.actions else { return false }
-    return results.count < actions.count
-  }
-
-  /// A suspended queue stops a sequence between two actions; its lane stays held.
-  private func pause() {
-    state.withLock { $0.pause() }
-    venue.resume(self)
-  }
-
-  private func nextRound() -> Round? {
-    while let plan = takePlan() {
-      switch plan {
-      case .failed(let result):
-        results.append(result)
-      case .round(let round):
-        // A cancellation between two rounds has found neither of them.
-        if state.withLock({ $0.begin(round) }) { round.cancel() }
-        return round
-      }
-    }
-    return nil
-  }
-
-  private func takePlan() -> DispatchPlan? {
-    if let plan = plan.take() { return plan }
-    guard case .several(let actions) = request.actions, results.count < actions.count else {
-      return nil
-    }
-    if state.withLock({ $0.isCancelled }) { return nil }
-    if !request.options.continuesOnFailure, results.last?.isSuccess == false { return nil }
-    return makePlan(actions[results.count], transaction: .make(on: .current))
-  }
-
-  private func takeResult() {
-    if let round = state.withLock({ $0.takeRound() }) { take(round) }
-  }
-
-  private func take(_ round: Round) {
-    results.append(round.result)
-    round.dissolve()
-  }
-
-  // MARK: The end
-
-  private func end() {
-    state.withLock { $0.beginEnding() }
-    let result = collectResults()
-    complete(result)
-    venue.release(self)
-  }
-
-  /// Runs the completion, then lets those go on who wait for the end.
-  private func complete(_ result: DispatchResult) {
-    if let completion = request.completion {
-      perform(id, part: nil) { completion.run(result) }
-    }
-    // A handle may be kept for long: what only the way here needed goes before anybody goes on.
-    request = request.spent
-    (results, taskLocals, outer, dispatcher) = ([], [], nil, nil)
-    for waiter in state.withLock({ $0.end(result) }) { waiter() }
-  }
-
-  private func collectResults() -> DispatchResult {
-    guard case .several(let actions) = request.actions else { return results[0] }
-    let isCancelled = state.withLock { $0.isCancelled } && results.count < actions.count
-    return DispatchResult(
-      transaction: id, stores: results.flatMap(\.stores), steps: results,
-      skippedActionCount: actions.count - results.count,
-      error: results.lazy.compactMap(\.error).first ?? (isCancelled ? CancellationError() : nil))
-  }
-
-  /// Ends the dispatch, whose actions never ran; the middlewares that heard of it hear of the end.
-  private func endWaiting(_ wasReached: Bool) {
-    if let plan = plan.take() {
-      switch plan {
-      case .failed(let result):
-        results.append(result)
-      case .round(let round):
-        round.cancel()
-        _ = round.begin()
-        take(round)
-      }
-    }
-    complete(collectResults())
-    if wasReached { venue.post { self.venue.release(self) } }
-  }
-
-  /// Ends a dispatch that can't run at all, as the result says.
-  func fail(with error: DispatchError) {
-    state.withLock { $0.beginEnding() }
-    complete(DispatchResult(transaction: id, error: error))
-  }
-
-  func cancel() {
-    switch state.withLock({ $0.cancel() }) {
-    case .end(let wasReached):
-      venue.endCancelled(self) { self.endWaiting(wasReached) }
-    case .round(let round):
-      round.cancel()
-    case .none:
-      break
-    }
+  var onlyTellingIsLeft: Bool {
+    details?.withState { $0.round }?.onlyTellingIsLeft == true
   }
 
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
-    if !state.withLock({ $0.wait(waiter) }) { waiter() }
-  }
-
-  // MARK: User code
-
-  /// Runs user code as caused by a transaction of this dispatch.
-  func perform(_ transaction: TransactionID, part: Part?, _ body: () -> Void) {
-    let thread = ThreadState.current
-    let outer = thread.context
-    thread.context = DispatchContext(
-      self, transaction: transaction, part: part, outer: outer ?? self.outer)
-    defer { thread.context = outer }
-    if taskLocals.isEmpty { body() } else { taskLocals.bind(body) }
-  }
-
-  func transaction(_ id: TransactionID) -> DispatchTransaction {
-    DispatchTransaction(
-      id: id, dispatcher: dispatcher, parent: id == self.id ? parent : self.id, mode: mode,
-      callSite: callSite)
+    if !involve().withState({ $0.wait(waiter) }) { waiter() }
   }
 }

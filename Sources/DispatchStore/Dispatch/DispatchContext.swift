@@ -1,27 +1,19 @@
 /// Inside which dispatch some code runs: the cause of what it dispatches, and what its waits hold up.
-final class DispatchContext: Sendable {
-  let dispatch: Dispatch
-  let transaction: TransactionID
+///
+/// A dispatch of one action is the context of its own code. Actions of a sequence, stores that run
+/// beside each other and tasks have contexts of their own (`PartContext`).
+class DispatchContext: @unchecked Sendable {
+  // because a subclass says why
+  var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
+  var transaction: TransactionID { fatalError("DispatchContext is abstract.") }
   /// The part whose block or observers run; nil in hooks and completions.
-  let part: Part?
+  var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
-  let outer: DispatchContext?
+  var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// The executor of an `async` block: unstructured tasks leave it, and hold nothing up.
-  let executor: UnownedTaskExecutor?
+  var executor: UnownedTaskExecutor? { nil }
   /// Whether the caller of an `async` block waits for it on the main queue.
-  let holdsUpMainQueue: Bool
-
-  init(
-    _ dispatch: Dispatch, transaction: TransactionID, part: Part?, outer: DispatchContext?,
-    executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
-  ) {
-    self.dispatch = dispatch
-    self.transaction = transaction
-    self.part = part
-    self.outer = outer
-    self.executor = executor
-    self.holdsUpMainQueue = holdsUpMainQueue
-  }
+  var holdsUpMainQueue: Bool { false }
 
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
@@ -38,4 +30,34 @@ final class DispatchContext: Sendable {
     let isStructured = withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor }
     return isStructured ? context : nil
   }
+}
+
+/// The context of one action's hooks, of one store's part in it, or of a task.
+final class PartContext: DispatchContext, @unchecked Sendable {
+  // because all of its properties are constants
+  private let ofDispatch: Dispatch
+  private let ofTransaction: TransactionID
+  private let ofOwner: (any CommitOwner)?
+  private let around: DispatchContext?
+  private let ofExecutor: UnownedTaskExecutor?
+  private let isOnMainQueue: Bool
+
+  init(
+    _ dispatch: Dispatch, transaction: TransactionID, owner: (any CommitOwner)?,
+    outer: DispatchContext?, executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
+  ) {
+    ofDispatch = dispatch
+    ofTransaction = transaction
+    ofOwner = owner
+    around = outer
+    ofExecutor = executor
+    isOnMainQueue = holdsUpMainQueue
+  }
+
+  override var dispatch: Dispatch { ofDispatch }
+  override var transaction: TransactionID { ofTransaction }
+  override var owner: (any CommitOwner)? { ofOwner }
+  override var outer: DispatchContext? { around }
+  override var executor: UnownedTaskExecutor? { ofExecutor }
+  override var holdsUpMainQueue: Bool { isOnMainQueue }
 }

@@ -2,20 +2,48 @@
 ///
 /// Dropping it cancels nothing. It may be used from any thread.
 public struct DispatchHandle: Sendable {
-  let dispatch: Dispatch
+  private enum Subject: Sendable {
+    case dispatch(Dispatch)
+    /// One that ended before anybody had the handle: all of its stores have finished.
+    case finished(TransactionID, identifiers: [String])
+  }
+
+  private let subject: Subject
+
+  @inline(__always)
+  init(_ dispatch: Dispatch) {
+    subject = .dispatch(dispatch)
+  }
+
+  @inline(__always)
+  init(finished id: TransactionID, _ identifiers: [String]) {
+    subject = .finished(id, identifiers: identifiers)
+  }
+
+  /// The dispatch; nil where it has ended, so that nobody can wait for it.
+  var dispatch: Dispatch? {
+    if case .dispatch(let dispatch) = subject { dispatch } else { nil }
+  }
 
   /// The dispatch's transaction; of several actions, the one that the actions' own have as parent.
-  public var transaction: TransactionID { dispatch.id }
+  public var transaction: TransactionID {
+    switch subject {
+    case .dispatch(let dispatch): dispatch.id
+    case .finished(let id, _): id
+    }
+  }
 
   /// Whether it has ended: its completion has run.
-  public var hasEnded: Bool { dispatch.result != nil }
+  public var hasEnded: Bool {
+    dispatch.map { $0.result != nil } ?? true
+  }
 
   /// Cancels what has not started, and tells what has.
   ///
   /// A dispatch that waits ends promptly as cancelled, its completion on the concurrent queue. An
   /// operation that has started decides for itself. After the end it does nothing.
   public func cancel() {
-    dispatch.cancel()
+    dispatch?.cancel()
   }
 
   /// How the dispatch ended, once its completion has run.
@@ -24,9 +52,14 @@ public struct DispatchHandle: Sendable {
   /// operation that holds what the dispatch needs, the error is `wouldDeadlock`, at once.
   public var result: DispatchResult {
     get async {
-      let thread = ThreadState.current
-      let blocked = DispatchContext.blocked(on: thread)
-      return await dispatch.awaitResult(blocking: blocked)
+      switch subject {
+      case .finished(let id, let identifiers):
+        return DispatchResult(transaction: id, identifiers: identifiers, outcomes: [])
+      case .dispatch(let dispatch):
+        let thread = ThreadState.current
+        let blocked = DispatchContext.blocked(on: thread)
+        return await dispatch.awaitResult(blocking: blocked)
+      }
     }
   }
 
@@ -40,12 +73,12 @@ public struct DispatchHandle: Sendable {
 extension DispatchHandle: Hashable {
   /// Whether both stand for the same dispatch.
   public static func == (lhs: DispatchHandle, rhs: DispatchHandle) -> Bool {
-    lhs.dispatch === rhs.dispatch
+    lhs.transaction == rhs.transaction
   }
 
   /// Hashes the dispatch's identity.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(ObjectIdentifier(dispatch))
+    hasher.combine(transaction)
   }
 }
 

@@ -6,42 +6,65 @@ enum DispatchPlan {
 
   init(
     _ action: any ActionType, for storeIdentifier: String?, of dispatch: Dispatch,
-    transaction: TransactionID
+    by dispatcher: Dispatcher, transaction: TransactionID
+  ) {
+    let given: Unmanaged<Responders>
+    do {
+      given = try dispatcher.responders(
+        to: type(of: action), identifier: storeIdentifier, on: .current)
+    } catch {
+      self = .failed(DispatchResult(transaction: transaction, error: error))
+      return
+    }
+    let responders = given.takeUnretainedValue()
+    given._withUnsafeGuaranteedRef { $0.end() }
+    // What reducers are asked here is user code: it may dispatch too.
+    var refined: [WaitFor?] = []
+    dispatch.perform(transaction, part: nil) {
+      refined = responders.registered.map { $0.refinedWaitFor(for: action) }
+    }
+    self.init(action, responders, refined, of: dispatch, by: dispatcher, transaction: transaction)
+  }
+
+  /// - Parameter refined: What the reducers say of the order, in order of registration.
+  init(
+    _ action: any ActionType, _ responders: Responders, _ refined: [WaitFor?],
+    of dispatch: Dispatch, by dispatcher: Dispatcher, transaction: TransactionID
   ) {
     do {
-      let (entries, chain) = try dispatch.dispatcher.snapshot(
-        of: type(of: action), for: storeIdentifier)
-      // What reducers are asked here is user code: it may dispatch too.
-      var waits: [WaitFor] = []
-      dispatch.perform(transaction, part: nil) { waits = entries.map { $0.waitFor(for: action) } }
-      let (parts, state) = try Self.order(entries, waits, of: action, by: dispatch.dispatcher)
-      self = .round(Round(of: dispatch, transaction, parts: parts, state: state, chain: chain))
+      let (parts, state) = try Self.order(responders, refined, action, by: dispatcher)
+      self = .round(
+        Round(of: dispatch, transaction, parts: parts, state: state, chain: responders.chain))
     } catch {
       self = .failed(DispatchResult(transaction: transaction, error: error))
     }
   }
 
   private static func order(
-    _ entries: [StoreEntry], _ waits: [WaitFor], of action: any ActionType,
+    _ responders: Responders, _ refined: [WaitFor?], _ action: any ActionType,
     by dispatcher: Dispatcher
   ) throws(DispatchError) -> ([Part], RoundState) {
-    if waits.allSatisfy({ $0.storeIdentifiers.isEmpty }) {
-      let parts = entries.map { $0.makePart(of: action, runsRegardless: false) }
-      return (parts, RoundState(stores: parts.lazy.map(\.identifier)))
+    let present = dispatcher.present(responders.registered)
+    if responders.isOrdered, present.count == responders.entries.count,
+      refined.allSatisfy({ $0 == nil })
+    {
+      let parts = responders.entries.map { $0.makePart(of: action, waitFor: $0.waitFor) }
+      return (
+        parts,
+        RoundState(stores: responders.identifiers, prerequisites: responders.prerequisites)
+      )
     }
-    let sorted = try WaitOrder(
-      zip(entries, waits).map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $1) },
+    let waits = zip(responders.registered, refined).map { entry, refined in
+      (entry: entry, waitFor: refined ?? entry.waitFor)
+    }.filter { wait in present.contains { $0 === wait.entry } }
+    let order = try WaitOrder(
+      waits.map { WaitOrder.Participant(identifier: $0.entry.identifier, waitFor: $0.waitFor) },
       wasRegistered: dispatcher.wasRegistered)
-    // Places from here on are those in the order in which the stores run.
-    var places = Array(repeating: 0, count: entries.count)
-    for (place, entry) in sorted.order.enumerated() { places[entry] = place }
     return (
-      sorted.order.map {
-        entries[$0].makePart(of: action, runsRegardless: waits[$0].runsRegardless)
-      },
+      order.order.map { waits[$0].entry.makePart(of: action, waitFor: waits[$0].waitFor) },
       RoundState(
-        stores: sorted.order.lazy.map { entries[$0].identifier },
-        prerequisites: sorted.order.map { sorted.prerequisites[$0].map { places[$0] } })
+        stores: order.order.map { waits[$0].entry.identifier },
+        prerequisites: order.prerequisitesInOrder)
     )
   }
 }

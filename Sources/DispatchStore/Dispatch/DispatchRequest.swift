@@ -22,15 +22,6 @@ struct DispatchRequest {
   var options: DispatchOptions
   var completion: Completion?
   var callSite: CallSite
-
-  /// The request without what its end lets go of: chains of handles and closures end here.
-  var spent: DispatchRequest {
-    var spent = self
-    spent.actions = .several([])
-    spent.options.after = []
-    spent.completion = nil
-    return spent
-  }
 }
 
 /// A closure that a dispatch runs at its end.
@@ -38,10 +29,12 @@ enum Completion: Sendable {
   case plain(@Sendable () -> Void)
   case withResult(@Sendable (DispatchResult) -> Void)
 
-  func run(_ result: DispatchResult) {
+  /// - Parameter result: Asked for where the closure wants it.
+  @inline(__always)
+  func run(_ result: () -> DispatchResult) {
     switch self {
     case .plain(let body): body()
-    case .withResult(let body): body(result)
+    case .withResult(let body): body(result())
     }
   }
 }

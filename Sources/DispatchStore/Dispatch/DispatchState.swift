@@ -21,6 +21,11 @@ struct DispatchState {
     phase = .waiting(reached: false, left: before.count, before: before)
   }
 
+  /// For a dispatch of which nobody knew until now.
+  init(isRunning: Bool) {
+    phase = isRunning ? .running(nil) : .waiting(reached: false, left: 0, before: [])
+  }
+
   var result: DispatchResult? {
     if case .ended(let result) = phase { result } else { nil }
   }

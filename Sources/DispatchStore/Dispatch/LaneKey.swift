@@ -1,7 +1,8 @@
 /// Names a lane, by type and value: `AnyHashable(1)` alone equals `AnyHashable(1.0)`.
 ///
 /// The hash is made once, where the key is: a table that goes by it calls nothing of the user's.
-struct LaneKey: Hashable, @unchecked Sendable {  // because it is only made of a Sendable value
+final class LaneKey: Hashable, @unchecked Sendable {
+  // because it is constant, and only made of a Sendable value
   let hash: Int
   private let type: ObjectIdentifier
   private let value: AnyHashable
@@ -13,7 +14,7 @@ struct LaneKey: Hashable, @unchecked Sendable {  // because it is only made of a
   }
 
   static func == (lhs: LaneKey, rhs: LaneKey) -> Bool {
-    lhs.hash == rhs.hash && lhs.type == rhs.type && lhs.value == rhs.value
+    lhs === rhs || lhs.hash == rhs.hash && lhs.type == rhs.type && lhs.value == rhs.value
   }
 
   func hash(into hasher: inout Hasher) {

@@ -10,6 +10,9 @@ extension Dispatcher {
 
     let kind: Kind
 
+    var isSync: Bool { if case .sync = kind { true } else { false } }
+    var isAsync: Bool { if case .async = kind { true } else { false } }
+
     /// On the concurrent queue; no order is promised between actions.
     public static let async = Mode(kind: .async)
 

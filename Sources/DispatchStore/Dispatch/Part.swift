@@ -1,5 +1,5 @@
 /// One store's part in one dispatched action.
-class Part: @unchecked Sendable {
+class Part: CommitOwner, @unchecked Sendable {
   // because one step at a time has the part, and steps follow each other through the round's lock
   let identifier: String
   /// Whether it runs also where a store that it waits for did not finish.
@@ -27,6 +27,11 @@ class Part: @unchecked Sendable {
   /// Asks the reducer for the operation, and runs it or waits for what it depends on.
   func start() -> PartStart { fatalError("Part is abstract.") }
 
+  /// Takes over an operation that a straight run has claimed, and may have started.
+  func goOn(with operation: AnyObject, isRunning: Bool) -> PartStart {
+    fatalError("Part is abstract.")
+  }
+
   /// Runs the operation, all of whose dependencies have finished.
   func run() { fatalError("Part is abstract.") }
 
@@ -49,13 +54,15 @@ class Part: @unchecked Sendable {
     round?.operationEnded(at: place, outcome)
   }
 
-  /// One of its commits was left to another thread to tell: said under the store's lock.
-  func left() {
+  func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    (self as? TypedPart<Model, Action>)?.running(in: store)
+  }
+
+  func commitLeft() {
     round?.commitLeft(at: place)
   }
 
-  /// A commit that had been left was told.
-  func told() {
+  func commitTold() {
     round?.commitTold(at: place)
   }
 
@@ -65,10 +72,10 @@ class Part: @unchecked Sendable {
 
   func makeTaskContext(on executor: OperationExecutor?) -> DispatchContext? {
     guard let round else { return nil }
-    return DispatchContext(
-      round.dispatch, transaction: transaction, part: self, outer: round.dispatch.outer,
+    return PartContext(
+      round.dispatch, transaction: transaction, owner: self, outer: round.dispatch.outer,
       executor: executor?.asUnownedTaskExecutor(),
-      holdsUpMainQueue: round.dispatch.mode == .sync && MainQueue.isCurrent)
+      holdsUpMainQueue: round.dispatch.isSynchronous && MainQueue.isCurrent)
   }
 }
 
@@ -108,8 +115,26 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
       return .ended(.cancelled)
     }
     let operation = store.reducer.operation(for: action, in: store)
-    if let error = validate(operation, for: action, in: store) { return .ended(.failed(error)) }
+    if let error = entry.fault(of: operation, returnedFor: action, in: store) {
+      return .ended(.failed(error))
+    }
+    guard operation.claim() else {
+      return .ended(.failed(entry.usedBefore(operation, returnedFor: action, in: store)))
+    }
+    return take(operation)
+  }
+
+  override func goOn(with operation: AnyObject, isRunning: Bool) -> PartStart {
+    let operation = unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
+    guard isRunning else { return take(operation) }
+    if let outcome = operation.join(self) { return .ended(outcome) }
+    round?.started(operation, at: place)
+    return .waiting
+  }
+
+  private func take(_ operation: ActionOperation<Model, Action>) -> PartStart {
     self.operation = operation
+    _ = operation.join(self)
     round?.started(operation, at: place)
     return operation.isReady(orElse: { self.round?.becameReady(at: self.place) })
       ? .ready : .waiting
@@ -117,36 +142,5 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
 
   override func run() {
     operation.take()?.run()
-  }
-
-  /// Whether it is another action, as far as its type lets one tell; some don't equal themselves.
-  private func isOther(_ made: Action, than action: Action) -> Bool {
-    guard let isSame = entry.isSame else { return false }
-    return !isSame(made, action) && isSame(action, action)
-  }
-
-  private func validate(
-    _ operation: ActionOperation<Model, Action>, for action: Action, in store: Store<Model, Action>
-  ) -> DispatchError? {
-    let fault: String? =
-      if operation.store !== store {
-        "was made for store \"\(operation.store.identifier)\""
-      } else if !operation.isReduction, isOther(operation.action, than: action) {
-        "was made for another action, \(operation.action)"
-      } else if !operation.claim(for: self) {
-        "was started or returned before"
-      } else {
-        nil
-      }
-    return fault.map { fault in
-      DispatchError(
-        code: .invalidOperation,
-        message: """
-          The operation that \(type(of: store.reducer)) returned for \(action) in store \
-          "\(store.identifier)" \(fault). Return a new ActionOperation(action: action, store: store) \
-          for each call of operation(for:in:).
-          """,
-        storeIdentifiers: [store.identifier])
-    }
   }
 }

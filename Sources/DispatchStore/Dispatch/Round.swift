@@ -60,6 +60,32 @@ final class Round: @unchecked Sendable {
     return isClosed || start(first)
   }
 
+  /// Goes on where a straight run has left: at a place where it stopped, and with all that may start.
+  func begin(at place: Int, after step: StraightStep) -> Bool {
+    let others = state.withLock { $0.first }
+    let outcome: StoreOutcome? =
+      switch step {
+      case .finished: .finished
+      case .ended(let outcome): outcome
+      case .goesOn(let operation, let isRunning): goOn(at: place, operation, isRunning)
+      }
+    let (next, isClosed) = follow(place, state.withLock { $0.startReturned(place, outcome) })
+    return isClosed || start((others + next).sorted())
+  }
+
+  private func goOn(at place: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
+    let part = parts[place]
+    var outcome: StoreOutcome?
+    dispatch.perform(transaction, part: part) {
+      switch part.goOn(with: operation, isRunning: isRunning) {
+      case .ended(let ended): outcome = ended
+      case .waiting: break
+      case .ready: part.run()
+      }
+    }
+    return outcome
+  }
+
   /// Starts places that may start; side by side where the venue does that.
   private func start(_ places: [Int]) -> Bool {
     let sideBySide = dispatch.venue.runsSideBySide && !isCancelled
@@ -82,7 +108,9 @@ final class Round: @unchecked Sendable {
     let (failed, isCancelled) = state.withLock { ($0.start(place), $0.isCancelled) }
     var outcome = part.decided ?? (isCancelled ? .cancelled : nil)
     if outcome == nil, let failed, !part.runsRegardless {
-      outcome = .failed(dependencyFailed(part, after: parts[failed.prerequisite], failed.outcome))
+      let prerequisite = parts[failed.prerequisite].identifier
+      outcome = .failed(
+        DispatchError.dependencyFailed(part.identifier, after: prerequisite, failed.outcome))
     }
     if outcome == nil {
       dispatch.perform(transaction, part: part) {
@@ -120,7 +148,7 @@ final class Round: @unchecked Sendable {
       dispatch.perform(transaction, part: nil) {
         chain.did(
           told, action: part.action, in: part.storeForHooks, heard: part.heard,
-          report: dispatch.dispatcher.report)
+          report: told.dispatcher.report)
       }
     }
     // Released outside the lock: what goes with an operation may run code.
@@ -166,17 +194,5 @@ final class Round: @unchecked Sendable {
   /// Continues at the venue; the step that closes the round takes the dispatch further.
   private func post(_ step: @escaping @Sendable (Round) -> Bool) {
     dispatch.venue.post { if step(self) { self.dispatch.roundClosed() } }
-  }
-
-  private func dependencyFailed(
-    _ part: Part, after prerequisite: Part, _ outcome: StoreOutcome
-  ) -> DispatchError {
-    DispatchError(
-      code: .dependencyFailed,
-      message: """
-        Store "\(part.identifier)" was not run: it waits for store "\(prerequisite.identifier)", \
-        which did not finish (\(outcome)).
-        """,
-      storeIdentifiers: [part.identifier, prerequisite.identifier], cause: outcome.error)
   }
 }

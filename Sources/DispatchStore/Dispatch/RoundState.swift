@@ -35,6 +35,10 @@ struct RoundState {
     var untold = 0
     /// The operation under way, to be cancelled.
     var operation: Operation?
+
+    var isWaiting: Bool {
+      if case .waiting = phase { true } else { false }
+    }
   }
 
   private var places: [Place]
@@ -47,21 +51,31 @@ struct RoundState {
   /// - Parameters:
   ///   - stores: By place: the identifier of the store.
   ///   - prerequisites: By place: the earlier places that it waits for; nil where none does.
-  init(stores: some Collection<String>, prerequisites: [[Int]]? = nil) {
+  ///   - ended: How the first places ended, where those were run before; the next one has been started.
+  init(
+    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome]? = nil
+  ) {
+    let endedCount = ended?.count ?? 0
     places = stores.enumerated().map { place, identifier in
       let waits = prerequisites?[place] ?? []
-      return Place(storeIdentifier: identifier, prerequisites: waits, missing: waits.count)
+      return Place(
+        storeIdentifier: identifier, prerequisites: waits,
+        missing: waits.count { $0 >= endedCount })
     }
-    open = places.count
+    open = places.count - endedCount
     for (place, waits) in (prerequisites ?? []).enumerated() {
       for wait in waits { places[wait].dependents.append(place) }
     }
+    guard let ended else { return }
+    for (place, outcome) in ended.enumerated() { places[place].phase = .closed(outcome) }
+    places[endedCount].phase = .starting(nil)
+    active = 1
   }
 
   var isClosed: Bool { open == 0 }
 
-  /// The places that wait for nothing.
-  var first: [Int] { places.indices.filter { places[$0].missing == 0 } }
+  /// The places that have not been started and wait for nothing.
+  var first: [Int] { places.indices.filter { places[$0].isWaiting && places[$0].missing == 0 } }
 
   /// How the places ended; those that have not are given as cancelled.
   var results: [StoreResult] {

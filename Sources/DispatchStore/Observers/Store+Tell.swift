@@ -27,7 +27,7 @@ extension Store: TellingTurn {
       switch box.withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
-        if let part = left.part { thread.toldParts.append(part) }
+        if let owner = left.owner { thread.toldOwners.append(owner) }
       case .handOver(let gate):
         gate.open(.tell)
         break telling
@@ -36,7 +36,7 @@ extension Store: TellingTurn {
       }
     }
     thread.turns.removeLast()
-    if thread.turns.isEmpty { thread.followToldParts() }
+    if thread.turns.isEmpty { thread.followToldCommits() }
   }
 
   private func deliver(_ notice: Notice<Model, Action>) {
@@ -55,9 +55,9 @@ extension Store: TellingTurn {
   }
 
   func tellerBeginsToWait() {
-    let (gates, parts) = box.withLock { $0.tellerBeginsToWait() }
+    let (gates, owners) = box.withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
-    for part in parts { part.told() }
+    for owner in owners { owner.commitTold() }
   }
 
   func tellerHasWaited() {

@@ -9,7 +9,8 @@ extension ActionOperation {
     switch (start, block) {
     case (.run, let block?):
       didChangeValue(forKey: "isExecuting")
-      call(block)
+      let (asked, isReturned) = call(block, on: .current)
+      if isReturned, let outcome = withState({ $0.life.returned(asking: asked) }) { ended(outcome) }
     case (.end(let outcome), _):
       ended(outcome)
     case (.ignore, _), (.run, nil):
@@ -17,37 +18,96 @@ extension ActionOperation {
     }
   }
 
-  private func call(_ block: Block) {
-    switch block {
-    case .controlled(let block):
-      // The token lives until the block's error was recorded, so that its release can't hide that.
-      let running = RunningOperation(self)
-      do {
-        try block(running, action, store)
-      } catch {
-        finish(throwing: error)
+  /// What came of running it for a dispatch that goes straight through its stores.
+  enum StraightRun {
+    case ended(StoreOutcome)
+    /// It was claimed, and waits for others or its end.
+    case goesOn(isRunning: Bool)
+    /// It was started or returned before.
+    case unusable
+  }
+
+  /// Claims it and runs it here, where it may end here. Who depends on it is not told of that end.
+  func runStraight(
+    for dispatch: Dispatch, isShared: Bool, on thread: ThreadState
+  ) -> StraightRun {
+    let (run, block) = withState { state -> (StraightRun?, Block?) in
+      guard state.life.claim() else { return (.unusable, nil) }
+      guard state.mayEndAtOnce else { return (.goesOn(isRunning: false), nil) }
+      switch state.life.start() {
+      case .end(let outcome): return (.ended(outcome), state.block.take())
+      case .ignore: return (.unusable, nil)
+      case .run:
+        state.dispatch = dispatch
+        return (nil, state.block.take())
       }
-      withExtendedLifetime(running) { returned() }
-    case .returning(let block):
-      settle { try block(action, store) }
-    case .reducing:
-      settle {
-        try store.commit(for: nil, action: action) { model in
-          try store.reducer.reduce(into: &model, action: action)
-        }
+    }
+    if let run { return run }
+    if isShared { didChangeValue(forKey: "isExecuting") }
+    let (asked, _) = call(block.unsafelyUnwrapped, on: thread)
+    return withState { state in
+      guard let outcome = state.life.returned(asking: asked) else {
+        return .goesOn(isRunning: true)
       }
-    case .suspending(let block):
-      runTask(block)
+      state.dispatch = nil
+      return .ended(outcome)
     }
   }
 
-  private func settle(_ block: () throws -> Void) {
+  /// Tells those who depend on it that it has ended.
+  func tellEnd() {
+    didChangeValue(forKey: "isExecuting")
+    didChangeValue(forKey: "isFinished")
+    if withState({ $0.hasDependencies }) {
+      stopWatchingAll()
+      forgetDependencies()
+    }
+  }
+
+  /// Calls the block: how it ends where that is said by returning, and whether it has returned.
+  private func call(_ block: Block, on thread: ThreadState) -> (asked: StoreOutcome?, Bool) {
+    switch block {
+    case .controlled(let block):
+      control(block, on: thread)
+      return (nil, true)
+    case .returning(let block):
+      return (outcome { try block(action, store) }, true)
+    case .reducing:
+      let owner = commitOwner
+      return (
+        outcome {
+          try store.commit(for: owner, action: action) { model in
+            try store.reducer.reduce(into: &model, action: action)
+          }
+        }, true
+      )
+    case .suspending(let block):
+      runTask(block)
+      return (nil, false)
+    }
+  }
+
+  private func outcome(of block: () throws -> Void) -> StoreOutcome {
     do {
       try block()
-      returned(.finished)
+      return .finished
     } catch {
-      returned(StoreOutcome(thrown: error))
+      return StoreOutcome(thrown: error)
     }
+  }
+
+  private func control(
+    _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void,
+    on thread: ThreadState
+  ) {
+    var running = RunningOperation.make(for: self, on: thread)
+    do {
+      try block(running, action, store)
+    } catch {
+      // Recorded before the release, which would call it abandoned.
+      finish(throwing: error)
+    }
+    if isKnownUniquelyReferenced(&running) { running.recycle(on: thread) }
   }
 
   private func runTask(
@@ -91,6 +151,7 @@ extension ActionOperation {
 
   /// The last one who could have finished it has let go of it.
   func abandon() {
+    guard withState({ $0.life.isUnfinished }) else { return }
     let error = DispatchError(
       code: .operationAbandoned,
       message: """
@@ -98,47 +159,43 @@ extension ActionOperation {
         finished. Call operation.finish() on every path of its block.
         """,
       storeIdentifiers: [store.identifier])
-    guard case .end(let outcome) = withState({ $0.life.finish(.failed(error)) }) else {
-      return
-    }
+    let finish = withState { $0.life.finish(.failed(error)) }
+    if case .repeated = finish { return }
     store.report(.abandoned, error.message)
-    ended(outcome)
+    if case .end(let outcome) = finish { ended(outcome) }
+  }
+
+  /// On whose behalf it changes its store.
+  private var commitOwner: (any CommitOwner)? {
+    withState { state -> (any CommitOwner)? in state.part ?? state.dispatch }
   }
 
   func update<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
-    let (mayUpdate, part) = withState { ($0.life.beginUpdate(), $0.part) }
+    let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
+      (state.life.beginUpdate(), state.part ?? state.dispatch)
+    }
     guard mayUpdate else {
       store.report(
         .updateAfterEnd, "An update through the operation for \(action) came after its end.")
       return nil
     }
-    defer { returned() }
-    return try store.commit(for: part, action: action, body)
+    defer { returned(nil) }
+    return try store.commit(for: owner, action: action, body)
   }
 
-  /// The block has returned, which says how the operation ends; an earlier finish counts first.
-  private func returned(_ outcome: StoreOutcome) {
-    _ = withState { $0.life.finish(outcome) }
-    returned()
-  }
-
-  private func returned() {
-    if let outcome = withState({ $0.life.returned() }) { ended(outcome) }
+  /// The block or an update has returned; an outcome that is given counts unless it was finished before.
+  private func returned(_ outcome: StoreOutcome?) {
+    if let outcome = withState({ $0.life.returned(asking: outcome) }) { ended(outcome) }
   }
 
   private func ended(_ outcome: StoreOutcome) {
-    let (part, hasDependencies) = withState { state in
+    let part = withState { state in
       state.task = nil
-      return (state.part.take(), state.hasDependencies)
+      return state.part.take()
     }
-    didChangeValue(forKey: "isExecuting")
-    didChangeValue(forKey: "isFinished")
-    if hasDependencies {
-      stopWatchingAll()
-      forgetDependencies()
-    }
+    tellEnd()
     part?.operationEnded(outcome)
   }
 }

@@ -12,6 +12,11 @@ extension ActionOperation {
     case suspending(@Sendable (Action, Store<Model, Action>) async throws -> Void)
     /// Calls the reducer's `reduce(into:action:)`.
     case reducing
+
+    /// Whether it can't end before it returns.
+    fileprivate var isSuspending: Bool {
+      if case .suspending = self { true } else { false }
+    }
   }
 
   /// What the operation's lock guards.
@@ -22,6 +27,8 @@ extension ActionOperation {
     var task: Task<Void, Never>?
     /// The part of a dispatch that it is.
     var part: Part?
+    /// The dispatch that runs it straight through.
+    var dispatch: Dispatch?
     /// The unfinished operations that a dispatch waits for.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
     /// Called once, when none of them is left.
@@ -34,19 +41,48 @@ extension ActionOperation {
       return (watch, watches.isEmpty ? onReady.take() : nil)
     }
     var hasDependencies = false
+    /// Somebody has changed what stays with the object.
+    var isTouched = false
+
+    var isReduction: Bool {
+      if case .reducing? = block { true } else { false }
+    }
+
+    /// Whether it is as it was made.
+    fileprivate var isUntouched: Bool {
+      !isTouched && life.isUntouched
+    }
+
+    /// Whether it may end before whoever runs it goes on.
+    var mayEndAtOnce: Bool {
+      !hasDependencies && block?.isSuspending != true
+    }
   }
 
   /// Whether the library made it, for the action that it was asked for.
   var isReduction: Bool {
-    withState { if case .reducing? = $0.block { true } else { false } }
+    withState { $0.isReduction }
   }
 
-  /// Takes the operation for a part of a dispatch; false where it was taken or started before.
-  func claim(for part: Part) -> Bool {
+  /// Whether all that it stands for is its reducer's `reduce(into:action:)`.
+  var isUntouchedReduction: Bool {
+    withState { $0.isReduction && $0.isUntouched }
+  }
+
+  var isTouched: Bool { withState { $0.isTouched } }
+
+  /// Takes the operation for a dispatch; false where it was taken or started before.
+  func claim() -> Bool {
+    withState { $0.life.claim() }
+  }
+
+  /// Becomes a part of a round: its outcome where it has ended, else the part will hear of that.
+  func join(_ part: Part) -> StoreOutcome? {
     withState { state in
-      guard state.life.claim() else { return false }
+      state.dispatch = nil
+      if let outcome = state.life.outcome { return outcome }
       state.part = part
-      return true
+      return nil
     }
   }
 

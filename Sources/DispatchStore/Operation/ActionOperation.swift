@@ -9,74 +9,50 @@ public import Foundation
 /// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
 /// in exactly one outcome: finished, failed or cancelled. `cancel()` before the start means that it
 /// never runs; after the start it only sets `isCancelled`, and cancels the task of an `async` block.
-public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation,
+public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
   // because `lock` guards what changes, and Operation itself is safe on several threads
-  /// The action that it answers.
-  public let action: Action
-  /// The store that it changes.
-  public let store: Store<Model, Action>
+  /// Both are there from when it is given out until nobody has it.
+  private var subjectAction: Action?
+  private var subjectStore: Store<Model, Action>?
   private let lock = Lock()
-  private var state: State
+  private var state = State()
 
-  private init(_ action: Action, _ store: Store<Model, Action>, _ block: Block) {
-    self.action = action
-    self.store = store
-    state = State(block: block)
+  private override init() {
     super.init()
   }
 
-  convenience init(reducing action: Action, in store: Store<Model, Action>) {
-    self.init(action, store, .reducing)
+  /// The action that it answers.
+  public var action: Action { subjectAction.unsafelyUnwrapped }
+  /// The store that it changes.
+  public var store: Store<Model, Action> { subjectStore.unsafelyUnwrapped }
+
+  /// Makes one, of this thread's spare one where there is one.
+  static func make(
+    _ action: Action, _ store: Store<Model, Action>, _ block: Block
+  ) -> ActionOperation {
+    let spare = ThreadState.current.spares.take(ObjectIdentifier(self))
+    let operation =
+      spare.map { unsafeDowncast($0, to: ActionOperation.self) } ?? ActionOperation()
+    operation.subjectAction = action
+    operation.subjectStore = store
+    operation.state.block = block
+    return operation
   }
 
-  /// Makes an operation that its block ends, now or from a callback, by `operation.finish()`.
+  /// Keeps it for the next one of its kind, where nobody can tell the two apart.
   ///
-  /// An error that the block throws ends it as failed. When everybody has let go of the block's
-  /// `operation` without finishing it, it fails with `operationAbandoned`.
-  public convenience init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @Sendable (
-        _ operation: RunningOperation<Model, Action>, _ action: Action,
-        _ store: Store<Model, Action>
-      ) throws -> Void
-  ) {
-    self.init(action, store, .controlled(block))
-  }
-
-  /// Makes an operation that ends when its block returns or throws.
-  public convenience init(
-    action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
-  ) {
-    self.init(action, store, .returning(block))
-  }
-
-  /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
-  ///
-  /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
-  /// caller's thread, one with `.mainThread` on the main queue.
-  public convenience init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
-  ) {
-    self.init(action, store, .suspending(block))
-  }
-
-  /// Not available: an `async` block ends its operation by returning.
-  @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
-  public convenience init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @Sendable (
-        _ operation: RunningOperation<Model, Action>, _ action: Action,
-        _ store: Store<Model, Action>
-      ) async throws -> Void
-  ) {
-    fatalError("unavailable")
+  /// The caller holds the only reference to it, and has run it or called its reducer's `reduce`.
+  func recycle(on thread: ThreadState) {
+    #if !canImport(ObjectiveC)
+      guard !state.isTouched, _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1
+      else { return }
+      subjectAction = nil
+      subjectStore = nil
+      state = State()
+      thread.spares.put(self, of: ObjectIdentifier(ActionOperation.self))
+    #endif
   }
 
   @inline(__always)
@@ -87,7 +63,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   }
 
   deinit {
-    if withState({ $0.hasDependencies }) { forgetDependencies() }
+    if state.hasDependencies { forgetDependencies() }
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.
@@ -118,9 +94,18 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Whether it has ended.
   public override var isFinished: Bool { withState { $0.life.outcome != nil } }
 
+  /// Whether it was cancelled, itself or by the handle of its dispatch.
+  public override var isCancelled: Bool {
+    let (isCancelled, dispatch) = withState { ($0.life.isCancelled, $0.dispatch) }
+    return isCancelled || dispatch?.isCancelled == true
+  }
+
   /// Makes it wait for another operation; before it starts.
   public override func addDependency(_ operation: Operation) {
-    withState { $0.hasDependencies = true }
+    withState {
+      $0.hasDependencies = true
+      $0.isTouched = true
+    }
     super.addDependency(operation)
   }
 
@@ -142,15 +127,61 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       \(unfinished.count) of the operations that it depends on have not finished. Add it to a queue, \
       which waits for them.
       """)
+    withState { $0.isTouched = true }
     run()
   }
 
   /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
   public override func cancel() {
-    let (isNews, task) = withState { ($0.life.cancel(), $0.task) }
+    let (isNews, task) = withState { state in
+      state.isTouched = true
+      return (state.life.cancel(), state.task)
+    }
     guard isNews else { return }
     super.cancel()
     task?.cancel()
     stopWatchingAll()
+  }
+
+  // MARK: What stays with the object, so that one where it was set is not given out again
+
+  private func touch() {
+    withState { $0.isTouched = true }
+  }
+
+  /// Called once it has finished, on some thread, by Foundation.
+  public override var completionBlock: (@Sendable () -> Void)? {
+    get { super.completionBlock }
+    set {
+      touch()
+      super.completionBlock = newValue
+    }
+  }
+
+  /// A name for messages.
+  public override var name: String? {
+    get { super.name }
+    set {
+      touch()
+      super.name = newValue
+    }
+  }
+
+  /// Its place among the ready operations of a queue of your own.
+  public override var queuePriority: QueuePriority {
+    get { super.queuePriority }
+    set {
+      touch()
+      super.queuePriority = newValue
+    }
+  }
+
+  /// How much of the system's resources it gets in a queue of your own.
+  public override var qualityOfService: QualityOfService {
+    get { super.qualityOfService }
+    set {
+      touch()
+      super.qualityOfService = newValue
+    }
   }
 }

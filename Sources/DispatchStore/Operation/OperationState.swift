@@ -25,8 +25,16 @@ struct OperationState {
     if case .ended(let outcome) = phase { outcome } else { nil }
   }
 
+  /// Whether nobody has said how it ends.
+  var isUnfinished: Bool { asked == nil }
+
   var isPending: Bool {
     if case .pending = phase { true } else { false }
+  }
+
+  /// Whether nobody has said anything of it yet.
+  var isUntouched: Bool {
+    isPending && !isClaimed && !isCancelled && asked == nil
   }
 
   var isRunning: Bool {
@@ -81,8 +89,11 @@ struct OperationState {
   }
 
   /// The block, or an update, has returned; the outcome, where that ends the operation.
-  mutating func returned() -> StoreOutcome? {
+  ///
+  /// - Parameter outcome: How it is to end, unless it was finished before.
+  mutating func returned(asking outcome: StoreOutcome? = nil) -> StoreOutcome? {
     busy -= 1
+    asked = asked ?? outcome
     return endIfIdle()
   }
 

@@ -4,16 +4,36 @@ import Foundation
 ///
 /// When the last reference to it is released and the operation was not finished, the operation fails
 /// with `operationAbandoned`, and its lane goes on. That holds in a queue of the user's own too.
-public final class RunningOperation<Model: Sendable, Action: ActionType>: Sendable {
-  /// The operation itself.
-  public let operation: ActionOperation<Model, Action>
+public final class RunningOperation<Model: Sendable, Action: ActionType>: @unchecked Sendable {
+  // because `subject` changes only while nobody else refers to the object
+  private var subject: ActionOperation<Model, Action>?
 
-  init(_ operation: ActionOperation<Model, Action>) {
-    self.operation = operation
-  }
+  /// The operation itself.
+  public var operation: ActionOperation<Model, Action> { subject.unsafelyUnwrapped }
+
+  private init() {}
 
   deinit {
-    operation.abandon()
+    subject?.abandon()
+  }
+
+  /// Makes one for an operation, of the thread's spare one where there is one.
+  static func make(
+    for operation: ActionOperation<Model, Action>, on thread: ThreadState
+  ) -> RunningOperation {
+    let spare = thread.spares.take(ObjectIdentifier(self))
+    let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
+    running.subject = operation
+    return running
+  }
+
+  /// Does what its release does, and keeps it for the next one of its kind.
+  ///
+  /// The caller holds the only reference to it.
+  func recycle(on thread: ThreadState) {
+    subject.take()?.abandon()
+    guard _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1 else { return }
+    thread.spares.put(self, of: ObjectIdentifier(RunningOperation.self))
   }
 
   /// The action that it answers.

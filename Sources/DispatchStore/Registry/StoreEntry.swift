@@ -5,14 +5,17 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Rises with registration: ties in `waitFor` order go by it.
   let sequence: UInt64
   let waitFor: WaitFor
+  let ownership: StoreOwnership
 
   init(
-    identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor
+    identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
+    ownership: StoreOwnership
   ) {
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
     self.waitFor = waitFor
+    self.ownership = ownership
   }
 
   /// The store; nil where it was held weakly and is gone.
@@ -21,10 +24,21 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Whether it was held weakly and is gone.
   var isGone: Bool { fatalError("StoreEntry is abstract.") }
 
-  /// What its reducer says the store waits for.
-  func waitFor(for action: any ActionType) -> WaitFor { fatalError("StoreEntry is abstract.") }
+  /// What its reducer says the store waits for; nil where that is what was declared.
+  func refinedWaitFor(for action: any ActionType) -> WaitFor? {
+    fatalError("StoreEntry is abstract.")
+  }
 
-  func makePart(of action: any ActionType, runsRegardless: Bool) -> Part {
+  /// Runs the store's part of a dispatch on this thread, to its end where it can.
+  ///
+  /// For a store that is held strongly. The action is of a type that the store answers to.
+  func run(
+    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
     fatalError("StoreEntry is abstract.")
   }
 
@@ -51,7 +65,8 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
     weakly = ownership == .weak ? store : nil
     isSame = Self.comparison
     super.init(
-      identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor)
+      identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor,
+      ownership: ownership)
   }
 
   var typed: Store<Model, Action>? { strong ?? weakly }
@@ -60,13 +75,34 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override var isGone: Bool { strong == nil && weakly == nil }
 
-  override func waitFor(for action: any ActionType) -> WaitFor {
-    guard let store = typed, let action = action as? Action else { return waitFor }
-    return store.reducer.waitFor(for: action, in: store, declared: waitFor)
+  /// The action as the store's own type: it was found by that, so that nothing need be cast.
+  @inline(__always)
+  func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
+    func open<Dynamic: ActionType>(_ action: Dynamic) -> Value {
+      withUnsafePointer(to: action) {
+        // The same type, or a subclass of it: a reference either way.
+        body(UnsafeRawPointer($0).assumingMemoryBound(to: Action.self).pointee)
+      }
+    }
+    return open(action)
   }
 
-  override func makePart(of action: any ActionType, runsRegardless: Bool) -> Part {
-    TypedPart(self, runsRegardless: runsRegardless, action: action)
+  override func refinedWaitFor(for action: any ActionType) -> WaitFor? {
+    guard let store = typed else { return nil }
+    let refined = read(action) {
+      store.reducer.waitFor(for: $0, in: store, declared: waitFor)
+    }
+    return refined.isSame(as: waitFor) ? nil : refined
+  }
+
+  override func run(
+    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    read(action) { strong.unsafelyUnwrapped.run($0, of: dispatch, by: self, on: thread) }
+  }
+
+  override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
+    TypedPart(self, runsRegardless: waitFor.runsRegardless, action: action)
   }
 
   override func responds(to type: any ActionType.Type) -> Bool {

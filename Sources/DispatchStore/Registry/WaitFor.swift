@@ -29,3 +29,12 @@ extension WaitFor: ExpressibleByArrayLiteral {
     self.init(elements)
   }
 }
+
+extension WaitFor {
+  /// Whether it says the same, looking at the same storage first.
+  func isSame(as other: WaitFor) -> Bool {
+    runsRegardless == other.runsRegardless
+      && (storeIdentifiers.isEmpty
+        ? other.storeIdentifiers.isEmpty : storeIdentifiers == other.storeIdentifiers)
+  }
+}

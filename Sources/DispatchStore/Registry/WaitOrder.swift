@@ -11,6 +11,12 @@ struct WaitOrder {
   /// By place: the places that it waits for.
   let prerequisites: [[Int]]
 
+  /// The order as registered, where nobody waits.
+  init(registeredCount count: Int) {
+    order = Array(0..<count)
+    prerequisites = []
+  }
+
   /// Throws `waitForCycle` or `unknownStore`, naming the whole path.
   ///
   /// - Parameter wasRegistered: Whether a store was ever registered under an identifier.
@@ -32,6 +38,14 @@ struct WaitOrder {
     }
     self.prerequisites = prerequisites
     order = try Self.sort(participants, prerequisites)
+  }
+
+  /// By place in the order found: the places in it that are waited for; nil where nobody waits.
+  var prerequisitesInOrder: [[Int]]? {
+    guard prerequisites.contains(where: { !$0.isEmpty }) else { return nil }
+    var places = order
+    for (place, participant) in order.enumerated() { places[participant] = place }
+    return order.map { prerequisites[$0].map { places[$0] } }
   }
 
   /// The lowest place that is ready goes next, so that ties go by order of registration.

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// The queue stays the executor: its width, quality of service and suspension are obeyed. An
 /// operation that waits inside the library lends its place, so that what it waits for can run.
-final class ConcurrentPool: Venue {
+final class ConcurrentPool: Venue, @unchecked Sendable {
+  // because `state` guards what changes
   let queue: OperationQueue
   private let state = Locked(PoolState())
   /// After so many jobs a drainer goes to the end of the queue, behind operations of others.
@@ -14,10 +15,11 @@ final class ConcurrentPool: Venue {
 
   init(queue: OperationQueue) {
     self.queue = queue
+    super.init()
     (queue as? PoolQueue)?.pool = self
   }
 
-  var isSuspended: Bool { queue.isSuspended }
+  override var isSuspended: Bool { queue.isSuspended }
 
   /// The number of threads that may run jobs at once.
   private var width: Int {
@@ -121,40 +123,37 @@ final class ConcurrentPool: Venue {
 
   // MARK: Venue
 
-  var runsSideBySide: Bool { true }
-  var needsMainQueue: Bool { false }
-  var description: String { "the concurrent queue" }
+  override var runsSideBySide: Bool { true }
+  override var description: String { "the concurrent queue" }
 
-  func take(_ dispatch: Dispatch) {
+  override func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
     // One that waits for others has no place to keep: it is parked, and submitted when it can run.
     if dispatch.isHeldBack {
-      dispatch.reach()
+      var dispatch = dispatch
+      _ = Dispatch.reach(&dispatch, on: .current)
     } else if dispatch.isEmpty {
-      post { dispatch.reach() }
+      resume(dispatch, isStart: false)
     } else {
       resume(dispatch)
     }
+    return true
   }
 
-  func resume(_ dispatch: Dispatch) {
-    submit(.dispatch(dispatch), isStart: true)
+  override func resume(_ dispatch: Dispatch) {
+    resume(dispatch, isStart: true)
   }
 
-  func post(_ step: @escaping @Sendable () -> Void) {
+  private func resume(_ dispatch: Dispatch, isStart: Bool) {
+    submit(.dispatch(dispatch), isStart: isStart)
+  }
+
+  override func post(_ step: @escaping @Sendable () -> Void) {
     submit(.step(step), isStart: false)
   }
 
-  func release(_ dispatch: Dispatch) {}
-
-  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    post(step)
-  }
-
-  func run(_ job: UnownedJob, on executor: OperationExecutor) {
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     DispatchQueue.global().async { executor.run(job) }
   }
-
-  func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
 }
 
 /// A queue that tells its pool when it is suspended.

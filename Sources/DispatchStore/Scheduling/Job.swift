@@ -9,7 +9,11 @@ enum Job {
 
   func run() {
     switch self {
-    case .dispatch(let dispatch): dispatch.reach()
+    case .dispatch(var dispatch):
+      let thread = ThreadState.current
+      if case .unheard = Dispatch.reach(&dispatch, on: thread) {
+        thread.spareDispatches.push(dispatch)
+      }
     case .lane(let lane): lane.drain()
     case .step(let step): step()
     }

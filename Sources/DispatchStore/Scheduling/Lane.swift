@@ -1,15 +1,21 @@
 import Dispatch
+import Synchronization
 
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
-/// One job at a time drains it. A dispatch that waits for something elsewhere keeps the lane without
-/// keeping a thread.
-final class Lane: Venue {
+/// Dispatching threads push to one word, without a lock. One job at a time drains the lane. A dispatch
+/// that waits for something elsewhere keeps the lane without keeping a thread.
+final class Lane: Venue, @unchecked Sendable {
+  // because `busyFor` belongs to whoever asked for the drainer, and then to the drainer
   let key: LaneKey?
   private let isMain: Bool
   private let pool: ConcurrentPool
   private let onRetire: @Sendable (Lane) -> Void
+  private let word = Atomic<UInt>(LaneWord(nil, .idle).bits)
+  /// The drainer's; others look, or post steps. Lock order: this, then nothing.
   private let state = Locked(LaneState())
+  /// Kept alive until the lane is idle.
+  private var busyFor: Dispatcher?
   /// After so many steps others have their turn.
   private static let batch = 64
 
@@ -26,25 +32,116 @@ final class Lane: Venue {
     self.onRetire = onRetire
   }
 
-  func reserve() -> Bool {
-    state.withLock { $0.reserve() }
+  /// Changes the word to what follows from it; the word before, or nil where nothing follows.
+  @inline(__always)
+  private func change(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
+    var present = word.load(ordering: .acquiring)
+    while let desired = next(LaneWord(bits: present)) {
+      let (isDone, original) = word.weakCompareExchange(
+        expected: present, desired: desired.bits, ordering: .acquiringAndReleasing)
+      if isDone { return LaneWord(bits: present) }
+      present = original
+    }
+    return nil
   }
 
+  /// Whether it has left the table of lanes.
+  var isRetired: Bool { LaneWord(bits: word.load(ordering: .acquiring)).activity == .retired }
+
+  // MARK: Draining
+
   func drain() {
+    let thread = ThreadState.current
+    var hasEnded = false
     for _ in 0..<Self.batch {
-      switch state.withLock({ $0.next(isSuspended: isSuspended, isNamed: key != nil) }) {
-      case .step(let step): step()
-      case .reach(let dispatch): dispatch.reach()
-      case .suspended: return schedule(isStart: true)
-      case .leave: return
-      case .retire: return onRetire(self)
+      switch next(hasEnded) {
+      case .step(let step):
+        hasEnded = false
+        step()
+      case .reach(var dispatch):
+        hasEnded = reach(&dispatch, on: thread)
+      case .suspended:
+        return schedule(isStart: true)
+      case .left(let end):
+        return end.follow(self)
       }
     }
-    switch state.withLock({ $0.pause(isNamed: key != nil) }) {
-    case .again(let isStart): schedule(isStart: isStart)
-    case .leave: break
-    case .retire: onRetire(self)
+    pause(hasEnded)
+  }
+
+  /// Whether it has ended, and nobody has released the lane yet.
+  private func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> Bool {
+    switch Dispatch.reach(&dispatch, on: thread) {
+    case .unheard:
+      thread.spareDispatches.push(dispatch)
+      return true
+    case .told:
+      return true
+    case .goesOn:
+      state.withLock { $0.park(dispatch) }
+      return false
     }
+  }
+
+  private enum Next {
+    case step(@Sendable () -> Void)
+    case reach(Dispatch)
+    /// An action could start, but the queue is suspended.
+    case suspended
+    case left(Departure)
+  }
+
+  /// What the drainer does once it has left, outside the lock.
+  private struct Departure {
+    let busyFor: Dispatcher?
+    let isRetired: Bool
+
+    func follow(_ lane: Lane) {
+      if isRetired { lane.onRetire(lane) }
+    }
+  }
+
+  private func next(_ hasEnded: Bool) -> Next {
+    let isSuspended = isSuspended
+    return state.withLock { state in
+      if hasEnded { state.holderEnded() }
+      switch rest(of: &state) {
+      case (.step, _): return .step(state.takeStep())
+      case (.start, _): return isSuspended ? .suspended : .reach(state.takeStart())
+      case (.held, let departure), (.empty, let departure): return .left(departure!)
+      }
+    }
+  }
+
+  /// Lets others have their turn.
+  private func pause(_ hasEnded: Bool) {
+    let (rest, departure) = state.withLock { state in
+      if hasEnded { state.holderEnded() }
+      return self.rest(of: &state)
+    }
+    if let departure { departure.follow(self) } else { schedule(isStart: rest == .start) }
+  }
+
+  /// What is to be done next; where that is nothing, the drainer has left.
+  private func rest(of state: inout LaneState) -> (LaneState.Rest, Departure?) {
+    while true {
+      let rest = state.rest
+      guard rest == .held || rest == .empty else { return (rest, nil) }
+      if let departure = leave(rest) { return (rest, departure) }
+      state.takeIn(change(\.takenIn)?.top)
+    }
+  }
+
+  private func leave(_ rest: LaneState.Rest) -> Departure? {
+    if rest == .held {
+      _ = change { $0.leaving(as: .held) }
+      return Departure(busyFor: nil, isRetired: false)
+    }
+    // Whoever makes the lane busy again sets it: that is after the word has changed.
+    let departure = Departure(busyFor: busyFor.take(), isRetired: key != nil)
+    if change({ $0.leaving(as: key == nil ? .idle : .retired) }) != nil { return departure }
+    busyFor = departure.busyFor
+    return nil
   }
 
   private func schedule(isStart: Bool) {
@@ -57,40 +154,64 @@ final class Lane: Venue {
 
   // MARK: Venue
 
-  var runsSideBySide: Bool { false }
-  var needsMainQueue: Bool { isMain }
-  var isSuspended: Bool { !isMain && pool.isSuspended }
+  override var dispatcher: Dispatcher? { busyFor }
+  override var needsMainQueue: Bool { isMain }
+  override var isSuspended: Bool { !isMain && pool.isSuspended }
 
-  var description: String {
+  override var description: String {
     isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"
   }
 
-  func take(_ dispatch: Dispatch) {
-    if state.withLock({ $0.push(dispatch) }) { schedule(isStart: true) }
+  override func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
+    let pushed = Unmanaged.passRetained(dispatch)
+    var needsDrainer = false
+    let before = change { word in
+      guard let push = word.pushing(pushed) else { return nil }
+      dispatch.next = word.top
+      needsDrainer = push.needsDrainer
+      return push.word
+    }
+    guard before != nil else {
+      pushed.release()
+      return false
+    }
+    if needsDrainer {
+      busyFor = dispatcher
+      schedule(isStart: true)
+    }
+    return true
   }
 
-  func post(_ step: @escaping @Sendable () -> Void) {
-    if state.withLock({ $0.post(step) }) { schedule(isStart: false) }
+  override func post(_ step: @escaping @Sendable () -> Void) {
+    state.withLock { $0.post(step) }
+    askForDrainer(isStart: false)
   }
 
-  func resume(_ dispatch: Dispatch) {
-    if state.withLock({ $0.resume(dispatch) }) { schedule(isStart: true) }
+  override func resume(_ dispatch: Dispatch) {
+    if state.withLock({ $0.resume(dispatch) }) { askForDrainer(isStart: true) }
   }
 
-  func release(_ dispatch: Dispatch) {
-    state.withLock { $0.release(dispatch) }
+  private func askForDrainer(isStart: Bool) {
+    if change(\.askingForDrainer) != nil { schedule(isStart: isStart) }
   }
 
-  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
+  override func release(_ dispatch: Dispatch) {
+    let released = state.withLock { $0.release(dispatch) }
+    withExtendedLifetime(released) {}
+  }
+
+  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
     pool.post(step)
   }
 
-  func run(_ job: UnownedJob, on executor: OperationExecutor) {
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let queue: DispatchQueue = isMain ? .main : .global()
     queue.async { executor.run(job) }
   }
 
-  func dispatches(before dispatch: Dispatch) -> [Dispatch] {
-    state.withLock { $0.dispatches(before: dispatch) }
+  override func dispatches(before dispatch: Dispatch) -> [Dispatch] {
+    state.withLock {
+      $0.dispatches(before: dispatch, top: LaneWord(bits: word.load(ordering: .acquiring)).top)
+    }
   }
 }

@@ -1,116 +1,96 @@
-/// The inbox of a lane and who holds it, without threads.
+/// What the drainer of a lane has before it, and who holds the lane, without threads.
 struct LaneState {
-  private var inbox = FIFO<Dispatch>()
+  private var inbox = DispatchFIFO()
   /// The dispatch that was reached and has not ended: it may run, wait for others, or be parked.
-  private var holder: Dispatch?
+  private var holder: Unmanaged<Dispatch>?
+  /// The holder goes on later: until then the lane refers to it.
+  private var parkedHolder: Dispatch?
   /// The holder was parked and can run now.
   private var isResumed = false
   /// What the holder does next, because of something that happened elsewhere.
   private var steps = FIFO<@Sendable () -> Void>()
-  /// Somebody drains the lane, or has been asked to.
-  private var isDrained = false
-  /// Dispatches that have chosen the lane and are about to be pushed.
-  private var reservations = 0
-  /// The lane has left the table of lanes; nothing is pushed to it any longer.
-  private var isRetired = false
 
-  /// Keeps the lane in its table until the push; false where it has left already.
-  mutating func reserve() -> Bool {
-    guard !isRetired else { return false }
-    reservations += 1
+  /// Takes in what was pushed since, newest first.
+  mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
+    inbox.append(newestFirst: top)
+  }
+
+  mutating func post(_ step: @escaping @Sendable () -> Void) {
+    steps.append(step)
+  }
+
+  /// Whether it holds the lane, and so is to be reached again.
+  mutating func resume(_ dispatch: Dispatch) -> Bool {
+    guard isHolder(dispatch) else { return false }
+    isResumed = true
     return true
   }
 
-  /// Whether somebody has to be asked to drain.
-  mutating func push(_ dispatch: Dispatch) -> Bool {
-    reservations -= 1
-    inbox.append(dispatch)
-    // Asked for while the lane is held, a drainer would be held back by suspension, and the holder's
-    // steps with it.
-    return holder == nil && askToDrain()
+  private func isHolder(_ dispatch: Dispatch) -> Bool {
+    holder?.toOpaque() == Unmanaged.passUnretained(dispatch).toOpaque()
   }
 
-  mutating func post(_ step: @escaping @Sendable () -> Void) -> Bool {
-    steps.append(step)
-    return askToDrain()
+  /// The holder goes on later, unless it has been released already.
+  mutating func park(_ dispatch: Dispatch) {
+    if isHolder(dispatch) { parkedHolder = dispatch }
   }
 
-  mutating func resume(_ dispatch: Dispatch) -> Bool {
-    guard holder === dispatch else { return false }
-    isResumed = true
-    return askToDrain()
-  }
-
-  private mutating func askToDrain() -> Bool {
-    defer { isDrained = true }
-    return !isDrained
-  }
-
-  mutating func release(_ dispatch: Dispatch) {
-    guard holder === dispatch else { return }
+  /// What the lane referred to is returned, to be let go of outside the lock.
+  mutating func release(_ dispatch: Dispatch) -> Dispatch? {
+    guard isHolder(dispatch) else { return nil }
     holder = nil
     isResumed = false
+    return parkedHolder.take()
   }
 
-  enum Next {
-    case step(@Sendable () -> Void)
-    case reach(Dispatch)
-    /// An action could start, but the queue is suspended.
-    case suspended
-    /// Nothing can be done now: the drainer has left.
-    case leave
-    /// Nothing is left at all: the drainer has left, and so has the lane.
-    case retire
+  /// The holder has ended in the step in which it was reached.
+  mutating func holderEnded() {
+    holder = nil
   }
 
-  /// The decision to leave and the emptiness that it follows from are one: whoever adds something
-  /// comes before and is found, or comes after and has to ask for a drainer.
-  mutating func next(isSuspended: Bool, isNamed: Bool) -> Next {
-    if let step = steps.popFirst() { return .step(step) }
+  /// What is to be done next.
+  enum Rest {
+    /// Continue the holder.
+    case step
+    /// Start an action.
+    case start
+    /// Nothing, until the holder goes on.
+    case held
+    /// Nothing at all.
+    case empty
+  }
+
+  var rest: Rest {
+    if !steps.isEmpty { return .step }
+    if holder != nil { return isResumed ? .start : .held }
+    return inbox.isEmpty ? .empty : .start
+  }
+
+  mutating func takeStep() -> @Sendable () -> Void {
+    steps.popFirst()!
+  }
+
+  /// The dispatch to be reached: the holder that was parked, or the first one in the inbox.
+  mutating func takeStart() -> Dispatch {
     if let holder {
-      guard isResumed else { return leave() }
-      if isSuspended { return .suspended }
+      let dispatch = holder.takeUnretainedValue()
       isResumed = false
-      return .reach(holder)
+      parkedHolder = nil
+      return dispatch
     }
-    guard !inbox.isEmpty else {
-      isRetired = isNamed && reservations == 0
-      return isRetired ? retire() : leave()
-    }
-    if isSuspended { return .suspended }
-    holder = inbox.popFirst()
-    return .reach(holder!)
-  }
-
-  private mutating func leave() -> Next {
-    isDrained = false
-    return .leave
-  }
-
-  private mutating func retire() -> Next {
-    isDrained = false
-    return .retire
-  }
-
-  /// What becomes of a drainer that lets others have their turn.
-  enum Pause {
-    case again(isStart: Bool)
-    case leave
-    case retire
-  }
-
-  mutating func pause(isNamed: Bool) -> Pause {
-    if !steps.isEmpty { return .again(isStart: false) }
-    if holder == nil ? !inbox.isEmpty : isResumed { return .again(isStart: true) }
-    switch next(isSuspended: false, isNamed: isNamed) {
-    case .retire: return .retire
-    case .step, .reach, .suspended, .leave: return .leave
-    }
+    let dispatch = inbox.popFirst()!
+    holder = Unmanaged.passUnretained(dispatch)
+    return dispatch
   }
 
   /// The holder and those in the inbox before a dispatch; none where it is the holder.
-  func dispatches(before dispatch: Dispatch) -> [Dispatch] {
-    if holder === dispatch { return [] }
-    return (holder.map { [$0] } ?? []) + inbox.all.prefix { $0 !== dispatch }
+  ///
+  /// - Parameter top: Those that were not taken in, newest first.
+  func dispatches(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
+    if isHolder(dispatch) { return [] }
+    let pushed = sequence(first: top, next: { $0.map { $0._withUnsafeGuaranteedRef(\.next) } })
+      .prefix { $0 != nil }.map { $0!.takeUnretainedValue() }
+    let waiting = inbox.all + pushed.reversed()
+    return (holder.map { [$0.takeUnretainedValue()] } ?? []) + waiting.prefix { $0 !== dispatch }
   }
 }

@@ -7,15 +7,16 @@ final class LaneTable: Sendable {
 
   var count: Int { lanes.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-  /// The lane of this name, made where there is none, and kept until a dispatch was pushed to it.
-  func reserve(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
+  /// The lane of this name, made where there is none.
+  ///
+  /// It may retire before a dispatch was pushed to it; that asks again.
+  func lane(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
     while true {
       let present = lanes.withLock { $0[key.hash] ?? [] }
       let namesake = present.first { $0.key == key }
-      if let namesake, namesake.reserve() { return namesake }
+      if let namesake, !namesake.isRetired { return namesake }
       // One that has just retired is still there: it has run empty, so the order is kept.
       let lane = Lane(key: key, pool: pool) { [weak self] lane in self?.remove(lane) }
-      _ = lane.reserve()
       if replace(present, at: key.hash, by: present.filter { $0 !== namesake } + [lane]) {
         return lane
       }

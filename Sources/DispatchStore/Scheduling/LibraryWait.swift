@@ -10,7 +10,7 @@ struct LibraryWait {
     turns = thread.turns
     pool?.beginWait()
     for turn in turns { turn.tellerBeginsToWait() }
-    thread.followToldParts()
+    thread.followToldCommits()
   }
 
   func end() {

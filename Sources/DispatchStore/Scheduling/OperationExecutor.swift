@@ -2,9 +2,9 @@
 ///
 /// A task made inside the block without structure leaves it; that tells the two apart.
 final class OperationExecutor: TaskExecutor {
-  private let venue: any Venue
+  private let venue: Venue
 
-  init(_ venue: any Venue) {
+  init(_ venue: Venue) {
     self.venue = venue
   }
 

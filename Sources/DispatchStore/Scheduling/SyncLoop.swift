@@ -1,7 +1,11 @@
 import Foundation
 
 /// The caller's thread of a `.sync` dispatch: runs its steps, and the jobs of its `async` blocks.
-final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guards what changes
+final class SyncLoop: Venue, @unchecked Sendable {
+  // because `condition` guards what changes
+  /// Stands for the caller's thread where nothing runs there in steps.
+  static let callersThread = SyncLoop()
+
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
   /// The caller has gone on: steps run on the threads that post them.
@@ -21,8 +25,14 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
   }
 
   /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
-  func run(_ dispatch: Dispatch, on thread: ThreadState) {
-    dispatch.reach()
+  func run(_ begun: Dispatch, on thread: ThreadState) {
+    var dispatch = begun
+    _ = Dispatch.reach(&dispatch, on: thread)
+    runToEnd(of: dispatch, on: thread)
+  }
+
+  /// Runs the steps of a dispatch that was reached.
+  func runToEnd(of dispatch: Dispatch, on thread: ThreadState) {
     while !detach(from: dispatch) {
       next(on: thread)()
     }
@@ -52,14 +62,9 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
 
   // MARK: Venue
 
-  var runsSideBySide: Bool { false }
-  var needsMainQueue: Bool { false }
-  var isSuspended: Bool { false }
-  var description: String { "the caller's thread" }
+  override var description: String { "the caller's thread" }
 
-  func take(_ dispatch: Dispatch) {}
-
-  func post(_ step: @escaping @Sendable () -> Void) {
+  override func post(_ step: @escaping @Sendable () -> Void) {
     condition.lock()
     guard !isDetached else {
       condition.unlock()
@@ -70,17 +75,14 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
     condition.unlock()
   }
 
-  func resume(_ dispatch: Dispatch) {
-    post { dispatch.reach() }
+  override func resume(_ dispatch: Dispatch) {
+    post {
+      var dispatch = dispatch
+      _ = Dispatch.reach(&dispatch, on: .current)
+    }
   }
 
-  func release(_ dispatch: Dispatch) {}
-
-  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    post(step)
-  }
-
-  func run(_ job: UnownedJob, on executor: OperationExecutor) {
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     condition.lock()
     let isDetached = self.isDetached
     if !isDetached {
@@ -99,6 +101,4 @@ final class SyncLoop: Venue, @unchecked Sendable {  // because `condition` guard
     defer { thread.context = context }
     executor.run(job)
   }
-
-  func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
 }

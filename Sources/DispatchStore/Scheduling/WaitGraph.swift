@@ -50,7 +50,7 @@ enum WaitGraph {
       var search = Search(
         held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
       if let found = search.find(target) { throw error(waiter, target, found) }
-      for edge in edges { edge.waiter.waits.append(edge.target) }
+      for edge in edges { edge.waiter.involve().waits.append(edge.target) }
       if holdsUpMainQueue { mainHolders.append(waiter) }
       return Wait(edges: edges, mainHolder: holdsUpMainQueue ? waiter : nil)
     }
@@ -62,9 +62,10 @@ enum WaitGraph {
         mainHolders.remove(at: index)
       }
       for (waiter, target) in wait.edges {
-        if let index = waiter.waits.firstIndex(where: { $0 === target }) {
-          waiter.waits.remove(at: index)
-        }
+        guard let details = waiter.details,
+          let index = details.waits.firstIndex(where: { $0 === target })
+        else { continue }
+        details.waits.remove(at: index)
       }
     }
   }
@@ -72,7 +73,7 @@ enum WaitGraph {
   /// A dispatch that is held up by the wait, and the venue at which it was met.
   private struct Found {
     let holder: Dispatch
-    let venue: any Venue
+    let venue: Venue
     /// Whether the holder needs the main queue, which the wait holds up.
     var needsMainQueue = false
   }
@@ -85,7 +86,7 @@ enum WaitGraph {
 
     private struct Step {
       let dispatch: Dispatch
-      let venue: any Venue
+      let venue: Venue
       /// Whether it was met as one of those in its lane; those before it were met with it.
       var isOfLane = false
     }
@@ -115,7 +116,7 @@ enum WaitGraph {
             }
           }
         }
-        path += (dispatch.dispatchesBefore + dispatch.waits).map {
+        path += (dispatch.dispatchesBefore + (dispatch.details?.waits ?? [])).map {
           Step(dispatch: $0, venue: $0.venue)
         }
       }

@@ -14,7 +14,7 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
-    ActionOperation(reducing: action, in: store)
+    ActionOperation.make(action, store, .reducing)
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.

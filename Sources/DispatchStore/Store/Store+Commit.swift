@@ -2,14 +2,14 @@ extension Store {
   /// Changes the model inside the exclusive section, then tells the observers, outside it.
   ///
   /// - Parameters:
-  ///   - part: The part on whose behalf, where an operation says so; otherwise the one whose block
+  ///   - owner: The part on whose behalf, where an operation says so; otherwise the one whose block
   ///     runs here, if any.
   ///   - action: The action to tell the observers of, where it is not the part's.
   @discardableResult
   func commit<Value, Failure: Error>(
-    for part: Part?, action: Action?, _ body: (inout Model) throws(Failure) -> Value
+    for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState = .current,
+    _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let thread = ThreadState.current
     ExclusiveSection.check(self, "changed", on: thread)
     box.lock.lock()
     guard box.core.isObserved else {
@@ -23,15 +23,15 @@ extension Store {
       return try body(&box.core.model)
     }
     box.lock.unlock()
-    return try commitObserved(for: part, action: action, on: thread, body)
+    return try commitObserved(for: owner, action: action, on: thread, body)
   }
 
   private func commitObserved<Value, Failure: Error>(
-    for part: Part?, action: Action?, on thread: ThreadState,
+    for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let part = part ?? DispatchContext.current(on: thread)?.part
-    let action = action ?? (part as? TypedPart<Model, Action>)?.running(in: self)
+    let owner = owner ?? DispatchContext.current(on: thread)?.owner
+    let action = action ?? owner?.action(in: self)
     let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     box.lock.lock()
     thread.exclusive = self
@@ -40,7 +40,7 @@ extension Store {
       box.core.committed()
       let turn =
         isToldOf
-        ? box.core.notice(action: action, part: part, mayWait: thread.turns.isEmpty) : .none
+        ? box.core.notice(action: action, owner: owner, mayWait: thread.turns.isEmpty) : .none
       thread.exclusive = nil
       box.lock.unlock()
       take(turn, on: thread)

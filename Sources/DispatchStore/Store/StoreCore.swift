@@ -42,11 +42,13 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
   }
 
   /// Whose turn it is to tell of the commit that was just made.
-  mutating func notice(action: Action?, part: Part?, mayWait: Bool) -> Turn {
+  mutating func notice(
+    action: Action?, owner: (any CommitOwner)?, mayWait: Bool
+  ) -> Turn {
     guard isObserved else { return .none }
     let change = StoreChange(
-      model: model, version: version, action: action, transaction: part?.transaction)
-    return enqueue(Notice(change: change, only: nil, part: part), mayWait: mayWait)
+      model: model, version: version, action: action, transaction: owner?.transaction)
+    return enqueue(Notice(change: change, only: nil, owner: owner), mayWait: mayWait)
   }
 
   /// Adds an observer, that hears from the next commit on; of the present model too where asked.
@@ -58,7 +60,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     guard initial else { return .none }
     let change = StoreChange<Model, Action>(
       model: model, version: version, action: nil, transaction: nil)
-    return enqueue(Notice(change: change, only: observer, part: nil), mayWait: mayWait)
+    return enqueue(Notice(change: change, only: observer, owner: nil), mayWait: mayWait)
   }
 
   mutating func takeCancelledObservers() -> [ObserverRecord<Model, Action>] {
@@ -81,7 +83,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
       pending.append(PendingNotice(notice: notice, gate: gate))
       return .wait(gate)
     }
-    notice.part?.left()
+    notice.owner?.commitLeft()
     pending.append(PendingNotice(notice: notice, gate: nil))
     return .leave
   }
@@ -113,18 +115,20 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
   /// The teller begins to wait inside the library: nobody is held up by its turn any longer.
   ///
   /// Those who wait for it go on, and so do the dispatches whose commits were left to it.
-  mutating func tellerBeginsToWait() -> (gates: [Gate<GateWord>], parts: [Part]) {
+  mutating func tellerBeginsToWait() -> (
+    gates: [Gate<GateWord>], owners: [any CommitOwner]
+  ) {
     tellerWaits = true
-    var (gates, parts): ([Gate<GateWord>], [Part]) = ([], [])
+    var (gates, owners): ([Gate<GateWord>], [any CommitOwner]) = ([], [])
     pending.updateAll { pending in
       if let gate = pending.gate {
         gates.append(gate)
-      } else if let part = pending.notice.part {
-        parts.append(part)
+      } else if let owner = pending.notice.owner {
+        owners.append(owner)
       }
       pending = PendingNotice(notice: pending.notice.unowned, gate: nil)
     }
-    return (gates, parts)
+    return (gates, owners)
   }
 
   mutating func tellerHasWaited() {
@@ -137,9 +141,9 @@ struct Notice<Model: Sendable, Action: ActionType> {
   let change: StoreChange<Model, Action>
   let only: ObserverRecord<Model, Action>?
   /// The part that ends only after this was told.
-  let part: Part?
+  let owner: (any CommitOwner)?
 
-  var unowned: Notice { Notice(change: change, only: only, part: nil) }
+  var unowned: Notice { Notice(change: change, only: only, owner: nil) }
 }
 
 private struct PendingNotice<Model: Sendable, Action: ActionType> {

@@ -10,25 +10,36 @@
 final class ThreadState {
   /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
   var context: DispatchContext?
-  /// The store in whose exclusive section this thread is.
-  var exclusive: (any StoreType)?
+  /// The store in whose exclusive section this thread is; whoever entered it holds the store.
+  unowned(unsafe) var exclusive: (any StoreType)?
   /// The stores whose telling turn this thread holds, outermost first.
   var turns: [any TellingTurn] = []
-  /// Parts of other dispatches, whose commits were told here: what follows that follows here too.
-  var toldParts: [Part] = []
+  /// Whose commits were told here, of other dispatches: what follows that follows here too.
+  var toldOwners: [any CommitOwner] = []
   /// The pool whose slot this thread occupies.
   var pool: ConcurrentPool?
   /// The loop of this thread's last `.sync` dispatch.
   var spareLoop: SyncLoop?
+  /// Operations to be given out again.
+  var spares = Spares()
+  /// Dispatches to be used again.
+  var spareDispatches = DispatchStack()
+  /// What it knows of the dispatchers' registries.
+  let respondersCache = RespondersCache()
   /// The transaction identifiers that this thread may still give out.
   var identifiers: Range<UInt64> = 0..<0
 
+  deinit {
+    spareDispatches.removeAll()
+    respondersCache.threadEnds()
+  }
+
   /// Goes on with what follows the telling, once no turn is held over it.
-  func followToldParts() {
-    while !toldParts.isEmpty {
-      let parts = toldParts
-      toldParts = []
-      for part in parts { part.told() }
+  func followToldCommits() {
+    while !toldOwners.isEmpty {
+      let owners = toldOwners
+      toldOwners = []
+      for owner in owners { owner.commitTold() }
     }
   }
 

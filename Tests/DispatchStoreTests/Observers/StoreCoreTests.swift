@@ -12,7 +12,7 @@ struct StoreCoreTests {
   private mutating func commit(mayWait: Bool = true, isToldOf: Bool = true) -> String {
     core.model += 1
     core.committed()
-    return isToldOf ? core.notice(action: nil, part: nil, mayWait: mayWait).word : "none"
+    return isToldOf ? core.notice(action: nil, owner: nil, mayWait: mayWait).word : "none"
   }
 
   private mutating func addObserver() {

@@ -20,7 +20,7 @@ import Testing
     for (place, type) in types.enumerated() {
       registry.insert { sequence in
         IndexedEntry(
-          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none)
+          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none, ownership: .strong)
       }
     }
     return registry

@@ -1,0 +1,234 @@
+/// A dispatch that does not run straight: round after round, each with parts that others may go on with.
+extension Dispatch {
+  private var course: DispatchDetails { details.unsafelyUnwrapped }
+
+  // MARK: Before the venue
+
+  /// Takes the snapshot, orders the stores and tells the middlewares, on the dispatching thread.
+  ///
+  /// Each action of a sequence has its own turn for that.
+  func prepare() {
+    guard course.plan == nil, case .one(let action)? = course.request?.actions else { return }
+    course.plan = makePlan(action, transaction: id)
+  }
+
+  /// The same with what the reducers have said of the order.
+  func prepare(_ refined: [WaitFor?], of dispatcher: Dispatcher) {
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    course.plan = DispatchPlan(
+      action.unsafelyUnwrapped, responders, refined, of: self, by: dispatcher, transaction: id)
+  }
+
+  private func makePlan(_ action: any ActionType, transaction: TransactionID) -> DispatchPlan {
+    let plan = DispatchPlan(
+      action, for: course.request?.storeIdentifier, of: self, by: course.dispatcher!,
+      transaction: transaction)
+    if case .round(let round) = plan { round.tellMiddlewares() }
+    return plan
+  }
+
+  /// Calls back when each of the dispatches before it has ended.
+  func await(_ dispatches: [Dispatch]) {
+    for dispatch in dispatches {
+      dispatch.whenEnded {
+        if self.course.withState({ $0.oneBeforeEnded() }) { self.venue.resume(self) }
+      }
+    }
+  }
+
+  // MARK: At the venue
+
+  /// The venue has come to it: runs as far as it can.
+  ///
+  /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
+  static func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+    if dispatch.beginStraight() { return runStraight(&dispatch, on: thread) }
+    switch dispatch.course.withState({ $0.reach() }) {
+    case .run where dispatch.course.request == nil:
+      return runStraight(&dispatch, on: thread)
+    case .run:
+      dispatch.goOn()
+    case .park:
+      break
+    case .skip:
+      dispatch.venue.release(dispatch)
+    }
+    return .goesOn
+  }
+
+  /// The round that runs has closed.
+  func roundClosed() {
+    takeResult()
+    if isBetweenActions, venue.isSuspended { pause() } else { goOn() }
+  }
+
+  /// Runs round after round, until one is left to others or none is left.
+  private func goOn() {
+    while let round = nextRound() {
+      guard round.begin() else { return }
+      takeResult()
+      if isBetweenActions, venue.isSuspended { return pause() }
+    }
+    end()
+  }
+
+  /// Makes a round of what a straight run has left.
+  func goOn(from left: Left, after outcomes: [StoreOutcome], on thread: ThreadState) {
+    let details = involve()
+    if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
+    details.outer = details.outer ?? thread.context
+    details.dispatcher = venue.dispatcher
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    let action = action.unsafelyUnwrapped
+    let parts = responders.entries.map { entry in
+      entry.makePart(of: action, waitFor: entry.waitFor)
+    }
+    let state = RoundState(
+      stores: responders.identifiers, prerequisites: responders.prerequisites,
+      ended: outcomes.isEmpty ? Array(repeating: .finished, count: left.place) : outcomes)
+    let round = Round(of: self, id, parts: parts, state: state, chain: responders.chain)
+    if details.goOn(with: round, at: left.place) { round.cancel() }
+    guard round.begin(at: left.place, after: left.step) else { return }
+    takeResult()
+    goOn()
+  }
+
+  private var severalActions: [any ActionType]? {
+    guard case .several(let actions)? = course.request?.actions else { return nil }
+    return actions
+  }
+
+  private var isBetweenActions: Bool {
+    severalActions.map { course.results.count < $0.count } ?? false
+  }
+
+  /// A suspended queue stops a sequence between two actions; its lane stays held.
+  private func pause() {
+    course.withState { $0.pause() }
+    venue.resume(self)
+  }
+
+  private func nextRound() -> Round? {
+    while let plan = takePlan() {
+      switch plan {
+      case .failed(let result):
+        course.results.append(result)
+      case .round(let round):
+        // A cancellation between two rounds has found neither of them.
+        if course.withState({ $0.begin(round) }) { round.cancel() }
+        return round
+      }
+    }
+    return nil
+  }
+
+  private func takePlan() -> DispatchPlan? {
+    if let plan = course.plan.take() { return plan }
+    guard let request = course.request, case .several(let actions) = request.actions,
+      course.results.count < actions.count
+    else { return nil }
+    if isCancelled { return nil }
+    if !request.options.continuesOnFailure, course.results.last?.isSuccess == false { return nil }
+    return makePlan(actions[course.results.count], transaction: .make(on: .current))
+  }
+
+  private func takeResult() {
+    if let round = course.withState({ $0.takeRound() }) { take(round) }
+  }
+
+  private func take(_ round: Round) {
+    course.results.append(round.result)
+    round.dissolve()
+  }
+
+  // MARK: The end
+
+  private func end() {
+    course.withState { $0.beginEnding() }
+    let result = collectResults()
+    let venue = self.venue
+    complete(result)
+    venue.release(self)
+  }
+
+  /// Runs the completion, then lets those go on who wait for the end.
+  private func complete(_ result: DispatchResult) {
+    if let completion = takeCompletion() {
+      perform(id, part: nil) { completion.run { result } }
+    }
+    // A handle may be kept for long: what only the way here needed goes before anybody goes on.
+    clear()
+    course.clear()
+    for waiter in course.withState({ $0.end(result) }) { waiter() }
+  }
+
+  private func collectResults() -> DispatchResult {
+    guard let actions = severalActions else { return course.results[0] }
+    let results = course.results
+    let isCancelled = isCancelled && results.count < actions.count
+    return DispatchResult(
+      transaction: id, stores: results.flatMap(\.stores), steps: results,
+      skippedActionCount: actions.count - results.count,
+      error: results.lazy.compactMap(\.error).first ?? (isCancelled ? CancellationError() : nil))
+  }
+
+  /// Ends the dispatch, whose actions never ran; the middlewares that heard of it hear of the end.
+  private func endWaiting(_ wasReached: Bool) {
+    let venue = self.venue
+    switch course.plan.take() {
+    case .failed(let result):
+      course.results.append(result)
+    case .round(let round):
+      round.cancel()
+      _ = round.begin()
+      take(round)
+    case nil where course.request == nil:
+      let count = responders.unsafelyUnwrapped.takeUnretainedValue().entries.count
+      course.results.append(makeResult(Array(repeating: .cancelled, count: count)))
+    case nil:
+      break
+    }
+    complete(collectResults())
+    if wasReached { venue.post { venue.release(self) } }
+  }
+
+  /// Ends a dispatch that can't run at all, as the result says.
+  func fail(with error: DispatchError) {
+    course.withState { $0.beginEnding() }
+    complete(DispatchResult(transaction: id, error: error))
+  }
+
+  func cancel() {
+    let details = involve()
+    switch details.withState({ $0.cancel() }) {
+    case .end(let wasReached):
+      venue.endCancelled(self) { self.endWaiting(wasReached) }
+    case .round(let round):
+      round.cancel()
+    case .none:
+      break
+    }
+  }
+
+  // MARK: User code
+
+  /// Runs user code as caused by a transaction of this dispatch.
+  func perform(_ transaction: TransactionID, part: Part?, _ body: () -> Void) {
+    let thread = ThreadState.current
+    let outer = thread.context
+    thread.context = PartContext(
+      self, transaction: transaction, owner: part, outer: outer ?? details?.outer)
+    defer { thread.context = outer }
+    if let taskLocals = details?.taskLocals, !taskLocals.isEmpty {
+      taskLocals.bind(body)
+    } else {
+      body()
+    }
+  }
+
+  func transaction(_ id: TransactionID) -> DispatchTransaction {
+    DispatchTransaction(
+      id: id, dispatcher: course.dispatcher!, parent: id == self.id ? parent : self.id,
+      mode: course.mode, callSite: callSite)
+  }
+}

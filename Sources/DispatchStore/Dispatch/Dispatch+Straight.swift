@@ -1,0 +1,146 @@
+/// How far a straight run came.
+enum StraightEnd {
+  /// All stores finished, and nobody has a handle: the dispatch can be used again.
+  case unheard
+  /// It has ended, and its handles know how.
+  case told
+  /// Steps at its venue go on with it, the last of which releases the venue; that may have happened.
+  case goesOn
+}
+
+extension Dispatch {
+  /// Runs it on its caller's thread.
+  @inline(__always)
+  static func reachHere(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+    dispatch.beginHere()
+    // In an `async` block, what waits here holds that up.
+    if thread.context == nil, let task = DispatchContext.blocked(on: thread) {
+      dispatch.involve().outer = task
+    }
+    return runStraight(&dispatch, on: thread)
+  }
+
+  /// What the reducers say of its order, in order of registration; nil where that is as declared.
+  @inline(__always)
+  func refinedOrder(on thread: ThreadState) -> [WaitFor?]? {
+    let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
+    around = thread.context.take()
+    thread.context = self
+    defer { thread.context = around.take() }
+    let action = action.unsafelyUnwrapped
+    for (place, entry) in responders.registered.enumerated() {
+      guard let refined = entry.refinedWaitFor(for: action) else { continue }
+      let rest = responders.registered[(place + 1)...].map { $0.refinedWaitFor(for: action) }
+      return Array(repeating: nil, count: place) + [refined] + rest
+    }
+    return nil
+  }
+
+  /// Runs store after store on this thread, as long as each ends at once, and then the completion.
+  ///
+  /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
+  @inline(__always)
+  static func runStraight(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+    var outcomes: [StoreOutcome] = []
+    dispatch.around = thread.context.take()
+    thread.context = dispatch
+    let left = dispatch.runStores(&outcomes, on: thread)
+    if left == nil, let completion = dispatch.takeCompletion() {
+      completion.run { dispatch.makeResult(outcomes) }
+    }
+    thread.context = dispatch.around.take()
+    if let left {
+      dispatch.goOn(from: left, after: outcomes, on: thread)
+      return .goesOn
+    }
+    if outcomes.isEmpty, dispatch.details == nil, isKnownUniquelyReferenced(&dispatch) {
+      dispatch.clear()
+      return .unheard
+    }
+    dispatch.tellEnd(dispatch.makeResult(outcomes))
+    return .told
+  }
+
+  /// What is left to others: a store that waits for something, and what comes after it.
+  struct Left {
+    let place: Int
+    /// Its operation, or how it ended where only the telling of commits is left.
+    let step: StraightStep
+  }
+
+  /// Outcomes are noted from the first one on that is not `finished`.
+  @inline(__always)
+  private func runStores(_ outcomes: inout [StoreOutcome], on thread: ThreadState) -> Left? {
+    let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
+    defer { place = UInt16.max }
+    for index in responders.entries.indices {
+      place = UInt16(truncatingIfNeeded: index)
+      let step =
+        outcomeBeforeStart(at: index, outcomes)
+        ?? responders.entries[index].run(action.unsafelyUnwrapped, of: self, on: thread)
+      if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
+      switch step {
+      case .finished:
+        if !outcomes.isEmpty { outcomes.append(.finished) }
+      case .ended(let outcome):
+        if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
+        outcomes.append(outcome)
+      case .goesOn:
+        return Left(place: index, step: step)
+      }
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private func outcomeBeforeStart(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
+    if details != nil, isCancelled { return .ended(.cancelled) }
+    return outcomes.isEmpty ? nil : dependencyFailure(at: place, outcomes)
+  }
+
+  private func dependencyFailure(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    let entry = responders.entries[place]
+    guard !entry.waitFor.runsRegardless,
+      let failed = responders.prerequisites?[place].first(where: { !outcomes[$0].isFinished })
+    else { return nil }
+    return .ended(
+      .failed(
+        DispatchError.dependencyFailed(
+          entry.identifier, after: responders.entries[failed].identifier, outcomes[failed])))
+  }
+
+  /// The result of a straight run.
+  ///
+  /// - Parameter outcomes: By place; empty where all have finished.
+  func makeResult(_ outcomes: [StoreOutcome]) -> DispatchResult {
+    let identifiers = responders.unsafelyUnwrapped.takeUnretainedValue().identifiers
+    return DispatchResult(transaction: id, identifiers: identifiers, outcomes: outcomes)
+  }
+
+  /// Lets those go on who wait for the end.
+  func tellEnd(_ result: DispatchResult) {
+    let details = involve()
+    details.withState { $0.beginEnding() }
+    clear()
+    details.clear()
+    for waiter in details.withState({ $0.end(result) }) { waiter() }
+  }
+}
+
+extension Dispatch: CommitOwner {
+  func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    guard Int(place) != Self.noPlace, let responders = responders?.takeUnretainedValue(),
+      responders.entries[Int(place)].store === store
+    else { return nil }
+    return action as? Action
+  }
+
+  func commitLeft() {
+    involve().commitLeft()
+  }
+
+  func commitTold() {
+    details?.commitTold()
+  }
+}

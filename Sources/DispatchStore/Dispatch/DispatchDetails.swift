@@ -1,0 +1,86 @@
+/// What a dispatch has that others take part in, beyond a straight run through its stores.
+///
+/// One that has several actions or middlewares begins with it. Any other one gets it when somebody
+/// awaits or cancels it, or when one of its stores can't end at once.
+final class DispatchDetails: @unchecked Sendable {
+  // because what is not constant or in `state` belongs to the step that runs
+  /// Nil until the dispatch has handed over its own state.
+  let state: Locked<DispatchState?>
+  var request: DispatchRequest?
+  var mode = Dispatcher.Mode.async
+  /// Until the end.
+  var dispatcher: Dispatcher?
+  var venue: Venue?
+  /// The context that a `.sync` dispatch holds up, until the end.
+  var outer: DispatchContext?
+  /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
+  var waits: [Dispatch] = []
+  var taskLocals: [CapturedTaskLocal] = []
+  var plan: DispatchPlan?
+  var results: [DispatchResult] = []
+
+  /// For a dispatch that others begin to take part in.
+  init() {
+    state = Locked(nil)
+  }
+
+  /// For a dispatch that can't run straight.
+  init(
+    _ request: DispatchRequest, by dispatcher: Dispatcher, at venue: Venue, outer: DispatchContext?
+  ) {
+    state = Locked(DispatchState(before: request.options.after.compactMap(\.dispatch)))
+    self.request = request
+    mode = request.mode
+    self.dispatcher = dispatcher
+    self.venue = venue
+    self.outer = outer
+    taskLocals = dispatcher.carriedTaskLocals.map { $0.capture() }
+  }
+
+  /// Commits of the store that runs straight that were left to other threads, and who hears that they
+  /// were told. Guarded by `state`.
+  private var untold = 0
+  private var continuation: Continuation?
+
+  private struct Continuation {
+    let round: Round
+    let place: Int
+  }
+
+  var hasUntoldCommits: Bool { state.withLock { _ in untold > 0 } }
+
+  func commitLeft() {
+    state.withLock { _ in untold += 1 }
+  }
+
+  func commitTold() {
+    let present = state.withLock { _ -> Continuation? in
+      if continuation == nil { untold -= 1 }
+      return continuation
+    }
+    if let present { present.round.commitTold(at: present.place) }
+  }
+
+  /// A round goes on with a straight run; whether it is to be cancelled first.
+  func goOn(with round: Round, at place: Int) -> Bool {
+    state.withLock { state in
+      for _ in 0..<untold { round.commitLeft(at: place) }
+      continuation = Continuation(round: round, place: place)
+      return state!.begin(round)
+    }
+  }
+
+  /// Lets go of what only the way to the end needed: chains of handles and closures end here.
+  func clear() {
+    let request = request
+    self.request = nil
+    (results, taskLocals, outer, dispatcher) = ([], [], nil, nil)
+    state.withLock { _ in continuation = nil }
+    withExtendedLifetime(request) {}
+  }
+
+  @inline(__always)
+  func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
+    state.withLock { body(&$0!) }
+  }
+}

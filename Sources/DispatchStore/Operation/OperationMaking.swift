@@ -1,0 +1,66 @@
+/// What an `ActionOperation` is made by; not to be conformed to.
+///
+/// Making a Foundation `Operation` costs more than most reducers do. These initializers give out again
+/// an operation that the library ran and that nobody holds or has looked at since: only those of a
+/// protocol may return an object that exists.
+public protocol OperationMaking {
+  associatedtype Model: Sendable
+  associatedtype Action: ActionType
+}
+
+extension OperationMaking {
+  /// Makes an operation that its block ends, now or from a callback, by `operation.finish()`.
+  ///
+  /// An error that the block throws ends it as failed. When everybody has let go of the block's
+  /// `operation` without finishing it, it fails with `operationAbandoned`.
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @Sendable (
+        _ operation: RunningOperation<Model, Action>, _ action: Action,
+        _ store: Store<Model, Action>
+      ) throws -> Void
+  ) {
+    self = Self.make(action, store, .controlled(block))
+  }
+
+  /// Makes an operation that ends when its block returns or throws.
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
+  ) {
+    self = Self.make(action, store, .returning(block))
+  }
+
+  /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
+  ///
+  /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
+  /// caller's thread, one with `.mainThread` on the main queue.
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
+  ) {
+    self = Self.make(action, store, .suspending(block))
+  }
+
+  /// Not available: an `async` block ends its operation by returning.
+  @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @Sendable (
+        _ operation: RunningOperation<Model, Action>, _ action: Action,
+        _ store: Store<Model, Action>
+      ) async throws -> Void
+  ) {
+    fatalError("unavailable")
+  }
+
+  private static func make(
+    _ action: Action, _ store: Store<Model, Action>, _ block: ActionOperation<Model, Action>.Block
+  ) -> Self {
+    // ActionOperation is the one type that conforms.
+    unsafeBitCast(ActionOperation.make(action, store, block), to: Self.self)
+  }
+}

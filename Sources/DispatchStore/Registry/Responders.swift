@@ -1,0 +1,64 @@
+import Synchronization
+
+/// The stores that answer to a type of action, and all that can be worked out once about them.
+///
+/// A snapshot that one thread takes of its dispatcher's registry and keeps until the registry has
+/// changed. Dispatches refer to it without a reference count, which producers and consumers would
+/// fight for: the thread counts those that it gave out, consumers those that have ended, each in a
+/// cache line of its own. It goes when it was retired and both counts are equal.
+final class Responders: @unchecked Sendable {
+  // because what changes is atomic
+  /// Those that answer, in the order in which they run unless a reducer refines it.
+  let entries: [StoreEntry]
+  let identifiers: [String]
+  /// By place: the earlier places that it waits for; nil where none waits.
+  let prerequisites: [[Int]]?
+  /// Whether the stores can be ordered as declared; where not, a dispatch has to say why.
+  let isOrdered: Bool
+  /// The same in order of registration, from which a refined order is worked out.
+  let registered: [StoreEntry]
+  let chain: MiddlewareChain
+  /// Whether a dispatch can run through them, store after store, as long as each ends at once.
+  let isStraight: Bool
+  /// Keeps the count below in a line that dispatching threads do not read.
+  private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
+    0, 0, 0, 0, 0, 0, 0, 0
+  )
+  /// Uses that have ended; from retirement on, less those that were given out.
+  private let ended = Atomic<Int>(0)
+
+  /// - Parameter order: Nil where the stores can't be ordered.
+  init(_ registered: [StoreEntry], order: WaitOrder?, chain: MiddlewareChain) {
+    self.registered = registered
+    self.chain = chain
+    isOrdered = order != nil
+    entries = order?.order.map { registered[$0] } ?? registered
+    identifiers = entries.map(\.identifier)
+    prerequisites = order?.prerequisitesInOrder
+    isStraight =
+      isOrdered && chain.middlewares.isEmpty && entries.count < Dispatch.noPlace
+      && entries.allSatisfy { $0.ownership == .strong }
+    _ = Unmanaged.passRetained(self)
+  }
+
+  /// Stores of one dispatch run beside each other in the concurrent queue.
+  func runsStraight(in mode: Dispatcher.Mode) -> Bool {
+    isStraight && (entries.count == 1 || !mode.isAsync)
+  }
+
+  /// A dispatch that refers to it has ended.
+  func end() {
+    if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0 { release() }
+  }
+
+  /// No further dispatch refers to it: it goes with the last of those that do.
+  func retire(after givenOut: Int) {
+    if ended.wrappingSubtract(givenOut, ordering: .acquiringAndReleasing).newValue == 0 {
+      release()
+    }
+  }
+
+  private func release() {
+    Unmanaged.passUnretained(self).release()
+  }
+}
