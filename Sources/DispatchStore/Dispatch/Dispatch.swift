@@ -24,7 +24,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var place = UInt16.max
   /// The context around a straight `.sync` run.
   var around: DispatchContext?
-  private let reference = AtomicLazyReference<DispatchDetails>()
+  /// The details' address: set once, and released with the dispatch.
+  private let reference = Atomic<UInt>(0)
 
   /// What `word` says: its phase, until it has details; those then have the state.
   private static let isWaiting: UInt8 = 0
@@ -69,7 +70,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Gets the details that it is to begin with, before anybody knows it.
   func expand(_ details: DispatchDetails) {
     word.store(Self.hasDetails, ordering: .relaxed)
-    _ = reference.storeIfNil(details)
+    _ = settle(details)
   }
 
   var parent: TransactionID? {
@@ -86,14 +87,36 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Details
 
   /// What others see of it; nil where nobody has looked yet.
-  var details: DispatchDetails? { reference.load() }
+  var details: DispatchDetails? {
+    @inline(__always) get {
+      UnsafeRawPointer(bitPattern: reference.load(ordering: .acquiring)).map {
+        Unmanaged<DispatchDetails>.fromOpaque($0).takeUnretainedValue()
+      }
+    }
+  }
+
+  /// Those that are there, or else these.
+  private func settle(_ details: DispatchDetails) -> DispatchDetails {
+    let mine = Unmanaged.passRetained(details)
+    let (isMine, present) = reference.compareExchange(
+      expected: 0, desired: UInt(bitPattern: mine.toOpaque()), ordering: .acquiringAndReleasing)
+    if isMine { return details }
+    mine.release()
+    return Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: present)!).takeUnretainedValue()
+  }
+
+  deinit {
+    UnsafeRawPointer(bitPattern: reference.load(ordering: .acquiring)).map {
+      Unmanaged<DispatchDetails>.fromOpaque($0).release()
+    }
+  }
 
   /// The details, made where there are none: the state is handed over to them.
   ///
   /// The step that runs the dispatch meets `hasDetails` before it can end, and waits at the lock until
   /// the state is there. So the venue that is taken over here still exists.
   func involve() -> DispatchDetails {
-    let details = reference.load() ?? reference.storeIfNil(DispatchDetails())
+    let details = details ?? settle(DispatchDetails())
     details.state.withLock { state in
       guard state == nil else { return }
       let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue

@@ -32,10 +32,13 @@ extension Store {
   private func observe(
     _ observer: ObserverRecord<Model, Action>, initial: Bool
   ) -> ObserverToken {
-    ExclusiveSection.check(self, "observed")
     let thread = ThreadState.current
-    let turn = box.withLock {
-      $0.add(observer, initial: initial, mayWait: thread.turns.isEmpty)
+    ExclusiveSection.check(box, "observed", on: thread)
+    let turn = box.withLock { core in
+      let present = StoreChange<Model, Action>(
+        model: box.model.pointee, version: box.version, action: nil, transaction: nil)
+      return core.add(
+        observer, present: present, initial: initial, mayWait: thread.turns.isEmpty)
     }
     take(turn, on: thread)
     return ObserverToken { [weak box] in

@@ -44,6 +44,16 @@ extension ActionOperation {
     /// Somebody has changed what stays with the object.
     var isTouched = false
 
+    /// Becomes that of an operation that was just made; its end was told.
+    @inline(__always)
+    mutating func reset() {
+      life = OperationState()
+      block = nil
+      task = nil
+      part = nil
+      dispatch = nil
+    }
+
     var isReduction: Bool {
       if case .reducing? = block { true } else { false }
     }
@@ -64,12 +74,13 @@ extension ActionOperation {
     withState { $0.isReduction }
   }
 
-  /// Whether all that it stands for is its reducer's `reduce(into:action:)`.
-  var isUntouchedReduction: Bool {
-    withState { $0.isReduction && $0.isUntouched }
+  /// Whether all that it stands for is the `reduce(into:action:)` of the store's reducer.
+  ///
+  /// The caller holds the only reference to it.
+  @inline(__always)
+  func isUntouchedReduction(of store: Store<Model, Action>) -> Bool {
+    state.isReduction && state.isUntouched && self.store === store
   }
-
-  var isTouched: Bool { withState { $0.isTouched } }
 
   /// Takes the operation for a dispatch; false where it was taken or started before.
   func claim() -> Bool {

@@ -14,17 +14,25 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 {
   // because `lock` guards what changes, and Operation itself is safe on several threads
   /// Both are there from when it is given out until nobody has it.
-  private var subjectAction: Action?
+  private let subjectAction: UnsafeMutablePointer<Action>
   private var subjectStore: Store<Model, Action>?
   private let lock = Lock()
-  private var state = State()
+  fileprivate(set) var state = State()
 
   private override init() {
+    subjectAction = .allocate(capacity: 1)
     super.init()
   }
 
+  deinit {
+    if state.hasDependencies { forgetDependencies() }
+    if subjectStore != nil { subjectAction.deinitialize(count: 1) }
+    subjectAction.deallocate()
+    lock.destroy()
+  }
+
   /// The action that it answers.
-  public var action: Action { subjectAction.unsafelyUnwrapped }
+  public var action: Action { subjectAction.pointee }
   /// The store that it changes.
   public var store: Store<Model, Action> { subjectStore.unsafelyUnwrapped }
 
@@ -32,10 +40,10 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   static func make(
     _ action: Action, _ store: Store<Model, Action>, _ block: Block
   ) -> ActionOperation {
-    let spare = ThreadState.current.spares.take(ObjectIdentifier(self))
+    let spare = ThreadState.current.takeSpare(store.operationType)
     let operation =
       spare.map { unsafeDowncast($0, to: ActionOperation.self) } ?? ActionOperation()
-    operation.subjectAction = action
+    operation.subjectAction.initialize(to: action)
     operation.subjectStore = store
     operation.state.block = block
     return operation
@@ -44,14 +52,19 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Keeps it for the next one of its kind, where nobody can tell the two apart.
   ///
   /// The caller holds the only reference to it, and has run it or called its reducer's `reduce`.
-  func recycle(on thread: ThreadState) {
-    #if !canImport(ObjectiveC)
+  @discardableResult
+  func recycle(on thread: ThreadState) -> Bool {
+    #if canImport(ObjectiveC)
+      // Foundation's own state of it is not known there.
+      return false
+    #else
       guard !state.isTouched, _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1
-      else { return }
-      subjectAction = nil
-      subjectStore = nil
-      state = State()
-      thread.spares.put(self, of: ObjectIdentifier(ActionOperation.self))
+      else { return false }
+      state.reset()
+      subjectAction.deinitialize(count: 1)
+      let type = subjectStore.take().unsafelyUnwrapped.operationType
+      thread.keepSpare(self, of: type)
+      return true
     #endif
   }
 
@@ -60,10 +73,6 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     lock.lock()
     defer { lock.unlock() }
     return body(&state)
-  }
-
-  deinit {
-    if state.hasDependencies { forgetDependencies() }
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.

@@ -21,7 +21,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   static func make(
     for operation: ActionOperation<Model, Action>, on thread: ThreadState
   ) -> RunningOperation {
-    let spare = thread.spares.take(ObjectIdentifier(self))
+    let spare = thread.takeSpareToken(operation.store.operationType)
     let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
     running.subject = operation
     return running
@@ -31,9 +31,11 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   ///
   /// The caller holds the only reference to it.
   func recycle(on thread: ThreadState) {
-    subject.take()?.abandon()
+    let operation = self.operation
+    subject = nil
+    operation.abandon()
     guard _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1 else { return }
-    thread.spares.put(self, of: ObjectIdentifier(RunningOperation.self))
+    thread.keepSpareToken(self, of: operation.store.operationType)
   }
 
   /// The action that it answers.

@@ -17,20 +17,17 @@ extension Store {
   ) -> StraightStep {
     var operation = reducer.operation(for: action, in: self)
     let isShared = !isKnownUniquelyReferenced(&operation)
-    if !isShared, operation.isUntouchedReduction, operation.store === self {
+    if !isShared, operation.isUntouchedReduction(of: self) {
       // Nobody can tell it from one that was run.
-      let step = reduce(action, of: dispatch, on: thread)
-      operation.recycle(on: thread)
-      return step
+      defer { operation.recycle(on: thread) }
+      return reduce(action, of: dispatch, on: thread)
     }
     if let error = entry.fault(of: operation, returnedFor: action, in: self) {
       return .ended(.failed(error))
     }
     switch operation.runStraight(for: dispatch, isShared: isShared, on: thread) {
     case .ended(let outcome):
-      if isKnownUniquelyReferenced(&operation) && !operation.isTouched {
-        operation.recycle(on: thread)
-      } else {
+      if !isKnownUniquelyReferenced(&operation) || !operation.recycle(on: thread) {
         operation.tellEnd()
       }
       return outcome.isFinished ? .finished : .ended(outcome)
@@ -41,6 +38,7 @@ extension Store {
     }
   }
 
+  @inline(__always)
   private func reduce(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {

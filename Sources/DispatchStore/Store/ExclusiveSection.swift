@@ -1,25 +1,13 @@
 /// The time in which a thread has a store's model to itself, and the rules for what it may do then.
 ///
 /// The rules are checked every time, not only when two threads happen to meet.
-struct ExclusiveSection {
-  private let thread: ThreadState
-
-  init(of store: any StoreType, to verb: String) {
-    thread = .current
-    Self.check(store, verb, on: thread)
-    thread.exclusive = store
+enum ExclusiveSection {
+  @inline(__always)
+  static func check(_ store: StoreBase, _ verb: @autoclosure () -> String, on thread: ThreadState) {
+    if let holder = thread.exclusive { refuse(store, verb(), holder) }
   }
 
-  func leave() {
-    thread.exclusive = nil
-  }
-
-  static func check(_ store: any StoreType, _ verb: String) {
-    check(store, verb, on: .current)
-  }
-
-  static func check(_ store: any StoreType, _ verb: String, on thread: ThreadState) {
-    guard let holder = thread.exclusive else { return }
+  private static func refuse(_ store: StoreBase, _ verb: String, _ holder: StoreBase) -> Never {
     preconditionFailure(
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \

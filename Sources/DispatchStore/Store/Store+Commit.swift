@@ -6,26 +6,28 @@ extension Store {
   ///     runs here, if any.
   ///   - action: The action to tell the observers of, where it is not the part's.
   @discardableResult
+  @inline(__always)
   func commit<Value, Failure: Error>(
-    for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState = .current,
-    _ body: (inout Model) throws(Failure) -> Value
+    for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
+    on thread: ThreadState = .current, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    ExclusiveSection.check(self, "changed", on: thread)
+    ExclusiveSection.check(box, "changed", on: thread)
     box.lock.lock()
-    guard box.core.isObserved else {
+    guard box.isObserved else {
       // Nobody can begin to observe before the lock is left: there is nobody to tell.
-      thread.exclusive = self
+      thread.exclusive = box
       defer {
-        box.core.committed()
+        box.version += 1
         thread.exclusive = nil
         box.lock.unlock()
       }
-      return try body(&box.core.model)
+      return try body(&box.model.pointee)
     }
     box.lock.unlock()
-    return try commitObserved(for: owner, action: action, on: thread, body)
+    return try commitObserved(for: owner(), action: action(), on: thread, body)
   }
 
+  @inline(never)
   private func commitObserved<Value, Failure: Error>(
     for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
     _ body: (inout Model) throws(Failure) -> Value
@@ -34,17 +36,26 @@ extension Store {
     let action = action ?? owner?.action(in: self)
     let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     box.lock.lock()
-    thread.exclusive = self
+    thread.exclusive = box
     defer {
       // The turn is drawn where the lock is left, so that telling follows commit order.
-      box.core.committed()
-      let turn =
-        isToldOf
-        ? box.core.notice(action: action, owner: owner, mayWait: thread.turns.isEmpty) : .none
+      box.version += 1
+      let turn = isToldOf ? drawTurn(action, owner, on: thread) : .none
       thread.exclusive = nil
       box.lock.unlock()
       take(turn, on: thread)
     }
-    return try body(&box.core.model)
+    return try body(&box.model.pointee)
+  }
+
+  private func drawTurn(
+    _ action: Action?, _ owner: (any CommitOwner)?, on thread: ThreadState
+  ) -> StoreCore<Model, Action>.Turn {
+    box.withCore { core in
+      core.notice(
+        of: StoreChange(
+          model: box.model.pointee, version: box.version, action: action,
+          transaction: owner?.transaction), owner: owner, mayWait: thread.turns.isEmpty)
+    }
   }
 }

@@ -14,6 +14,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
 
   let reducer: Reducer<Model, Action>
   let box: StoreBox<Model, Action>
+  /// Kept, because looking a generic type up costs more than what it is wanted for.
+  let operationType: ObjectIdentifier
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
 
   /// Makes a store that starts with a model.
@@ -25,7 +27,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   public init(identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>) {
     self.identifier = identifier ?? GeneratedIdentifier.next(for: Model.self)
     self.reducer = reducer
-    box = StoreBox(StoreCore(model: model))
+    box = StoreBox(identifier: self.identifier, model: model)
+    operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
 
   /// The type of the actions that it responds to.
@@ -33,8 +36,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
 
   /// The number of its commits so far.
   public var version: UInt64 {
-    ExclusiveSection.check(self, "read")
-    return box.withLock { $0.version }
+    ExclusiveSection.check(box, "read", on: .current)
+    return box.withLock { _ in box.version }
   }
 
   /// A snapshot of the model.
@@ -42,17 +45,23 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// While somebody holds a snapshot, the next change copies what the model stores by copy-on-write;
   /// to read a part of a large model, use `withModel`.
   public var model: Model {
-    ExclusiveSection.check(self, "read")
-    return box.withLock { $0.model }
+    ExclusiveSection.check(box, "read", on: .current)
+    return box.withLock { _ in box.model.pointee }
   }
 
   /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let section = ExclusiveSection(of: self, to: "read")
-    defer { section.leave() }
-    return try box.withLock { core throws(Failure) in try body(core.model) }
+    let thread = ThreadState.current
+    ExclusiveSection.check(box, "read", on: thread)
+    box.lock.lock()
+    thread.exclusive = box
+    defer {
+      thread.exclusive = nil
+      box.lock.unlock()
+    }
+    return try body(box.model.pointee)
   }
 
   /// Changes the model in place: one commit, told to the observers before this returns.

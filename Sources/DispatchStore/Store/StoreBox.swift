@@ -1,11 +1,36 @@
-/// A store's core and its lock, that a token can refer to without keeping the store.
-final class StoreBox<Model: Sendable, Action: ActionType>: @unchecked Sendable {
-  // because every access to `core` holds `lock`
+/// What of a store's state has no type of the user's: it is reached without looking a generic type up.
+class StoreBase {
+  let identifier: String
   let lock = Lock()
-  var core: StoreCore<Model, Action>
+  /// The number of commits so far.
+  final var version: UInt64 = 0
+  /// Whether somebody may have to be told.
+  final var isObserved = false
 
-  init(_ core: StoreCore<Model, Action>) {
-    self.core = core
+  init(identifier: String) {
+    self.identifier = identifier
+  }
+
+  deinit {
+    lock.destroy()
+  }
+}
+
+/// A store's model, its observers and its lock, that a token can refer to without keeping the store.
+final class StoreBox<Model: Sendable, Action: ActionType>: StoreBase, @unchecked Sendable {
+  // because every access to what changes holds `lock`
+  let model: UnsafeMutablePointer<Model>
+  private var core = StoreCore<Model, Action>()
+
+  init(identifier: String, model: Model) {
+    self.model = .allocate(capacity: 1)
+    self.model.initialize(to: model)
+    super.init(identifier: identifier)
+  }
+
+  deinit {
+    model.deinitialize(count: 1)
+    model.deallocate()
   }
 
   @inline(__always)
@@ -14,6 +39,15 @@ final class StoreBox<Model: Sendable, Action: ActionType>: @unchecked Sendable {
   ) throws(Failure) -> Result {
     lock.lock()
     defer { lock.unlock() }
+    return try withCore(body)
+  }
+
+  /// For a caller who holds the lock.
+  @inline(__always)
+  func withCore<Result, Failure: Error>(
+    _ body: (inout StoreCore<Model, Action>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { isObserved = core.isObserved }
     return try body(&core)
   }
 }

@@ -1,19 +1,13 @@
-/// What a store's lock guards: the model, its version, and who is to be told of what.
+/// What a store's lock guards beside the model: who is to be told of which commit, and by whom.
 ///
 /// Telling takes turns. `isTelling` says that some thread has the turn; commits made meanwhile wait in
 /// `pending`, in commit order, each with the thread that waits to tell it, or left to the teller.
 struct StoreCore<Model: Sendable, Action: ActionType> {
-  var model: Model
-  private(set) var version: UInt64 = 0
   private(set) var observers: [ObserverRecord<Model, Action>] = []
   private var pending = FIFO<PendingNotice<Model, Action>>()
   private var isTelling = false
   /// The thread that has the turn waits for something inside the library: nobody may wait for it.
   private var tellerWaits = false
-
-  init(model: Model) {
-    self.model = model
-  }
 
   /// What a thread does about a notice that it has made.
   enum Turn {
@@ -37,30 +31,24 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
 
   var isObserved: Bool { !observers.isEmpty }
 
-  mutating func committed() {
-    version += 1
-  }
-
   /// Whose turn it is to tell of the commit that was just made.
   mutating func notice(
-    action: Action?, owner: (any CommitOwner)?, mayWait: Bool
+    of change: @autoclosure () -> StoreChange<Model, Action>, owner: (any CommitOwner)?,
+    mayWait: Bool
   ) -> Turn {
     guard isObserved else { return .none }
-    let change = StoreChange(
-      model: model, version: version, action: action, transaction: owner?.transaction)
-    return enqueue(Notice(change: change, only: nil, owner: owner), mayWait: mayWait)
+    return enqueue(Notice(change: change(), only: nil, owner: owner), mayWait: mayWait)
   }
 
-  /// Adds an observer, that hears from the next commit on; of the present model too where asked.
+  /// Adds an observer, that hears from the next commit on; where asked, of the present model first.
   mutating func add(
-    _ observer: ObserverRecord<Model, Action>, initial: Bool, mayWait: Bool
+    _ observer: ObserverRecord<Model, Action>, present: StoreChange<Model, Action>, initial: Bool,
+    mayWait: Bool
   ) -> Turn {
-    observer.firstVersion = version + 1
+    observer.firstVersion = present.version + 1
     observers.append(observer)
     guard initial else { return .none }
-    let change = StoreChange<Model, Action>(
-      model: model, version: version, action: nil, transaction: nil)
-    return enqueue(Notice(change: change, only: observer, owner: nil), mayWait: mayWait)
+    return enqueue(Notice(change: present, only: observer, owner: nil), mayWait: mayWait)
   }
 
   mutating func takeCancelledObservers() -> [ObserverRecord<Model, Action>] {

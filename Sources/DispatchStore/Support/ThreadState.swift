@@ -11,7 +11,7 @@ final class ThreadState {
   /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
   var context: DispatchContext?
   /// The store in whose exclusive section this thread is; whoever entered it holds the store.
-  unowned(unsafe) var exclusive: (any StoreType)?
+  unowned(unsafe) var exclusive: StoreBase?
   /// The stores whose telling turn this thread holds, outermost first.
   var turns: [any TellingTurn] = []
   /// Whose commits were told here, of other dispatches: what follows that follows here too.
@@ -20,8 +20,9 @@ final class ThreadState {
   var pool: ConcurrentPool?
   /// The loop of this thread's last `.sync` dispatch.
   var spareLoop: SyncLoop?
-  /// Operations to be given out again.
-  var spares = Spares()
+  /// Operations and their tokens, to be given out again.
+  private let spareOperations = Spares()
+  private let spareTokens = Spares()
   /// Dispatches to be used again.
   var spareDispatches = DispatchStack()
   /// What it knows of the dispatchers' registries.
@@ -30,8 +31,26 @@ final class ThreadState {
   var identifiers: Range<UInt64> = 0..<0
 
   deinit {
+    spareOperations.destroy()
+    spareTokens.destroy()
     spareDispatches.removeAll()
     respondersCache.threadEnds()
+  }
+
+  @inline(__always)
+  func takeSpare(_ type: ObjectIdentifier) -> AnyObject? { spareOperations.take(type) }
+
+  @inline(__always)
+  func keepSpare(_ operation: AnyObject, of type: ObjectIdentifier) {
+    spareOperations.put(operation, of: type)
+  }
+
+  @inline(__always)
+  func takeSpareToken(_ type: ObjectIdentifier) -> AnyObject? { spareTokens.take(type) }
+
+  @inline(__always)
+  func keepSpareToken(_ token: AnyObject, of type: ObjectIdentifier) {
+    spareTokens.put(token, of: type)
   }
 
   /// Goes on with what follows the telling, once no turn is held over it.
