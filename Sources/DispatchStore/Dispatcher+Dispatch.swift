@@ -14,11 +14,33 @@ extension Dispatcher {
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
   @discardableResult
+  @inlinable
   public func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
     options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchStore::DispatchHandle {
+    if mode.isSync, completion == nil, options.after.isEmpty,
+      let handle = withUnsafePointer(
+        to: action,
+        {
+          runLightly(
+            UnsafeRawPointer($0), of: ObjectIdentifier(type(of: action)), to: storeIdentifier,
+            (fileID, line), record: { action })
+        })
+    {
+      return handle
+    }
+    return dispatchPlainly(
+      action, to: storeIdentifier, mode: mode, options: options, completion, fileID, line)
+  }
+
+  @usableFromInline
+  func dispatchPlainly(
+    _ action: any DispatchStore::ActionType, to storeIdentifier: String?, mode: Mode,
+    options: DispatchStore::DispatchOptions, _ completion: (@Sendable () -> Void)?,
+    _ fileID: StaticString, _ line: UInt
   ) -> DispatchStore::DispatchHandle {
     dispatch(
       action, to: storeIdentifier, mode: mode, options: options,

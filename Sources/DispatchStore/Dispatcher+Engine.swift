@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Dispatcher {
   /// Dispatches one action: straight through its stores where nothing stands against that.
   @inline(__always)
@@ -5,8 +7,8 @@ extension Dispatcher {
     _ action: any ActionType, to storeIdentifier: String?, mode: Mode, options: DispatchOptions,
     completion: Completion?, callSite: CallSite
   ) -> DispatchHandle {
-    let thread = ThreadState.current
-    if options.after.isEmpty, carriedTaskLocals.isEmpty,
+    let thread = ThreadState.current(by: threadKey)
+    if options.after.isEmpty, !carriesTaskLocals,
       !mode.isSync || thread.exclusive == nil,
       let responders = try? responders(
         to: type(of: action), identifier: storeIdentifier, on: thread)
@@ -30,15 +32,73 @@ extension Dispatcher {
         completion: completion, callSite: callSite))
   }
 
+  /// Runs plain reductions on this thread, without a record; nil where it takes more than that.
+  ///
+  /// - Parameters:
+  ///   - action: Its address.
+  ///   - record: Makes a copy of it.
+  @usableFromInline
+  func runLightly(
+    _ action: UnsafeRawPointer, of type: ObjectIdentifier, to storeIdentifier: String?,
+    _ callSite: (fileID: StaticString, line: UInt), record: () -> any ActionType
+  ) -> DispatchHandle? {
+    let thread = ThreadState.current(by: threadKey)
+    let key = RespondersCache.Key(
+      dispatcher: number, actionType: type, storeIdentifier: storeIdentifier)
+    guard !carriesTaskLocals, thread.exclusive == nil,
+      let given = thread.respondersCache.take(
+        key, version: registryVersion.load(ordering: .acquiring))
+    else { return nil }
+    return given._withUnsafeGuaranteedRef { responders in
+      guard responders.isLight else {
+        responders.end()
+        return nil
+      }
+      let id = TransactionID.make(on: thread)
+      thread.lightTransaction = id.rawValue
+      for place in responders.reductions.indices {
+        let end = responders.reductions[place].run(action, thread)
+        if case .done = end { continue }
+        thread.lightTransaction = UInt64.max
+        return goOn(id, from: place, end, given, callSite, record, on: thread)
+      }
+      thread.lightTransaction = UInt64.max
+      let handle = DispatchHandle(finished: id, responders)
+      responders.end()
+      return handle
+    }
+  }
+
+  /// Goes on with a record, where a reduction failed or is to be told of.
+  @inline(never)
+  private func goOn(
+    _ id: TransactionID, from place: Int, _ end: Reduction.End, _ responders: Unmanaged<Responders>,
+    _ callSite: (fileID: StaticString, line: UInt), _ record: () -> any ActionType,
+    on thread: ThreadState
+  ) -> DispatchHandle {
+    let dispatch = thread.spareDispatches.pop() ?? Dispatch()
+    dispatch.begin(
+      record(), to: responders, nil, CallSite(fileID: callSite.fileID, line: callSite.line),
+      on: thread)
+    dispatch.goOn(with: id)
+    guard case .failed(let error) = end else { return runHere(dispatch, from: place, on: thread) }
+    let outcomes = Array(repeating: StoreOutcome.finished, count: place)
+    return runHere(
+      dispatch, from: place + 1, after: outcomes + [StoreOutcome(thrown: error)], on: thread)
+  }
+
   /// Runs it on this thread, to its end.
   @inline(__always)
-  private func runHere(_ begun: consuming Dispatch, on thread: ThreadState) -> DispatchHandle {
+  private func runHere(
+    _ begun: consuming Dispatch, from place: Int = 0, after outcomes: [StoreOutcome] = [],
+    on thread: ThreadState
+  ) -> DispatchHandle {
     var dispatch = begun
-    let (id, identifiers) = (dispatch.id, dispatch.identifiers)
-    switch Dispatch.reachHere(&dispatch, on: thread) {
+    let finished = dispatch.finishedHandle
+    switch Dispatch.reachHere(&dispatch, from: place, after: outcomes, on: thread) {
     case .unheard:
       thread.spareDispatches.push(dispatch)
-      return DispatchHandle(finished: id, identifiers)
+      return finished
     case .told:
       break
     case .goesOn:

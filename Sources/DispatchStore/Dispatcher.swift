@@ -26,6 +26,9 @@ public final class Dispatcher: Sendable {
   public let name: String
 
   let carriedTaskLocals: [CarriedTaskLocal]
+  let carriesTaskLocals: Bool
+  /// At hand, because a global is looked up by a call.
+  let threadKey = ThreadState.key
   /// Tells dispatchers apart, also one from another that has gone.
   let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
@@ -53,6 +56,7 @@ public final class Dispatcher: Sendable {
   ) {
     self.name = name
     carriedTaskLocals = taskLocals
+    carriesTaskLocals = !taskLocals.isEmpty
     pool = ConcurrentPool(queue: queue ?? Self.makeQueue(for: name))
     serialLane = Lane(pool: pool)
     mainLane = Lane(isMain: true, pool: pool)

@@ -11,19 +11,23 @@ enum StraightEnd {
 extension Dispatch {
   /// Runs it on its caller's thread.
   @inline(__always)
-  static func reachHere(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+  static func reachHere(
+    _ dispatch: inout Dispatch, from place: Int, after outcomes: [StoreOutcome],
+    on thread: ThreadState
+  ) -> StraightEnd {
     dispatch.beginHere()
     // In an `async` block, what waits here holds that up.
     if thread.context == nil, let task = DispatchContext.blocked(on: thread) {
       dispatch.involve().outer = task
     }
-    return runStraight(&dispatch, on: thread)
+    return runStraight(&dispatch, from: place, after: outcomes, on: thread)
   }
 
   /// What the reducers say of its order, in order of registration; nil where that is as declared.
   @inline(__always)
   func refinedOrder(on thread: ThreadState) -> [WaitFor?]? {
     let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
+    guard responders.asksForOrder else { return nil }
     around = thread.context.take()
     thread.context = self
     defer { thread.context = around.take() }
@@ -40,11 +44,14 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
   @inline(__always)
-  static func runStraight(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
-    var outcomes: [StoreOutcome] = []
+  static func runStraight(
+    _ dispatch: inout Dispatch, from place: Int = 0, after ended: [StoreOutcome] = [],
+    on thread: ThreadState
+  ) -> StraightEnd {
+    var outcomes = ended
     dispatch.around = thread.context.take()
     thread.context = dispatch
-    let left = dispatch.runStores(&outcomes, on: thread)
+    let left = dispatch.runStores(from: place, &outcomes, on: thread)
     if left == nil, let completion = dispatch.takeCompletion() {
       completion.run { dispatch.makeResult(outcomes) }
     }
@@ -70,10 +77,12 @@ extension Dispatch {
 
   /// Outcomes are noted from the first one on that is not `finished`.
   @inline(__always)
-  private func runStores(_ outcomes: inout [StoreOutcome], on thread: ThreadState) -> Left? {
+  private func runStores(
+    from first: Int, _ outcomes: inout [StoreOutcome], on thread: ThreadState
+  ) -> Left? {
     let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
     defer { place = UInt16.max }
-    for index in responders.entries.indices {
+    for index in first..<responders.entries.count {
       place = UInt16(truncatingIfNeeded: index)
       let step =
         outcomeBeforeStart(at: index, outcomes)

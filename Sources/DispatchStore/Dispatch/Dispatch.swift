@@ -57,9 +57,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @inline(__always)
   private func begin(_ callSite: CallSite, _ completion: Completion?, on thread: ThreadState) {
     id = .make(on: thread)
-    parentID = DispatchContext.current(on: thread)?.transaction.rawValue ?? UInt64.max
+    parentID = DispatchContext.currentTransaction(on: thread)
     self.callSite = callSite
     self.completion = completion
+  }
+
+  /// Becomes what a light run has begun.
+  func goOn(with id: TransactionID) {
+    self.id = id
   }
 
   /// Enters the venue that will take it.
@@ -157,8 +162,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     responders.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
-  var identifiers: [String] {
-    responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.identifiers }
+  /// The handle that is given out where all stores finish at once.
+  var finishedHandle: DispatchHandle {
+    responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { DispatchHandle(finished: id, $0) }
   }
 
   func takeCompletion() -> Completion? {

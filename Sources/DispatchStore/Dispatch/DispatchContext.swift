@@ -23,6 +23,13 @@ class DispatchContext: @unchecked Sendable {
     thread.context ?? inTask
   }
 
+  /// The transaction that causes what is dispatched here; `UInt64.max` for none.
+  @inline(__always)
+  static func currentTransaction(on thread: ThreadState) -> UInt64 {
+    if thread.lightTransaction != UInt64.max { return thread.lightTransaction }
+    return current(on: thread)?.transaction.rawValue ?? UInt64.max
+  }
+
   /// The context that is held up by a wait here.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
     if let context = thread.context { return context }

@@ -4,7 +4,8 @@
 public struct DispatchHandle: Sendable {
   private enum Subject: Sendable {
     case dispatch(Dispatch)
-    /// One that ended before anybody had the handle: all of its stores have finished.
+    /// Those that ended before anybody had the handle: their store, or all their stores, have finished.
+    case finishedOne(TransactionID, identifier: String)
     case finished(TransactionID, identifiers: [String])
   }
 
@@ -16,8 +17,12 @@ public struct DispatchHandle: Sendable {
   }
 
   @inline(__always)
-  init(finished id: TransactionID, _ identifiers: [String]) {
-    subject = .finished(id, identifiers: identifiers)
+  init(finished id: TransactionID, _ responders: borrowing Responders) {
+    if let identifier = responders.onlyIdentifier {
+      subject = .finishedOne(id, identifier: identifier)
+    } else {
+      subject = .finished(id, identifiers: responders.identifiers)
+    }
   }
 
   /// The dispatch; nil where it has ended, so that nobody can wait for it.
@@ -29,7 +34,7 @@ public struct DispatchHandle: Sendable {
   public var transaction: TransactionID {
     switch subject {
     case .dispatch(let dispatch): dispatch.id
-    case .finished(let id, _): id
+    case .finishedOne(let id, _), .finished(let id, _): id
     }
   }
 
@@ -53,6 +58,8 @@ public struct DispatchHandle: Sendable {
   public var result: DispatchResult {
     get async {
       switch subject {
+      case .finishedOne(let id, let identifier):
+        return DispatchResult(transaction: id, identifiers: [identifier], outcomes: [])
       case .finished(let id, let identifiers):
         return DispatchResult(transaction: id, identifiers: identifiers, outcomes: [])
       case .dispatch(let dispatch):

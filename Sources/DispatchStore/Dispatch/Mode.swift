@@ -10,6 +10,7 @@ extension Dispatcher {
 
     let kind: Kind
 
+    @usableFromInline
     var isSync: Bool { if case .sync = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 

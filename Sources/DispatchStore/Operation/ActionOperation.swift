@@ -40,7 +40,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   static func make(
     _ action: Action, _ store: Store<Model, Action>, _ block: Block
   ) -> ActionOperation {
-    let spare = ThreadState.current.takeSpare(store.operationType)
+    let spare = ThreadState.current.spareOperations.take(store.operationType)
     let operation =
       spare.map { unsafeDowncast($0, to: ActionOperation.self) } ?? ActionOperation()
     operation.subjectAction.initialize(to: action)
@@ -63,7 +63,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       state.reset()
       subjectAction.deinitialize(count: 1)
       let type = subjectStore.take().unsafelyUnwrapped.operationType
-      thread.keepSpare(self, of: type)
+      thread.spareOperations.put(self, of: type)
       return true
     #endif
   }

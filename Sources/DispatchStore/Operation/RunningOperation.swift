@@ -21,7 +21,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   static func make(
     for operation: ActionOperation<Model, Action>, on thread: ThreadState
   ) -> RunningOperation {
-    let spare = thread.takeSpareToken(operation.store.operationType)
+    let spare = thread.spareTokens.take(operation.store.operationType)
     let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
     running.subject = operation
     return running
@@ -35,7 +35,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     subject = nil
     operation.abandon()
     guard _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1 else { return }
-    thread.keepSpareToken(self, of: operation.store.operationType)
+    thread.spareTokens.put(self, of: operation.store.operationType)
   }
 
   /// The action that it answers.

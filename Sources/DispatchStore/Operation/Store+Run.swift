@@ -39,7 +39,7 @@ extension Store {
   }
 
   @inline(__always)
-  private func reduce(
+  func reduce(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     do {

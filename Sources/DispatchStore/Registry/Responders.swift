@@ -11,6 +11,8 @@ final class Responders: @unchecked Sendable {
   /// Those that answer, in the order in which they run unless a reducer refines it.
   let entries: [StoreEntry]
   let identifiers: [String]
+  /// Where there is but one.
+  let onlyIdentifier: String?
   /// By place: the earlier places that it waits for; nil where none waits.
   let prerequisites: [[Int]]?
   /// Whether the stores can be ordered as declared; where not, a dispatch has to say why.
@@ -20,6 +22,12 @@ final class Responders: @unchecked Sendable {
   let chain: MiddlewareChain
   /// Whether a dispatch can run through them, store after store, as long as each ends at once.
   let isStraight: Bool
+  /// Whether a reducer may refine the order.
+  let asksForOrder: Bool
+  /// Whether no reducer has an operation of its own either.
+  let isLight: Bool
+  /// By place, where all are light.
+  let reductions: [Reduction]
   /// Keeps the count below in a line that dispatching threads do not read.
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
@@ -34,10 +42,14 @@ final class Responders: @unchecked Sendable {
     isOrdered = order != nil
     entries = order?.order.map { registered[$0] } ?? registered
     identifiers = entries.map(\.identifier)
+    onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
     prerequisites = order?.prerequisitesInOrder
     isStraight =
       isOrdered && chain.middlewares.isEmpty && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong }
+    asksForOrder = registered.contains { $0.overrides.waitFor }
+    isLight = isStraight && !asksForOrder && !registered.contains { $0.overrides.operation }
+    reductions = isLight ? entries.compactMap(\.reduction) : []
     _ = Unmanaged.passRetained(self)
   }
 
@@ -47,6 +59,7 @@ final class Responders: @unchecked Sendable {
   }
 
   /// A dispatch that refers to it has ended.
+  @inline(__always)
   func end() {
     if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0 { release() }
   }

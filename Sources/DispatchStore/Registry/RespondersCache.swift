@@ -12,13 +12,13 @@ import Synchronization
 ///
 /// Its thread looks things up and notes what it found. Any thread may make it forget a dispatcher: a
 /// store that is unregistered is not kept by threads that once dispatched to it.
-final class RespondersCache: @unchecked Sendable {
-  // because `isHeld` guards the slots
+struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the slots
   struct Key {
     let dispatcher: UInt64
     let actionType: ObjectIdentifier
     let storeIdentifier: String?
 
+    @inline(__always)
     fileprivate var place: Int {
       var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
       if let storeIdentifier {
@@ -32,76 +32,105 @@ final class RespondersCache: @unchecked Sendable {
   }
 
   private struct Slot {
-    var key: Key
-    var version: UInt64
-    let responders: Responders
-    /// The dispatches that it was given out to.
-    var givenOut: Int
+    var dispatcher: UInt64 = 0
+    var version: UInt64 = 0
+    var actionType: ObjectIdentifier?
+    var storeIdentifier: String?
+    var responders: Unmanaged<Responders>?
+    /// The dispatches that they were given out to.
+    var givenOut = 0
 
-    func retire() { responders.retire(after: givenOut) }
+    mutating func take() -> Lapsed? {
+      defer { self = Slot() }
+      return responders.map { Lapsed(responders: $0, givenOut: givenOut) }
+    }
+  }
+
+  /// Responders that a thread has forgotten.
+  private struct Lapsed {
+    let responders: Unmanaged<Responders>
+    let givenOut: Int
+
+    func retire() { responders._withUnsafeGuaranteedRef { $0.retire(after: givenOut) } }
   }
 
   fileprivate static let count = 32
-  private let slots: UnsafeMutablePointer<Slot?>
+  private let slots: UnsafeMutablePointer<Slot>
   /// Held for some instructions, and never while other code runs.
-  private let isHeld = Atomic(false)
+  private let isHeld: UnsafeMutablePointer<Atomic<Bool>>
 
   init() {
     slots = .allocate(capacity: Self.count)
-    slots.initialize(repeating: nil, count: Self.count)
-    Self.all.withLock { $0[ObjectIdentifier(self)] = Unmanaged.passUnretained(self) }
+    slots.initialize(repeating: Slot(), count: Self.count)
+    isHeld = .allocate(capacity: 1)
+    isHeld.initialize(to: Atomic(false))
+    let cache = self
+    Self.all.withLock { $0[cache.slots] = cache }
   }
 
-  /// Its thread has gone.
-  deinit {
-    for place in 0..<Self.count { slots[place]?.retire() }
+  /// Its thread ends.
+  func destroy() {
+    _ = Self.all.withLock { $0.removeValue(forKey: slots) }
+    for place in 0..<Self.count { slots[place].take()?.retire() }
     slots.deinitialize(count: Self.count)
     slots.deallocate()
+    isHeld.deinitialize(count: 1)
+    isHeld.deallocate()
   }
 
-  func threadEnds() {
-    Self.all.withLock { $0[ObjectIdentifier(self)] = nil }
-  }
-
+  @inline(__always)
   private func hold() {
-    while !isHeld.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged {
+    while !isHeld.pointee.compareExchange(
+      expected: false, desired: true, ordering: .acquiring
+    ).exchanged {
       sched_yield()
     }
   }
 
+  @inline(__always)
   private func letGo() {
-    isHeld.store(false, ordering: .releasing)
+    isHeld.pointee.store(false, ordering: .releasing)
   }
 
   /// The responders as of a version of the registry, given out to one dispatch; nil where not known.
+  @inline(__always)
   func take(_ key: Key, version: UInt64) -> Unmanaged<Responders>? {
     let slot = slots + key.place
     hold()
     defer { letGo() }
-    guard let known = slot.pointee, known.version == version,
-      known.key.actionType == key.actionType, known.key.dispatcher == key.dispatcher,
-      known.key.storeIdentifier == key.storeIdentifier
+    guard slot.pointee.version == version, slot.pointee.actionType == key.actionType,
+      slot.pointee.dispatcher == key.dispatcher,
+      isSame(slot, key)
     else { return nil }
-    slot.pointee!.givenOut += 1
-    return Unmanaged.passUnretained(known.responders)
+    slot.pointee.givenOut &+= 1
+    return slot.pointee.responders
+  }
+
+  @inline(__always)
+  private func isSame(_ slot: UnsafeMutablePointer<Slot>, _ key: Key) -> Bool {
+    key.storeIdentifier == nil
+      ? slot.pointee.storeIdentifier == nil : slot.pointee.storeIdentifier == key.storeIdentifier
   }
 
   /// Notes responders, and gives them out to one dispatch.
   func put(_ responders: Responders, for key: Key, version: UInt64) -> Unmanaged<Responders> {
     let slot = slots + key.place
+    let noted = Unmanaged.passUnretained(responders)
     hold()
-    let evicted = slot.pointee
-    slot.pointee = Slot(key: key, version: version, responders: responders, givenOut: 1)
+    let lapsed = slot.pointee.take()
+    slot.pointee = Slot(
+      dispatcher: key.dispatcher, version: version, actionType: key.actionType,
+      storeIdentifier: key.storeIdentifier, responders: noted, givenOut: 1)
     letGo()
-    evicted?.retire()
-    return Unmanaged.passUnretained(responders)
+    lapsed?.retire()
+    return noted
   }
 
-  private func takeSlots(of dispatcher: UInt64) -> [Slot] {
-    var taken: [Slot] = []
+  private func takeSlots(of dispatcher: UInt64) -> [Lapsed] {
+    var taken: [Lapsed] = []
     hold()
-    for place in 0..<Self.count where slots[place]?.key.dispatcher == dispatcher {
-      taken.append(slots[place].take()!)
+    for place in 0..<Self.count where slots[place].dispatcher == dispatcher {
+      if let lapsed = slots[place].take() { taken.append(lapsed) }
     }
     letGo()
     return taken
@@ -109,14 +138,14 @@ final class RespondersCache: @unchecked Sendable {
 
   // MARK: All threads
 
-  private static let all = Locked<[ObjectIdentifier: Unmanaged<RespondersCache>]>([:])
+  private static let all = Locked<[UnsafeMutablePointer<Slot>: RespondersCache]>([:])
 
   /// Makes all threads forget a dispatcher's stores and middlewares.
   static func forget(_ dispatcher: UInt64) {
     // What goes with them may run code of the user's: outside the locks.
-    let slots = all.withLock { caches in
-      caches.values.flatMap { $0.takeUnretainedValue().takeSlots(of: dispatcher) }
+    let lapsed = all.withLock { caches in
+      caches.values.flatMap { $0.takeSlots(of: dispatcher) }
     }
-    for slot in slots { slot.retire() }
+    for lapsed in lapsed { lapsed.retire() }
   }
 }

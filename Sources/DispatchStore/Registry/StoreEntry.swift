@@ -6,11 +6,17 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   let sequence: UInt64
   let waitFor: WaitFor
   let ownership: StoreOwnership
+  /// What its reducer does itself.
+  let overrides: ReducerOverrides
+  /// Its reducer's `reduce(into:action:)`; nil for a store that is held weakly.
+  let reduction: Reduction?
 
   init(
     identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
-    ownership: StoreOwnership
+    ownership: StoreOwnership, overrides: ReducerOverrides, reduction: Reduction?
   ) {
+    self.overrides = overrides
+    self.reduction = reduction
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
@@ -32,7 +38,28 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Runs the store's part of a dispatch on this thread, to its end where it can.
   ///
   /// For a store that is held strongly. The action is of a type that the store answers to.
-  func run(
+  @inline(__always)
+  final func run(
+    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    guard !overrides.operation else { return answer(action, of: dispatch, on: thread) }
+    let end = withAddress(of: action) { reduction.unsafelyUnwrapped.run($0, thread) }
+    return switch end {
+    case .done: .finished
+    case .observed: reduceObserved(action, of: dispatch, on: thread)
+    case .failed(let error): .ended(StoreOutcome(thrown: error))
+    }
+  }
+
+  /// Asks the reducer, and runs what it answers.
+  func answer(
+    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// Commits, and tells of it.
+  func reduceObserved(
     _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     fatalError("StoreEntry is abstract.")
@@ -47,6 +74,17 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
   /// Tells the store that it has left its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
+}
+
+/// Hands on the address of an action, inside its box.
+@inline(__always)
+private func withAddress<Result>(
+  of action: any ActionType, _ body: (UnsafeRawPointer) -> Result
+) -> Result {
+  func open<Dynamic: ActionType>(_ action: Dynamic) -> Result {
+    withUnsafePointer(to: action) { body(UnsafeRawPointer($0)) }
+  }
+  return open(action)
 }
 
 /// The typed side of an entry: below it nothing is cast.
@@ -66,7 +104,8 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
     isSame = Self.comparison
     super.init(
       identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor,
-      ownership: ownership)
+      ownership: ownership, overrides: ReducerOverrides(of: store.reducer),
+      reduction: ownership == .strong ? store.reduction : nil)
   }
 
   var typed: Store<Model, Action>? { strong ?? weakly }
@@ -78,13 +117,8 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   /// The action as the store's own type: it was found by that, so that nothing need be cast.
   @inline(__always)
   func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
-    func open<Dynamic: ActionType>(_ action: Dynamic) -> Value {
-      withUnsafePointer(to: action) {
-        // The same type, or a subclass of it: a reference either way.
-        body(UnsafeRawPointer($0).assumingMemoryBound(to: Action.self).pointee)
-      }
-    }
-    return open(action)
+    // The same type, or a subclass of it: a reference either way.
+    withAddress(of: action) { body($0.assumingMemoryBound(to: Action.self).pointee) }
   }
 
   override func refinedWaitFor(for action: any ActionType) -> WaitFor? {
@@ -95,10 +129,16 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
     return refined.isSame(as: waitFor) ? nil : refined
   }
 
-  override func run(
+  override func answer(
     _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     read(action) { strong.unsafelyUnwrapped.run($0, of: dispatch, by: self, on: thread) }
+  }
+
+  override func reduceObserved(
+    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    read(action) { strong.unsafelyUnwrapped.reduce($0, of: dispatch, on: thread) }
   }
 
   override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {

@@ -13,9 +13,7 @@ final class SyncLoop: Venue, @unchecked Sendable {
 
   /// A loop for a `.sync` dispatch of this thread: its last one, where nobody holds on to that.
   static func make(on thread: ThreadState) -> SyncLoop {
-    if thread.spareLoop != nil, isKnownUniquelyReferenced(&thread.spareLoop),
-      let loop = thread.spareLoop
-    {
+    if thread.hasFreeLoop, let loop = thread.spareLoop {
       loop.isDetached = false
       return loop
     }

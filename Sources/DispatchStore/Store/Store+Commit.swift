@@ -11,19 +11,10 @@ extension Store {
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
     on thread: ThreadState = .current, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    ExclusiveSection.check(box, "changed", on: thread)
-    box.lock.lock()
-    guard box.isObserved else {
-      // Nobody can begin to observe before the lock is left: there is nobody to tell.
-      thread.exclusive = box
-      defer {
-        box.version += 1
-        thread.exclusive = nil
-        box.lock.unlock()
-      }
+    if box.enter(on: thread) {
+      defer { box.leave(on: thread) }
       return try body(&box.model.pointee)
     }
-    box.lock.unlock()
     return try commitObserved(for: owner(), action: action(), on: thread, body)
   }
 
@@ -39,7 +30,7 @@ extension Store {
     thread.exclusive = box
     defer {
       // The turn is drawn where the lock is left, so that telling follows commit order.
-      box.version += 1
+      box.version &+= 1
       let turn = isToldOf ? drawTurn(action, owner, on: thread) : .none
       thread.exclusive = nil
       box.lock.unlock()

@@ -13,10 +13,21 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   public let identifier: String
 
   let reducer: Reducer<Model, Action>
+  /// The reducer's `reduce(into:action:)` as one commit.
+  let reduction: Reduction
   let box: StoreBox<Model, Action>
   /// Kept, because looking a generic type up costs more than what it is wanted for.
   let operationType: ObjectIdentifier
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
+
+  @usableFromInline
+  init(_ box: StoreBox<Model, Action>, _ reducer: Reducer<Model, Action>, _ reduction: Reduction) {
+    identifier = box.identifier
+    self.reducer = reducer
+    self.box = box
+    self.reduction = reduction
+    operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
+  }
 
   /// Makes a store that starts with a model.
   ///
@@ -24,11 +35,27 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - model: The first model.
   ///   - reducer: What answers its actions; nothing else may use it afterwards.
-  public init(identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>) {
-    self.identifier = identifier ?? GeneratedIdentifier.next(for: Model.self)
-    self.reducer = reducer
-    box = StoreBox(identifier: self.identifier, model: model)
-    operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
+  @inlinable
+  public convenience init(
+    identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
+  ) {
+    nonisolated(unsafe) let reducer = reducer
+    let box = StoreBox<Model, Action>(
+      identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
+    // Inlined, so that it is compiled for the model's and the action's own types.
+    let reduction = Reduction { action, thread in
+      guard box.enter(on: thread) else { return .observed }
+      defer { box.leave(on: thread) }
+      do {
+        try reducer.reduce(
+          into: &box.model.pointee,
+          action: action.assumingMemoryBound(to: Action.self).pointee)
+        return .done
+      } catch {
+        return .failed(error)
+      }
+    }
+    self.init(box, reducer, reduction)
   }
 
   /// The type of the actions that it responds to.
@@ -95,6 +122,7 @@ extension Store where Model: ModelType {
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  @inlinable
   public convenience init(
     identifier: String? = nil, reducer: sending Reducer<Model, Action>
   ) {

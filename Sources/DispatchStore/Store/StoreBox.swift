@@ -1,4 +1,5 @@
 /// What of a store's state has no type of the user's: it is reached without looking a generic type up.
+@usableFromInline
 class StoreBase {
   let identifier: String
   let lock = Lock()
@@ -14,14 +15,40 @@ class StoreBase {
   deinit {
     lock.destroy()
   }
+
+  /// Enters the exclusive section for a commit of which nobody has to be told.
+  ///
+  /// Nobody can begin to observe before the section is left. False, and not entered, where somebody
+  /// observes the store already.
+  @usableFromInline
+  final func enter(on thread: ThreadState) -> Bool {
+    ExclusiveSection.check(self, "changed", on: thread)
+    lock.lock()
+    if isObserved {
+      lock.unlock()
+      return false
+    }
+    thread.exclusive = self
+    return true
+  }
+
+  @usableFromInline
+  final func leave(on thread: ThreadState) {
+    version &+= 1
+    thread.exclusive = nil
+    lock.unlock()
+  }
 }
 
 /// A store's model, its observers and its lock, that a token can refer to without keeping the store.
+@usableFromInline
 final class StoreBox<Model: Sendable, Action: ActionType>: StoreBase, @unchecked Sendable {
   // because every access to what changes holds `lock`
+  @usableFromInline
   let model: UnsafeMutablePointer<Model>
   private var core = StoreCore<Model, Action>()
 
+  @usableFromInline
   init(identifier: String, model: Model) {
     self.model = .allocate(capacity: 1)
     self.model.initialize(to: model)

@@ -7,77 +7,105 @@
 #endif
 
 /// What the library knows of the thread it is called on; never kept across an `await`.
-final class ThreadState {
-  /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
-  var context: DispatchContext?
-  /// The store in whose exclusive section this thread is; whoever entered it holds the store.
-  unowned(unsafe) var exclusive: StoreBase?
-  /// The stores whose telling turn this thread holds, outermost first.
-  var turns: [any TellingTurn] = []
-  /// Whose commits were told here, of other dispatches: what follows that follows here too.
-  var toldOwners: [any CommitOwner] = []
-  /// The pool whose slot this thread occupies.
-  var pool: ConcurrentPool?
-  /// The loop of this thread's last `.sync` dispatch.
-  var spareLoop: SyncLoop?
-  /// Operations and their tokens, to be given out again.
-  private let spareOperations = Spares()
-  private let spareTokens = Spares()
-  /// Dispatches to be used again.
-  var spareDispatches = DispatchStack()
-  /// What it knows of the dispatchers' registries.
-  let respondersCache = RespondersCache()
-  /// The transaction identifiers that this thread may still give out.
-  var identifiers: Range<UInt64> = 0..<0
+///
+/// A pointer rather than an object: the thread has it to itself until it ends, so that nothing need be
+/// counted.
+@usableFromInline
+@dynamicMemberLookup
+struct ThreadState {
+  private let fields: UnsafeMutablePointer<Fields>
 
-  deinit {
-    spareOperations.destroy()
-    spareTokens.destroy()
-    spareDispatches.removeAll()
-    respondersCache.threadEnds()
+  struct Fields {
+    /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
+    var context: DispatchContext?
+    /// The transaction whose reduction runs here without a context.
+    var lightTransaction = UInt64.max
+    /// The store in whose exclusive section this thread is; whoever entered it holds the store.
+    unowned(unsafe) var exclusive: StoreBase?
+    /// The stores whose telling turn this thread holds, outermost first.
+    var turns: [any TellingTurn] = []
+    /// Whose commits were told here, of other dispatches: what follows that follows here too.
+    var toldOwners: [any CommitOwner] = []
+    /// The pool whose slot this thread occupies.
+    var pool: ConcurrentPool?
+    /// The loop of this thread's last `.sync` dispatch.
+    var spareLoop: SyncLoop?
+    /// Operations, to be given out again.
+    let spareOperations = Spares()
+    /// What their blocks were given, to be given out again.
+    let spareTokens = Spares()
+    /// Dispatches to be used again.
+    var spareDispatches = DispatchStack()
+    /// What it knows of the dispatchers' registries.
+    let respondersCache = RespondersCache()
+    /// The transaction identifiers that this thread may still give out.
+    var identifiers: Range<UInt64> = 0..<0
   }
 
-  @inline(__always)
-  func takeSpare(_ type: ObjectIdentifier) -> AnyObject? { spareOperations.take(type) }
-
-  @inline(__always)
-  func keepSpare(_ operation: AnyObject, of type: ObjectIdentifier) {
-    spareOperations.put(operation, of: type)
+  subscript<Value>(dynamicMember member: WritableKeyPath<Fields, Value>) -> Value {
+    @inline(__always) get { fields.pointee[keyPath: member] }
+    @inline(__always) nonmutating _modify { yield &fields.pointee[keyPath: member] }
   }
 
-  @inline(__always)
-  func takeSpareToken(_ type: ObjectIdentifier) -> AnyObject? { spareTokens.take(type) }
+  subscript<Value>(dynamicMember member: KeyPath<Fields, Value>) -> Value {
+    @inline(__always) get { fields.pointee[keyPath: member] }
+  }
 
-  @inline(__always)
-  func keepSpareToken(_ token: AnyObject, of type: ObjectIdentifier) {
-    spareTokens.put(token, of: type)
+  /// Whether nobody holds on to the last loop.
+  var hasFreeLoop: Bool {
+    fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)
   }
 
   /// Goes on with what follows the telling, once no turn is held over it.
   func followToldCommits() {
-    while !toldOwners.isEmpty {
-      let owners = toldOwners
-      toldOwners = []
+    while !self.toldOwners.isEmpty {
+      let owners = self.toldOwners
+      self.toldOwners = []
       for owner in owners { owner.commitTold() }
     }
   }
 
+  // MARK: Of this thread
+
   static var current: ThreadState {
-    if let pointer = pthread_getspecific(key) {
-      return Unmanaged<ThreadState>.fromOpaque(pointer).takeUnretainedValue()
-    }
-    let state = ThreadState()
-    pthread_setspecific(key, Unmanaged.passRetained(state).toOpaque())
-    return state
+    @inline(__always) get { current(by: key) }
   }
 
-  private static let key: pthread_key_t = {
+  /// The same, for a caller who has the key at hand.
+  @inline(__always)
+  static func current(by key: pthread_key_t) -> ThreadState {
+    if let pointer = pthread_getspecific(key) {
+      return ThreadState(fields: pointer.assumingMemoryBound(to: Fields.self))
+    }
+    return begin(key)
+  }
+
+  @inline(never)
+  private static func begin(_ key: pthread_key_t) -> ThreadState {
+    let fields = UnsafeMutablePointer<Fields>.allocate(capacity: 1)
+    fields.initialize(to: Fields())
+    pthread_setspecific(key, fields)
+    return ThreadState(fields: fields)
+  }
+
+  /// The thread ends; what goes with it may run code that makes a new state, which ends likewise.
+  private static func end(_ pointer: UnsafeMutableRawPointer) {
+    let fields = pointer.assumingMemoryBound(to: Fields.self)
+    fields.pointee.spareOperations.destroy()
+    fields.pointee.spareTokens.destroy()
+    fields.pointee.spareDispatches.removeAll()
+    fields.pointee.respondersCache.destroy()
+    fields.deinitialize(count: 1)
+    fields.deallocate()
+  }
+
+  static let key: pthread_key_t = {
     var key = pthread_key_t()
     let error = pthread_key_create(&key) { pointer in
       #if canImport(Darwin)
-        Unmanaged<ThreadState>.fromOpaque(pointer).release()
+        end(pointer)
       #else
-        if let pointer { Unmanaged<ThreadState>.fromOpaque(pointer).release() }
+        if let pointer { end(pointer) }
       #endif
     }
     precondition(error == 0, "pthread_key_create failed with error \(error).")
