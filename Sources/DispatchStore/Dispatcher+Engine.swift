@@ -57,7 +57,7 @@ extension Dispatcher {
       let id = TransactionID.make(on: thread)
       thread.lightTransaction = id.rawValue
       for place in responders.reductions.indices {
-        let end = responders.reductions[place].run(action, thread)
+        let end = responders.reductions[place].reduce(action, thread)
         if case .done = end { continue }
         thread.lightTransaction = UInt64.max
         return goOn(id, from: place, end, given, callSite, record, on: thread)
@@ -72,7 +72,8 @@ extension Dispatcher {
   /// Goes on with a record, where a reduction failed or is to be told of.
   @inline(never)
   private func goOn(
-    _ id: TransactionID, from place: Int, _ end: Reduction.End, _ responders: Unmanaged<Responders>,
+    _ id: TransactionID, from place: Int, _ end: ReducerCalls.Reduction,
+    _ responders: Unmanaged<Responders>,
     _ callSite: (fileID: StaticString, line: UInt), _ record: () -> any ActionType,
     on thread: ThreadState
   ) -> DispatchHandle {

@@ -34,6 +34,7 @@ public enum StoreOutcome: Sendable {
     }
   }
 
+  @usableFromInline
   init(thrown error: any Error) {
     self = error is CancellationError ? .cancelled : .failed(error)
   }

@@ -138,6 +138,7 @@ extension Dispatch {
 }
 
 extension Dispatch: CommitOwner {
+  @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard Int(place) != Self.noPlace, let responders = responders?.takeUnretainedValue(),
       responders.entries[Int(place)].store === store
@@ -145,10 +146,12 @@ extension Dispatch: CommitOwner {
     return action as? Action
   }
 
+  @usableFromInline
   func commitLeft() {
     involve().commitLeft()
   }
 
+  @usableFromInline
   func commitTold() {
     details?.commitTold()
   }

@@ -8,6 +8,7 @@ import Synchronization
 /// where others take part, and rounds where a store can't end at once (`Dispatch+Rounds.swift`).
 ///
 /// A pending dispatch is 152 bytes. What is not atomic belongs to the step that runs.
+@usableFromInline
 final class Dispatch: DispatchContext, @unchecked Sendable {
   private(set) var id = TransactionID(rawValue: 0)
   private var parentID = UInt64.max
@@ -85,6 +86,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Context
 
   override var dispatch: Dispatch { self }
+  @usableFromInline
   override var transaction: TransactionID { id }
   override var owner: (any CommitOwner)? { Int(place) == Self.noPlace ? nil : self }
   override var outer: DispatchContext? { around ?? details?.outer }

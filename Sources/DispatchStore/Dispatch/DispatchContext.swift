@@ -2,9 +2,11 @@
 ///
 /// A dispatch of one action is the context of its own code. Actions of a sequence, stores that run
 /// beside each other and tasks have contexts of their own (`PartContext`).
+@usableFromInline
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
+  @usableFromInline
   var transaction: TransactionID { fatalError("DispatchContext is abstract.") }
   /// The part whose block or observers run; nil in hooks and completions.
   var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }

@@ -115,11 +115,11 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
       return .ended(.cancelled)
     }
     let operation = store.reducer.operation(for: action, in: store)
-    if let error = entry.fault(of: operation, returnedFor: action, in: store) {
+    if let error = store.fault(of: operation, returnedFor: action) {
       return .ended(.failed(error))
     }
     guard operation.claim() else {
-      return .ended(.failed(entry.usedBefore(operation, returnedFor: action, in: store)))
+      return .ended(.failed(store.usedBefore(operation, returnedFor: action)))
     }
     return take(operation)
   }

@@ -3,55 +3,55 @@ import Foundation
 extension ActionOperation {
   /// Calls the block, or ends at once where it was finished or cancelled before.
   func run() {
-    let (start, block) = withState { state in
-      (state.life.start(), state.block.take())
-    }
-    switch (start, block) {
-    case (.run, let block?):
+    switch withState({ $0.life.start() }) {
+    case .run:
       didChangeValue(forKey: "isExecuting")
-      let (asked, isReturned) = call(block, on: .current)
+      let (asked, isReturned) = call(subject.pointee.block.take()!, on: .current)
       if isReturned, let outcome = withState({ $0.life.returned(asking: asked) }) { ended(outcome) }
-    case (.end(let outcome), _):
+    case .end(let outcome):
+      subject.pointee.block = nil
       ended(outcome)
-    case (.ignore, _), (.run, nil):
+    case .ignore:
       break
     }
   }
 
-  /// What came of running it for a dispatch that goes straight through its stores.
-  enum StraightRun {
-    case ended(StoreOutcome)
-    /// It was claimed, and waits for others or its end.
-    case goesOn(isRunning: Bool)
-    /// It was started or returned before.
-    case unusable
+  /// Claims it and runs it here for a dispatch, where it may end here.
+  func runStraight(for dispatch: Dispatch, on thread: ThreadState) -> StraightStep? {
+    let isSuspending = if case .suspending? = subject.pointee.block { true } else { false }
+    let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
+      guard state.life.claim() else { return (nil, false) }
+      guard !state.hasDependencies, !isSuspending else { return (nil, true) }
+      state.dispatch = dispatch
+      return (state.life.start(), true)
+    }
+    switch start {
+    case (.run?, _):
+      didChangeValue(forKey: "isExecuting")
+      let (asked, _) = call(subject.pointee.block.take()!, on: thread)
+      return endStraight(asked)
+    case (.end(let outcome)?, _):
+      subject.pointee.block = nil
+      tellEnd()
+      return StraightStep(outcome)
+    case (_, isClaimed: true):
+      return .goesOn(self, isRunning: false)
+    default:
+      return nil
+    }
   }
 
-  /// Claims it and runs it here, where it may end here. Who depends on it is not told of that end.
-  func runStraight(
-    for dispatch: Dispatch, isShared: Bool, on thread: ThreadState
-  ) -> StraightRun {
-    let (run, block) = withState { state -> (StraightRun?, Block?) in
-      guard state.life.claim() else { return (.unusable, nil) }
-      guard state.mayEndAtOnce else { return (.goesOn(isRunning: false), nil) }
-      switch state.life.start() {
-      case .end(let outcome): return (.ended(outcome), state.block.take())
-      case .ignore: return (.unusable, nil)
-      case .run:
-        state.dispatch = dispatch
-        return (nil, state.block.take())
-      }
+  /// The block that ran straight has returned: it has ended, or goes on elsewhere.
+  @usableFromInline
+  func endStraight(_ asked: StoreOutcome?) -> StraightStep {
+    let end = withState { state -> StoreOutcome? in
+      let outcome = state.life.returned(asking: asked)
+      if outcome != nil { state.dispatch = nil }
+      return outcome
     }
-    if let run { return run }
-    if isShared { didChangeValue(forKey: "isExecuting") }
-    let (asked, _) = call(block.unsafelyUnwrapped, on: thread)
-    return withState { state in
-      guard let outcome = state.life.returned(asking: asked) else {
-        return .goesOn(isRunning: true)
-      }
-      state.dispatch = nil
-      return .ended(outcome)
-    }
+    guard let end else { return .goesOn(self, isRunning: true) }
+    tellEnd()
+    return StraightStep(end)
   }
 
   /// Tells those who depend on it that it has ended.
@@ -65,7 +65,9 @@ extension ActionOperation {
   }
 
   /// Calls the block: how it ends where that is said by returning, and whether it has returned.
-  private func call(_ block: Block, on thread: ThreadState) -> (asked: StoreOutcome?, Bool) {
+  private func call(
+    _ block: OperationBlock<Model, Action>, on thread: ThreadState
+  ) -> (asked: StoreOutcome?, Bool) {
     switch block {
     case .controlled(let block):
       control(block, on: thread)
@@ -96,13 +98,15 @@ extension ActionOperation {
     }
   }
 
-  private func control(
+  /// Calls a block that ends the operation by what it is given.
+  @inlinable
+  func control(
     _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void,
     on thread: ThreadState
   ) {
     var running = RunningOperation.make(for: self, on: thread)
     do {
-      try block(running, action, store)
+      try block(running, subject.pointee.action, subject.pointee.store)
     } catch {
       // Recorded before the release, which would call it abandoned.
       finish(throwing: error)
@@ -150,6 +154,7 @@ extension ActionOperation {
   }
 
   /// The last one who could have finished it has let go of it.
+  @usableFromInline
   func abandon() {
     guard withState({ $0.life.isUnfinished }) else { return }
     let error = DispatchError(
@@ -167,14 +172,14 @@ extension ActionOperation {
 
   /// On whose behalf it changes its store.
   private var commitOwner: (any CommitOwner)? {
-    withState { state -> (any CommitOwner)? in state.part ?? state.dispatch }
+    withState { $0.commitOwner }
   }
 
   func update<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
-      (state.life.beginUpdate(), state.part ?? state.dispatch)
+      (state.life.beginUpdate(), state.commitOwner)
     }
     guard mayUpdate else {
       store.report(

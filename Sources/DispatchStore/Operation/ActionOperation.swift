@@ -12,67 +12,52 @@ public import Foundation
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
-  // because `lock` guards what changes, and Operation itself is safe on several threads
-  /// Both are there from when it is given out until nobody has it.
-  private let subjectAction: UnsafeMutablePointer<Action>
-  private var subjectStore: Store<Model, Action>?
-  private let lock = Lock()
-  fileprivate(set) var state = State()
+  // because `core` is locked, and Operation itself is safe on several threads
+  @usableFromInline let subject: UnsafeMutablePointer<OperationSubject<Model, Action>>
+  @usableFromInline let core = OperationCore()
 
-  private override init() {
-    subjectAction = .allocate(capacity: 1)
+  @usableFromInline
+  override init() {
+    subject = .allocate(capacity: 1)
     super.init()
   }
 
   deinit {
-    if state.hasDependencies { forgetDependencies() }
-    if subjectStore != nil { subjectAction.deinitialize(count: 1) }
-    subjectAction.deallocate()
-    lock.destroy()
+    if core.hasDependencies { forgetDependencies() }
+    if core.isGivenOut { subject.deinitialize(count: 1) }
+    subject.deallocate()
+    core.destroy()
   }
 
   /// The action that it answers.
-  public var action: Action { subjectAction.pointee }
+  public var action: Action { subject.pointee.action }
   /// The store that it changes.
-  public var store: Store<Model, Action> { subjectStore.unsafelyUnwrapped }
+  public var store: Store<Model, Action> { subject.pointee.store }
 
   /// Makes one, of this thread's spare one where there is one.
+  @inlinable
   static func make(
-    _ action: Action, _ store: Store<Model, Action>, _ block: Block
+    _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>,
+    isReduction: Bool = false
   ) -> ActionOperation {
-    let spare = ThreadState.current.spareOperations.take(store.operationType)
     let operation =
-      spare.map { unsafeDowncast($0, to: ActionOperation.self) } ?? ActionOperation()
-    operation.subjectAction.initialize(to: action)
-    operation.subjectStore = store
-    operation.state.block = block
+      ThreadState.takeSpareOperation(store.operationType).map {
+        unsafeDowncast($0, to: ActionOperation.self)
+      } ?? ActionOperation()
+    operation.subject.initialize(to: OperationSubject(action, store, block))
+    operation.core.give(asReduction: isReduction)
     return operation
   }
 
   /// Keeps it for the next one of its kind, where nobody can tell the two apart.
   ///
-  /// The caller holds the only reference to it, and has run it or called its reducer's `reduce`.
-  @discardableResult
+  /// The caller holds the only reference to it, and has run it to its end.
   func recycle(on thread: ThreadState) -> Bool {
-    #if canImport(ObjectiveC)
-      // Foundation's own state of it is not known there.
-      return false
-    #else
-      guard !state.isTouched, _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1
-      else { return false }
-      state.reset()
-      subjectAction.deinitialize(count: 1)
-      let type = subjectStore.take().unsafelyUnwrapped.operationType
-      thread.spareOperations.put(self, of: type)
-      return true
-    #endif
-  }
-
-  @inline(__always)
-  func withState<Result>(_ body: (inout State) -> Result) -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return body(&state)
+    guard ThreadState.isUnseen(self), core.reset() else { return false }
+    let type = store.operationType
+    subject.deinitialize(count: 1)
+    thread.spareOperations.put(self, of: type)
+    return true
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.

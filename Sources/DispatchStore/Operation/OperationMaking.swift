@@ -13,6 +13,7 @@ extension OperationMaking {
   ///
   /// An error that the block throws ends it as failed. When everybody has let go of the block's
   /// `operation` without finishing it, it fails with `operationAbandoned`.
+  @inlinable
   public init(
     action: Action, store: Store<Model, Action>,
     block:
@@ -25,6 +26,7 @@ extension OperationMaking {
   }
 
   /// Makes an operation that ends when its block returns or throws.
+  @inlinable
   public init(
     action: Action, store: Store<Model, Action>,
     block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
@@ -36,6 +38,7 @@ extension OperationMaking {
   ///
   /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
   /// caller's thread, one with `.mainThread` on the main queue.
+  @inlinable
   public init(
     action: Action, store: Store<Model, Action>,
     block:
@@ -57,8 +60,9 @@ extension OperationMaking {
     fatalError("unavailable")
   }
 
-  private static func make(
-    _ action: Action, _ store: Store<Model, Action>, _ block: ActionOperation<Model, Action>.Block
+  @inlinable
+  static func make(
+    _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>
   ) -> Self {
     // ActionOperation is the one type that conforms.
     unsafeBitCast(ActionOperation.make(action, store, block), to: Self.self)

@@ -48,6 +48,22 @@ struct OperationState {
     return true
   }
 
+  /// Claims it and starts it at once.
+  mutating func startUntouched() {
+    isClaimed = true
+    phase = .running
+    busy = 1
+  }
+
+  /// Whether it ends as finished once its block has returned, so that no more need be noted of it.
+  ///
+  /// - Parameter isFinished: Whether the block has said so by returning.
+  func endsFinished(_ isFinished: Bool) -> Bool {
+    guard busy == 1, isRunning else { return false }
+    if let asked { return asked.isFinished }
+    return isFinished
+  }
+
   enum Start {
     case run
     case end(StoreOutcome)

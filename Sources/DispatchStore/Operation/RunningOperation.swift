@@ -6,22 +6,24 @@ import Foundation
 /// with `operationAbandoned`, and its lane goes on. That holds in a queue of the user's own too.
 public final class RunningOperation<Model: Sendable, Action: ActionType>: @unchecked Sendable {
   // because `subject` changes only while nobody else refers to the object
-  private var subject: ActionOperation<Model, Action>?
+  @usableFromInline var subject: ActionOperation<Model, Action>?
 
   /// The operation itself.
   public var operation: ActionOperation<Model, Action> { subject.unsafelyUnwrapped }
 
-  private init() {}
+  @usableFromInline
+  init() {}
 
   deinit {
     subject?.abandon()
   }
 
   /// Makes one for an operation, of the thread's spare one where there is one.
+  @inlinable
   static func make(
     for operation: ActionOperation<Model, Action>, on thread: ThreadState
   ) -> RunningOperation {
-    let spare = thread.spareTokens.take(operation.store.operationType)
+    let spare = thread.takeSpareToken(operation.subject.pointee.store.operationType)
     let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
     running.subject = operation
     return running
@@ -30,12 +32,14 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   /// Does what its release does, and keeps it for the next one of its kind.
   ///
   /// The caller holds the only reference to it.
+  @inlinable
   func recycle(on thread: ThreadState) {
-    let operation = self.operation
+    let operation = subject.unsafelyUnwrapped
     subject = nil
     operation.abandon()
-    guard _getWeakRetainCount(self) == 1, _getUnownedRetainCount(self) == 1 else { return }
-    thread.spareTokens.put(self, of: operation.store.operationType)
+    if ThreadState.isUnseen(self) {
+      thread.keepSpareToken(self, of: operation.subject.pointee.store.operationType)
+    }
   }
 
   /// The action that it answers.

@@ -1,44 +1,79 @@
 import Foundation
 
 /// What became of one store's part in a dispatch that goes straight through its stores.
+@usableFromInline
 enum StraightStep {
   case finished
   /// It ended otherwise.
   case ended(StoreOutcome)
   /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
   case goesOn(AnyObject, isRunning: Bool)
+
+  init(_ outcome: StoreOutcome) {
+    self = outcome.isFinished ? .finished : .ended(outcome)
+  }
 }
 
 extension Store {
   /// Asks the reducer, and runs what it answers on this thread, to its end where it can.
-  func run(
-    _ action: Action, of dispatch: Dispatch, by entry: TypedStoreEntry<Model, Action>,
-    on thread: ThreadState
+  ///
+  /// Inlined where the store is made, so that it is compiled for its own types.
+  @inlinable
+  @inline(__always)
+  func answer(
+    _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     var operation = reducer.operation(for: action, in: self)
-    let isShared = !isKnownUniquelyReferenced(&operation)
-    if !isShared, operation.isUntouchedReduction(of: self) {
-      // Nobody can tell it from one that was run.
-      defer { operation.recycle(on: thread) }
-      return reduce(action, of: dispatch, on: thread)
-    }
-    if let error = entry.fault(of: operation, returnedFor: action, in: self) {
-      return .ended(.failed(error))
-    }
-    switch operation.runStraight(for: dispatch, isShared: isShared, on: thread) {
-    case .ended(let outcome):
-      if !isKnownUniquelyReferenced(&operation) || !operation.recycle(on: thread) {
-        operation.tellEnd()
+    // One that nobody else has, and that is as it was made, needs no lock before its block.
+    guard isKnownUniquelyReferenced(&operation), operation.subject.pointee.store === self,
+      haveSameBytes(operation.subject.pointee.action, action),
+      let block = operation.subject.pointee.block, !block.isSuspending,
+      operation.core.beginStraight(for: dispatch)
+    else { return run(operation, for: action, of: dispatch, on: thread) }
+    operation.subject.pointee.block = nil
+    var asked: StoreOutcome?
+    switch block {
+    case .controlled(let block):
+      operation.control(block, on: thread)
+    case .returning(let block):
+      do {
+        try block(action, self)
+        asked = .finished
+      } catch {
+        asked = StoreOutcome(thrown: error)
       }
-      return outcome.isFinished ? .finished : .ended(outcome)
-    case .goesOn(let isRunning):
-      return .goesOn(operation, isRunning: isRunning)
-    case .unusable:
-      return .ended(.failed(entry.usedBefore(operation, returnedFor: action, in: self)))
+    case .reducing:
+      do {
+        try commit(for: dispatch, action: action, on: thread) { model in
+          try reducer.reduce(into: &model, action: action)
+        }
+        asked = .finished
+      } catch {
+        asked = StoreOutcome(thrown: error)
+      }
+    case .suspending:
+      break
     }
+    guard isKnownUniquelyReferenced(&operation), ThreadState.isUnseen(operation),
+      operation.core.endStraight(isFinished: asked?.isFinished == true)
+    else { return operation.endStraight(asked) }
+    operation.subject.deinitialize(count: 1)
+    thread.keepSpareOperation(operation, of: operationType)
+    return .finished
   }
 
-  @inline(__always)
+  /// The same for an operation that somebody else has, or has had.
+  @usableFromInline
+  func run(
+    _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,
+    on thread: ThreadState
+  ) -> StraightStep {
+    if let error = fault(of: operation, returnedFor: action) { return .ended(.failed(error)) }
+    return operation.runStraight(for: dispatch, on: thread)
+      ?? .ended(.failed(usedBefore(operation, returnedFor: action)))
+  }
+
+  /// One commit, told to the observers.
   func reduce(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
@@ -53,53 +88,63 @@ extension Store {
   }
 }
 
-extension TypedStoreEntry {
+extension Store {
   /// Why an operation can't be the answer to an action.
   func fault(
-    of operation: ActionOperation<Model, Action>, returnedFor action: Action,
-    in store: Store<Model, Action>
+    of operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError? {
-    if operation.store !== store {
-      return invalid("was made for store \"\(operation.store.identifier)\"", action, store)
+    if operation.store !== self {
+      return invalid("was made for store \"\(operation.store.identifier)\"", action)
     }
-    if !operation.isReduction, isOther(operation.action, than: action) {
-      return invalid("was made for another action, \(operation.action)", action, store)
+    if !operation.withState({ $0.isReduction }), isOther(operation.action, than: action) {
+      return invalid("was made for another action, \(operation.action)", action)
     }
     return nil
   }
 
   func usedBefore(
-    _ operation: ActionOperation<Model, Action>, returnedFor action: Action,
-    in store: Store<Model, Action>
+    _ operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError {
-    invalid("was started or returned before", action, store)
+    invalid("was started or returned before", action)
   }
 
   /// Whether it is another action, as far as its type lets one tell; some don't equal themselves.
   private func isOther(_ made: Action, than action: Action) -> Bool {
-    guard let isSame, !haveSameBytes(made, action) else { return false }
-    return !isSame(made, action) && isSame(action, action)
+    if haveSameBytes(made, action) { return false }
+    if let made = made as? any Equatable { return !made.equals(action) && made.equals(made) }
+    return Action.self is AnyClass
   }
 
-  private func invalid(
-    _ fault: String, _ action: Action, _ store: Store<Model, Action>
-  ) -> DispatchError {
+  private func invalid(_ fault: String, _ action: Action) -> DispatchError {
     DispatchError(
       code: .invalidOperation,
       message: """
-        The operation that \(type(of: store.reducer)) returned for \(action) in store \
-        "\(store.identifier)" \(fault). Return a new ActionOperation(action: action, store: store) \
+        The operation that \(type(of: reducer)) returned for \(action) in store \
+        "\(identifier)" \(fault). Return a new ActionOperation(action: action, store: store) \
         for each call of operation(for:in:).
         """,
-      storeIdentifiers: [store.identifier])
+      storeIdentifiers: [identifier])
+  }
+}
+
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool {
+    self == other as? Self
   }
 }
 
 /// Whether two values are the same to the last byte, references and all.
-private func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
+@inlinable
+@inline(__always)
+func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
   withUnsafePointer(to: first) { first in
     withUnsafePointer(to: second) { second in
-      memcmp(first, second, MemoryLayout<Value>.size) == 0
+      areSame(first, second, MemoryLayout<Value>.size)
     }
   }
+}
+
+@usableFromInline
+func areSame(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer, _ count: Int) -> Bool {
+  memcmp(first, second, count) == 0
 }

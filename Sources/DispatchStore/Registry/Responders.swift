@@ -27,7 +27,7 @@ final class Responders: @unchecked Sendable {
   /// Whether no reducer has an operation of its own either.
   let isLight: Bool
   /// By place, where all are light.
-  let reductions: [Reduction]
+  let reductions: [ReducerCalls]
   /// Keeps the count below in a line that dispatching threads do not read.
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
@@ -49,7 +49,7 @@ final class Responders: @unchecked Sendable {
       && entries.allSatisfy { $0.ownership == .strong }
     asksForOrder = registered.contains { $0.overrides.waitFor }
     isLight = isStraight && !asksForOrder && !registered.contains { $0.overrides.operation }
-    reductions = isLight ? entries.compactMap(\.reduction) : []
+    reductions = isLight ? entries.compactMap(\.calls) : []
     _ = Unmanaged.passRetained(self)
   }
 

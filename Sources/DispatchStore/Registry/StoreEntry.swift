@@ -8,15 +8,18 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   let ownership: StoreOwnership
   /// What its reducer does itself.
   let overrides: ReducerOverrides
-  /// Its reducer's `reduce(into:action:)`; nil for a store that is held weakly.
-  let reduction: Reduction?
+  /// The calls of its reducer; nil for a store that is held weakly.
+  let calls: ReducerCalls?
+  /// The store itself, where it is held strongly.
+  let object: AnyObject?
 
   init(
     identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
-    ownership: StoreOwnership, overrides: ReducerOverrides, reduction: Reduction?
+    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?, object: AnyObject?
   ) {
     self.overrides = overrides
-    self.reduction = reduction
+    self.calls = calls
+    self.object = object
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
@@ -42,25 +45,22 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   final func run(
     _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
-    guard !overrides.operation else { return answer(action, of: dispatch, on: thread) }
-    let end = withAddress(of: action) { reduction.unsafelyUnwrapped.run($0, thread) }
-    return switch end {
-    case .done: .finished
-    case .observed: reduceObserved(action, of: dispatch, on: thread)
-    case .failed(let error): .ended(StoreOutcome(thrown: error))
+    let calls = calls.unsafelyUnwrapped
+    return withAddress(of: action) { action in
+      if overrides.operation {
+        return calls.answer(action, object.unsafelyUnwrapped, dispatch, thread)
+      }
+      return switch calls.reduce(action, thread) {
+      case .done: .finished
+      case .observed: reduceObserved(action, of: dispatch, on: thread)
+      case .failed(let error): .ended(StoreOutcome(thrown: error))
+      }
     }
-  }
-
-  /// Asks the reducer, and runs what it answers.
-  func answer(
-    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    fatalError("StoreEntry is abstract.")
   }
 
   /// Commits, and tells of it.
   func reduceObserved(
-    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     fatalError("StoreEntry is abstract.")
   }
@@ -92,20 +92,17 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   // because `strong` is a constant, and weak references are safe to read on several threads
   private let strong: Store<Model, Action>?
   private weak let weakly: Store<Model, Action>?
-  /// Whether two actions are the same, where their type lets one tell.
-  let isSame: ((Action, Action) -> Bool)?
-
   init(
     _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
   ) {
     // A weak reference makes every later retain of the store dearer: only those who ask pay.
     strong = ownership == .strong ? store : nil
     weakly = ownership == .weak ? store : nil
-    isSame = Self.comparison
     super.init(
       identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor,
       ownership: ownership, overrides: ReducerOverrides(of: store.reducer),
-      reduction: ownership == .strong ? store.reduction : nil)
+      calls: ownership == .strong ? store.calls : nil,
+      object: ownership == .strong ? store : nil)
   }
 
   var typed: Store<Model, Action>? { strong ?? weakly }
@@ -129,16 +126,11 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
     return refined.isSame(as: waitFor) ? nil : refined
   }
 
-  override func answer(
-    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    read(action) { strong.unsafelyUnwrapped.run($0, of: dispatch, by: self, on: thread) }
-  }
-
   override func reduceObserved(
-    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
-    read(action) { strong.unsafelyUnwrapped.reduce($0, of: dispatch, on: thread) }
+    strong.unsafelyUnwrapped.reduce(
+      action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
   }
 
   override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
@@ -147,18 +139,6 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override func responds(to type: any ActionType.Type) -> Bool {
     type is Action.Type
-  }
-
-  private static var comparison: ((Action, Action) -> Bool)? {
-    if let type = Action.self as? any Equatable.Type { return equality(of: type) }
-    if Action.self is AnyClass { return { ($0 as AnyObject) === ($1 as AnyObject) } }
-    return nil
-  }
-
-  private static func equality<Value: Equatable>(
-    of type: Value.Type
-  ) -> (Action, Action) -> Bool {
-    { $0 as? Value == $1 as? Value }
   }
 
   override func departed() {

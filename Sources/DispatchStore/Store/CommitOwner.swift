@@ -1,4 +1,5 @@
 /// On whose behalf a store is changed: one store's part in a dispatch.
+@usableFromInline
 protocol CommitOwner: AnyObject, Sendable {
   var transaction: TransactionID { get }
 

@@ -14,7 +14,7 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
-    ActionOperation.make(action, store, .reducing)
+    ActionOperation.make(action, store, .reducing, isReduction: true)
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.

@@ -6,10 +6,11 @@ extension Store {
   ///     runs here, if any.
   ///   - action: The action to tell the observers of, where it is not the part's.
   @discardableResult
+  @inlinable
   @inline(__always)
   func commit<Value, Failure: Error>(
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
-    on thread: ThreadState = .current, _ body: (inout Model) throws(Failure) -> Value
+    on thread: ThreadState = .here, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     if box.enter(on: thread) {
       defer { box.leave(on: thread) }
@@ -18,8 +19,9 @@ extension Store {
     return try commitObserved(for: owner(), action: action(), on: thread, body)
   }
 
+  @usableFromInline
   @inline(never)
-  private func commitObserved<Value, Failure: Error>(
+  func commitObserved<Value, Failure: Error>(
     for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {

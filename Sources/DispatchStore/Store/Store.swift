@@ -12,20 +12,19 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// The name under which it is registered; unique unless given.
   public let identifier: String
 
-  let reducer: Reducer<Model, Action>
-  /// The reducer's `reduce(into:action:)` as one commit.
-  let reduction: Reduction
-  let box: StoreBox<Model, Action>
+  @usableFromInline let reducer: Reducer<Model, Action>
+  let calls: ReducerCalls
+  @usableFromInline let box: StoreBox<Model, Action>
   /// Kept, because looking a generic type up costs more than what it is wanted for.
-  let operationType: ObjectIdentifier
+  @usableFromInline let operationType: ObjectIdentifier
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
 
   @usableFromInline
-  init(_ box: StoreBox<Model, Action>, _ reducer: Reducer<Model, Action>, _ reduction: Reduction) {
+  init(_ box: StoreBox<Model, Action>, _ reducer: Reducer<Model, Action>, _ calls: ReducerCalls) {
     identifier = box.identifier
     self.reducer = reducer
     self.box = box
-    self.reduction = reduction
+    self.calls = calls
     operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
 
@@ -43,19 +42,24 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
     let box = StoreBox<Model, Action>(
       identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
     // Inlined, so that it is compiled for the model's and the action's own types.
-    let reduction = Reduction { action, thread in
-      guard box.enter(on: thread) else { return .observed }
-      defer { box.leave(on: thread) }
-      do {
-        try reducer.reduce(
-          into: &box.model.pointee,
-          action: action.assumingMemoryBound(to: Action.self).pointee)
-        return .done
-      } catch {
-        return .failed(error)
-      }
-    }
-    self.init(box, reducer, reduction)
+    let calls = ReducerCalls(
+      reduce: { action, thread in
+        guard box.enter(on: thread) else { return .observed }
+        defer { box.leave(on: thread) }
+        do {
+          try reducer.reduce(
+            into: &box.model.pointee,
+            action: action.assumingMemoryBound(to: Action.self).pointee)
+          return .done
+        } catch {
+          return .failed(error)
+        }
+      },
+      answer: { action, store, dispatch, thread in
+        unsafeDowncast(store, to: Store<Model, Action>.self).answer(
+          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
+      })
+    self.init(box, reducer, calls)
   }
 
   /// The type of the actions that it responds to.
@@ -97,6 +101,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// thread that is itself telling observers, the change may be left to the thread that tells this
   /// store, next in order. Copies nothing as long as nobody holds a snapshot.
   @discardableResult
+  @inlinable
   public func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {

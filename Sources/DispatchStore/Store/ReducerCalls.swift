@@ -1,0 +1,27 @@
+/// The calls of a store's reducer, with the types taken away: compiled for them where the store is made.
+@usableFromInline
+final class ReducerCalls: @unchecked Sendable {
+  // because what they hold is a reducer, which holds no mutable state, and a box, which is locked
+  @usableFromInline
+  enum Reduction {
+    case done
+    /// Nothing was done: somebody is to be told, which takes more than this.
+    case observed
+    /// The model was changed as far as the reducer came.
+    case failed(any Error)
+  }
+
+  /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
+  let reduce: (UnsafeRawPointer, ThreadState) -> Reduction
+  /// `operation(for:in:)` and what it answers; takes the store too.
+  let answer: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
+
+  @usableFromInline
+  init(
+    reduce: @escaping (UnsafeRawPointer, ThreadState) -> Reduction,
+    answer: @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
+  ) {
+    self.reduce = reduce
+    self.answer = answer
+  }
+}
