@@ -21,9 +21,7 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     `default`.dispatch(
-      action, to: storeIdentifier, mode: mode, options: options,
-      completion: completion.map(Completion.plain),
-      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
+      action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action through the default dispatcher.
@@ -48,9 +46,7 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     `default`.dispatch(
-      action, to: storeIdentifier, mode: mode, options: options,
-      completion: .withResult(completion),
-      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
+      action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
 
   /// Dispatches actions one after the other through the default dispatcher.

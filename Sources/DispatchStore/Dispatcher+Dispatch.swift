@@ -21,31 +21,8 @@ extension Dispatcher {
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    if mode.isSync, completion == nil, options.after.isEmpty,
-      let handle = withUnsafePointer(
-        to: action,
-        {
-          runLightly(
-            UnsafeRawPointer($0), of: ObjectIdentifier(type(of: action)), to: storeIdentifier,
-            (fileID, line), record: { action })
-        })
-    {
-      return handle
-    }
-    return dispatchPlainly(
-      action, to: storeIdentifier, mode: mode, options: options, completion, fileID, line)
-  }
-
-  @usableFromInline
-  func dispatchPlainly(
-    _ action: any DispatchStore::ActionType, to storeIdentifier: String?, mode: Mode,
-    options: DispatchStore::DispatchOptions, _ completion: (@Sendable () -> Void)?,
-    _ fileID: StaticString, _ line: UInt
-  ) -> DispatchStore::DispatchHandle {
     dispatch(
-      action, to: storeIdentifier, mode: mode, options: options,
-      completion: completion.map(Completion.plain),
-      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
+      action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action.
@@ -63,16 +40,14 @@ extension Dispatcher {
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
   @discardableResult
+  @inlinable
   public func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
     options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
     then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    dispatch(
-      action, to: storeIdentifier, mode: mode, options: options,
-      completion: .withResult(completion),
-      callSite: DispatchStore::CallSite(fileID: fileID, line: line))
+    dispatch(action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
 
   /// Dispatches actions one after the other.
@@ -131,5 +106,30 @@ extension Dispatcher {
         storeIdentifier: storeIdentifier, actions: .several(actions), mode: mode,
         options: options, completion: .withResult(completion),
         callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+  }
+}
+
+extension Dispatcher {
+  /// Inlined, so that a `.sync` action is not copied, and any other one once.
+  @inlinable
+  @inline(__always)
+  func dispatch<Action: DispatchStore::ActionType>(
+    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
+    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ line: UInt
+  ) -> DispatchStore::DispatchHandle {
+    if mode.isSync, options.after.isEmpty,
+      let handle = withUnsafePointer(
+        to: action,
+        {
+          run(
+            UnsafeRawPointer($0), of: ObjectIdentifier(type(of: action)), to: storeIdentifier,
+            completion, fileID, line)
+        })
+    {
+      return handle
+    }
+    return enqueue(
+      action, to: storeIdentifier, mode: mode, options: options, completion, fileID, line)
   }
 }

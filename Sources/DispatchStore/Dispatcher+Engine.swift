@@ -1,30 +1,24 @@
 import Synchronization
 
 extension Dispatcher {
-  /// Dispatches one action: straight through its stores where nothing stands against that.
-  @inline(__always)
-  func dispatch(
-    _ action: any ActionType, to storeIdentifier: String?, mode: Mode, options: DispatchOptions,
-    completion: Completion?, callSite: CallSite
+  /// Dispatches an action that need not run on this thread.
+  @usableFromInline
+  func enqueue(
+    _ action: __owned any ActionType, to storeIdentifier: String?, mode: Mode,
+    options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
-    if options.after.isEmpty, !carriesTaskLocals,
-      !mode.isSync || thread.exclusive == nil,
-      let responders = try? responders(
-        to: type(of: action), identifier: storeIdentifier, on: thread)
+    let callSite = CallSite(fileID: fileID, line: line)
+    if options.after.isEmpty, !carriesTaskLocals, !mode.isSync,
+      let given = try? responders(to: type(of: action), identifier: storeIdentifier, on: thread)
     {
-      if responders._withUnsafeGuaranteedRef({ $0.runsStraight(in: mode) }) {
+      if given._withUnsafeGuaranteedRef({ $0.runsStraight(in: mode) }) {
         let dispatch = thread.spareDispatches.pop() ?? Dispatch()
-        dispatch.begin(action, to: responders, completion, callSite, on: thread)
-        if let refined = dispatch.refinedOrder(on: thread) {
-          let request = DispatchRequest(
-            storeIdentifier: storeIdentifier, actions: .one(action), mode: mode, options: options,
-            completion: completion, callSite: callSite)
-          return self.dispatch(request, as: dispatch, refined)
-        }
-        return mode.isSync ? runHere(dispatch, on: thread) : push(dispatch, mode)
+        dispatch.begin(to: given, completion, callSite, on: thread)
+        dispatch.action = action
+        return push(dispatch, mode)
       }
-      responders._withUnsafeGuaranteedRef { $0.end() }
+      given._withUnsafeGuaranteedRef { $0.end() }
     }
     return dispatch(
       DispatchRequest(
@@ -32,15 +26,13 @@ extension Dispatcher {
         completion: completion, callSite: callSite))
   }
 
-  /// Runs plain reductions on this thread, without a record; nil where it takes more than that.
+  /// Runs an action straight through its stores, on this thread; nil where that is not to be done.
   ///
-  /// - Parameters:
-  ///   - action: Its address.
-  ///   - record: Makes a copy of it.
+  /// - Parameter action: The action's address: it is copied only where others go on with it.
   @usableFromInline
-  func runLightly(
+  func run(
     _ action: UnsafeRawPointer, of type: ObjectIdentifier, to storeIdentifier: String?,
-    _ callSite: (fileID: StaticString, line: UInt), record: () -> any ActionType
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {
     let thread = ThreadState.current(by: threadKey)
     let key = RespondersCache.Key(
@@ -50,53 +42,59 @@ extension Dispatcher {
         key, version: registryVersion.load(ordering: .acquiring))
     else { return nil }
     return given._withUnsafeGuaranteedRef { responders in
-      guard responders.isLight else {
+      guard responders.isStraight, !responders.asksForOrder else {
         responders.end()
         return nil
       }
+      var (place, outcome): (Int, StoreOutcome?) = (0, nil)
       let id = TransactionID.make(on: thread)
-      thread.lightTransaction = id.rawValue
-      for place in responders.reductions.indices {
-        let end = responders.reductions[place].reduce(action, thread)
-        if case .done = end { continue }
-        thread.lightTransaction = UInt64.max
-        return goOn(id, from: place, end, given, callSite, record, on: thread)
+      if responders.isLight, completion == nil {
+        (place, outcome) = reduce(action, through: responders, as: id, on: thread)
+        if place == responders.entries.count, outcome == nil {
+          let handle = DispatchHandle(finished: id, responders)
+          responders.end()
+          return handle
+        }
       }
-      thread.lightTransaction = UInt64.max
-      let handle = DispatchHandle(finished: id, responders)
-      responders.end()
-      return handle
+      let dispatch = thread.spareDispatches.pop() ?? Dispatch()
+      dispatch.begin(
+        to: given, completion, CallSite(fileID: fileID, line: line), on: thread, as: id)
+      return runHere(dispatch, at: action, from: place, after: outcome, on: thread)
     }
   }
 
-  /// Goes on with a record, where a reduction failed or is to be told of.
-  @inline(never)
-  private func goOn(
-    _ id: TransactionID, from place: Int, _ end: ReducerCalls.Reduction,
-    _ responders: Unmanaged<Responders>,
-    _ callSite: (fileID: StaticString, line: UInt), _ record: () -> any ActionType,
+  /// Runs plain reductions without a record; how far it came, where one failed or is to be told of.
+  @inline(__always)
+  private func reduce(
+    _ action: UnsafeRawPointer, through responders: Responders, as id: TransactionID,
     on thread: ThreadState
-  ) -> DispatchHandle {
-    let dispatch = thread.spareDispatches.pop() ?? Dispatch()
-    dispatch.begin(
-      record(), to: responders, nil, CallSite(fileID: callSite.fileID, line: callSite.line),
-      on: thread)
-    dispatch.goOn(with: id)
-    guard case .failed(let error) = end else { return runHere(dispatch, from: place, on: thread) }
-    let outcomes = Array(repeating: StoreOutcome.finished, count: place)
-    return runHere(
-      dispatch, from: place + 1, after: outcomes + [StoreOutcome(thrown: error)], on: thread)
+  ) -> (place: Int, outcome: StoreOutcome?) {
+    thread.lightTransaction = id.rawValue
+    defer { thread.lightTransaction = UInt64.max }
+    for place in responders.reductions.indices {
+      switch responders.reductions[place].reduce(action, thread) {
+      case .done: continue
+      case .observed: return (place, nil)
+      case .failed(let error): return (place + 1, .of(thrown: error))
+      }
+    }
+    return (responders.reductions.count, nil)
   }
 
   /// Runs it on this thread, to its end.
-  @inline(__always)
+  ///
+  /// - Parameters:
+  ///   - place: The store to go on with.
+  ///   - outcome: That of the store before, where it did not finish.
   private func runHere(
-    _ begun: consuming Dispatch, from place: Int = 0, after outcomes: [StoreOutcome] = [],
-    on thread: ThreadState
+    _ begun: consuming Dispatch, at action: UnsafeRawPointer, from place: Int,
+    after outcome: StoreOutcome?, on thread: ThreadState
   ) -> DispatchHandle {
     var dispatch = begun
+    dispatch.beginHere(on: thread)
     let finished = dispatch.finishedHandle
-    switch Dispatch.reachHere(&dispatch, from: place, after: outcomes, on: thread) {
+    let outcomes = outcome.map { Array(repeating: .finished, count: place - 1) + [$0] } ?? []
+    switch Dispatch.runStraight(&dispatch, at: action, from: place, after: outcomes, on: thread) {
     case .unheard:
       thread.spareDispatches.push(dispatch)
       return finished
@@ -120,7 +118,8 @@ extension Dispatcher {
   }
 }
 
-// What does not run straight: several actions, middlewares, dispatches to be waited for, refined orders.
+// What does not run straight: several actions, middlewares, dispatches to be waited for, refined orders,
+// and the first dispatch of its type on a thread.
 extension Dispatcher {
   func dispatch(_ request: DispatchRequest) -> DispatchHandle {
     let thread = ThreadState.current
@@ -128,16 +127,6 @@ extension Dispatcher {
     let dispatch = Dispatch()
     dispatch.begin(request, on: thread)
     dispatch.expand(details(for: request, on: thread))
-    return start(dispatch, request, on: thread)
-  }
-
-  /// Goes on with a dispatch that was begun, and whose order a reducer has refined.
-  private func dispatch(
-    _ request: DispatchRequest, as dispatch: Dispatch, _ refined: [WaitFor?]
-  ) -> DispatchHandle {
-    let thread = ThreadState.current
-    dispatch.expand(details(for: request, on: thread))
-    dispatch.prepare(refined, of: self)
     return start(dispatch, request, on: thread)
   }
 

@@ -34,6 +34,12 @@ public enum StoreOutcome: Sendable {
     }
   }
 
+  /// Kept out of the way of what does not throw.
+  @inline(never)
+  static func of(thrown error: any Error) -> StoreOutcome {
+    StoreOutcome(thrown: error)
+  }
+
   @usableFromInline
   init(thrown error: any Error) {
     self = error is CancellationError ? .cancelled : .failed(error)

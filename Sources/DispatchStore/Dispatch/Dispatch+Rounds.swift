@@ -8,15 +8,8 @@ extension Dispatch {
   ///
   /// Each action of a sequence has its own turn for that.
   func prepare() {
-    guard course.plan == nil, case .one(let action)? = course.request?.actions else { return }
+    guard case .one(let action)? = course.request?.actions else { return }
     course.plan = makePlan(action, transaction: id)
-  }
-
-  /// The same with what the reducers have said of the order.
-  func prepare(_ refined: [WaitFor?], of dispatcher: Dispatcher) {
-    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
-    course.plan = DispatchPlan(
-      action.unsafelyUnwrapped, responders, refined, of: self, by: dispatcher, transaction: id)
   }
 
   private func makePlan(_ action: any ActionType, transaction: TransactionID) -> DispatchPlan {
@@ -42,10 +35,10 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
   static func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
-    if dispatch.beginStraight() { return runStraight(&dispatch, on: thread) }
+    if dispatch.beginStraight() { return runTaken(&dispatch, on: thread) }
     switch dispatch.course.withState({ $0.reach() }) {
     case .run where dispatch.course.request == nil:
-      return runStraight(&dispatch, on: thread)
+      return runTaken(&dispatch, on: thread)
     case .run:
       dispatch.goOn()
     case .park:
@@ -54,6 +47,13 @@ extension Dispatch {
       dispatch.venue.release(dispatch)
     }
     return .goesOn
+  }
+
+  /// Runs straight with its own action, taken out of it.
+  @inline(__always)
+  private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+    let action = dispatch.action.take().unsafelyUnwrapped
+    return withAddress(of: action) { runStraight(&dispatch, at: $0, on: thread) }
   }
 
   /// The round that runs has closed.
@@ -73,13 +73,16 @@ extension Dispatch {
   }
 
   /// Makes a round of what a straight run has left.
-  func goOn(from left: Left, after outcomes: [StoreOutcome], on thread: ThreadState) {
+  func goOn(
+    from left: Left, _ address: UnsafeRawPointer, after outcomes: [StoreOutcome],
+    on thread: ThreadState
+  ) {
     let details = involve()
     if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
     details.outer = details.outer ?? thread.context
     details.dispatcher = venue.dispatcher
     let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
-    let action = action.unsafelyUnwrapped
+    let action = responders.entries[left.place].copyAction(at: address)
     let parts = responders.entries.map { entry in
       entry.makePart(of: action, waitFor: entry.waitFor)
     }

@@ -9,55 +9,31 @@ enum StraightEnd {
 }
 
 extension Dispatch {
-  /// Runs it on its caller's thread.
-  @inline(__always)
-  static func reachHere(
-    _ dispatch: inout Dispatch, from place: Int, after outcomes: [StoreOutcome],
-    on thread: ThreadState
-  ) -> StraightEnd {
-    dispatch.beginHere()
-    // In an `async` block, what waits here holds that up.
-    if thread.context == nil, let task = DispatchContext.blocked(on: thread) {
-      dispatch.involve().outer = task
-    }
-    return runStraight(&dispatch, from: place, after: outcomes, on: thread)
-  }
-
-  /// What the reducers say of its order, in order of registration; nil where that is as declared.
-  @inline(__always)
-  func refinedOrder(on thread: ThreadState) -> [WaitFor?]? {
-    let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
-    guard responders.asksForOrder else { return nil }
-    around = thread.context.take()
-    thread.context = self
-    defer { thread.context = around.take() }
-    let action = action.unsafelyUnwrapped
-    for (place, entry) in responders.registered.enumerated() {
-      guard let refined = entry.refinedWaitFor(for: action) else { continue }
-      let rest = responders.registered[(place + 1)...].map { $0.refinedWaitFor(for: action) }
-      return Array(repeating: nil, count: place) + [refined] + rest
-    }
-    return nil
-  }
-
   /// Runs store after store on this thread, as long as each ends at once, and then the completion.
   ///
-  /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
+  /// - Parameters:
+  ///   - dispatch: To which the caller has the only reference, but for those of handles.
+  ///   - action: The address of its action.
+  ///   - place: The store to begin with.
+  ///   - ended: How those before it ended; empty where they have finished.
   @inline(__always)
   static func runStraight(
-    _ dispatch: inout Dispatch, from place: Int = 0, after ended: [StoreOutcome] = [],
-    on thread: ThreadState
+    _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from place: Int = 0,
+    after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
     var outcomes = ended
+    let outerAction = thread.action
+    thread.action = action
     dispatch.around = thread.context.take()
     thread.context = dispatch
-    let left = dispatch.runStores(from: place, &outcomes, on: thread)
+    let left = dispatch.runStores(action, from: place, &outcomes, on: thread)
     if left == nil, let completion = dispatch.takeCompletion() {
       completion.run { dispatch.makeResult(outcomes) }
     }
     thread.context = dispatch.around.take()
+    thread.action = outerAction
     if let left {
-      dispatch.goOn(from: left, after: outcomes, on: thread)
+      dispatch.goOn(from: left, action, after: outcomes, on: thread)
       return .goesOn
     }
     if outcomes.isEmpty, dispatch.details == nil, isKnownUniquelyReferenced(&dispatch) {
@@ -78,7 +54,8 @@ extension Dispatch {
   /// Outcomes are noted from the first one on that is not `finished`.
   @inline(__always)
   private func runStores(
-    from first: Int, _ outcomes: inout [StoreOutcome], on thread: ThreadState
+    _ action: UnsafeRawPointer, from first: Int, _ outcomes: inout [StoreOutcome],
+    on thread: ThreadState
   ) -> Left? {
     let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
     defer { place = UInt16.max }
@@ -86,7 +63,7 @@ extension Dispatch {
       place = UInt16(truncatingIfNeeded: index)
       let step =
         outcomeBeforeStart(at: index, outcomes)
-        ?? responders.entries[index].run(action.unsafelyUnwrapped, of: self, on: thread)
+        ?? responders.entries[index].run(action, of: self, on: thread)
       if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
       switch step {
       case .finished:
@@ -143,7 +120,7 @@ extension Dispatch: CommitOwner {
     guard Int(place) != Self.noPlace, let responders = responders?.takeUnretainedValue(),
       responders.entries[Int(place)].store === store
     else { return nil }
-    return action as? Action
+    return ThreadState.current.action?.assumingMemoryBound(to: Action.self).pointee
   }
 
   @usableFromInline

@@ -18,7 +18,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// While it is pending or runs, its venue is busy and so there.
   private var busyVenue: Unmanaged<Venue>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
-  private(set) var action: (any ActionType)?
+  /// While it is pending.
+  var action: (any ActionType)?
   private(set) var completion: Completion?
   private let word = Atomic<UInt8>(Dispatch.isWaiting)
   /// The place of the store whose part runs straight.
@@ -41,31 +42,27 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Becomes a dispatch that may run straight; `responders` were given out to it.
   @inline(__always)
   func begin(
-    _ action: any ActionType, to responders: Unmanaged<Responders>, _ completion: Completion?,
-    _ callSite: CallSite, on thread: ThreadState
+    to responders: Unmanaged<Responders>, _ completion: Completion?, _ callSite: CallSite,
+    on thread: ThreadState, as id: TransactionID? = nil
   ) {
-    begin(callSite, completion, on: thread)
+    begin(callSite, completion, on: thread, as: id ?? .make(on: thread))
     self.responders = responders
-    self.action = action
     word.store(Self.isWaiting, ordering: .relaxed)
   }
 
   /// Becomes a dispatch that can't run straight; its details follow.
   func begin(_ request: DispatchRequest, on thread: ThreadState) {
-    begin(request.callSite, request.completion, on: thread)
+    begin(request.callSite, request.completion, on: thread, as: .make(on: thread))
   }
 
   @inline(__always)
-  private func begin(_ callSite: CallSite, _ completion: Completion?, on thread: ThreadState) {
-    id = .make(on: thread)
+  private func begin(
+    _ callSite: CallSite, _ completion: Completion?, on thread: ThreadState, as id: TransactionID
+  ) {
+    self.id = id
     parentID = DispatchContext.currentTransaction(on: thread)
     self.callSite = callSite
     self.completion = completion
-  }
-
-  /// Becomes what a light run has begun.
-  func goOn(with id: TransactionID) {
-    self.id = id
   }
 
   /// Enters the venue that will take it.
@@ -135,9 +132,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Its thread runs it, and nobody else knows it.
   @inline(__always)
-  func beginHere() {
+  func beginHere(on thread: ThreadState) {
     word.store(Self.isRunning, ordering: .relaxed)
     busyVenue = nil
+    // In an `async` block, what waits here holds that up.
+    if parentID != UInt64.max, thread.context == nil {
+      if let task = DispatchContext.blocked(on: thread) { involve().outer = task }
+    }
   }
 
   /// The venue took it up, and nobody takes part: it runs.

@@ -23,14 +23,6 @@ enum DispatchPlan {
     dispatch.perform(transaction, part: nil) {
       refined = responders.registered.map { $0.refinedWaitFor(for: action) }
     }
-    self.init(action, responders, refined, of: dispatch, by: dispatcher, transaction: transaction)
-  }
-
-  /// - Parameter refined: What the reducers say of the order, in order of registration.
-  init(
-    _ action: any ActionType, _ responders: Responders, _ refined: [WaitFor?],
-    of dispatch: Dispatch, by dispatcher: Dispatcher, transaction: TransactionID
-  ) {
     do {
       let (parts, state) = try Self.order(responders, refined, action, by: dispatcher)
       self = .round(
@@ -40,6 +32,7 @@ enum DispatchPlan {
     }
   }
 
+  /// - Parameter refined: What the reducers say of the order, in order of registration.
   private static func order(
     _ responders: Responders, _ refined: [WaitFor?], _ action: any ActionType,
     by dispatcher: Dispatcher

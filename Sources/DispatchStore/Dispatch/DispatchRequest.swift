@@ -25,6 +25,7 @@ struct DispatchRequest {
 }
 
 /// A closure that a dispatch runs at its end.
+@usableFromInline
 enum Completion: Sendable {
   case plain(@Sendable () -> Void)
   case withResult(@Sendable (DispatchResult) -> Void)

@@ -5,9 +5,9 @@ import Foundation
 enum StraightStep {
   case finished
   /// It ended otherwise.
-  case ended(StoreOutcome)
+  indirect case ended(StoreOutcome)
   /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
-  case goesOn(AnyObject, isRunning: Bool)
+  indirect case goesOn(AnyObject, isRunning: Bool)
 
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)

@@ -55,7 +55,7 @@ final class Responders: @unchecked Sendable {
 
   /// Stores of one dispatch run beside each other in the concurrent queue.
   func runsStraight(in mode: Dispatcher.Mode) -> Bool {
-    isStraight && (entries.count == 1 || !mode.isAsync)
+    isStraight && !asksForOrder && (entries.count == 1 || !mode.isAsync)
   }
 
   /// A dispatch that refers to it has ended.

@@ -43,19 +43,22 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// For a store that is held strongly. The action is of a type that the store answers to.
   @inline(__always)
   final func run(
-    _ action: any ActionType, of dispatch: Dispatch, on thread: ThreadState
+    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     let calls = calls.unsafelyUnwrapped
-    return withAddress(of: action) { action in
-      if overrides.operation {
-        return calls.answer(action, object.unsafelyUnwrapped, dispatch, thread)
-      }
-      return switch calls.reduce(action, thread) {
-      case .done: .finished
-      case .observed: reduceObserved(action, of: dispatch, on: thread)
-      case .failed(let error): .ended(StoreOutcome(thrown: error))
-      }
+    if overrides.operation {
+      return calls.answer(action, object.unsafelyUnwrapped, dispatch, thread)
     }
+    return switch calls.reduce(action, thread) {
+    case .done: .finished
+    case .observed: reduceObserved(action, of: dispatch, on: thread)
+    case .failed(let error): .ended(.of(thrown: error))
+    }
+  }
+
+  /// An action of the store's type.
+  func copyAction(at address: UnsafeRawPointer) -> any ActionType {
+    fatalError("StoreEntry is abstract.")
   }
 
   /// Commits, and tells of it.
@@ -78,7 +81,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
 /// Hands on the address of an action, inside its box.
 @inline(__always)
-private func withAddress<Result>(
+func withAddress<Result>(
   of action: any ActionType, _ body: (UnsafeRawPointer) -> Result
 ) -> Result {
   func open<Dynamic: ActionType>(_ action: Dynamic) -> Result {
@@ -124,6 +127,10 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
       store.reducer.waitFor(for: $0, in: store, declared: waitFor)
     }
     return refined.isSame(as: waitFor) ? nil : refined
+  }
+
+  override func copyAction(at address: UnsafeRawPointer) -> any ActionType {
+    address.assumingMemoryBound(to: Action.self).pointee
   }
 
   override func reduceObserved(

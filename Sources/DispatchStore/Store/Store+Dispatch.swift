@@ -18,11 +18,11 @@ extension Store {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: identifier, actions: .one(action), mode: mode, options: options,
-        completion: completion.map(Completion.plain),
-        callSite: CallSite(fileID: fileID, line: line)))
+    if let dispatcher {
+      return dispatcher.dispatch(
+        action, to: identifier, mode, options, completion.map(Completion.plain), fileID, line)
+    }
+    return refuse(.one(action), mode, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action to this store alone.
@@ -45,11 +45,11 @@ extension Store {
     then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: identifier, actions: .one(action), mode: mode, options: options,
-        completion: .withResult(completion),
-        callSite: CallSite(fileID: fileID, line: line)))
+    if let dispatcher {
+      return dispatcher.dispatch(
+        action, to: identifier, mode, options, .withResult(completion), fileID, line)
+    }
+    return refuse(.one(action), mode, .withResult(completion), fileID, line)
   }
 
   /// Dispatches actions to this store alone, one after the other.
@@ -71,11 +71,14 @@ extension Store {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
-        completion: completion.map(Completion.plain),
-        callSite: CallSite(fileID: fileID, line: line)))
+    if let dispatcher {
+      return dispatcher.dispatch(
+        DispatchRequest(
+          storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
+          completion: completion.map(Completion.plain),
+          callSite: CallSite(fileID: fileID, line: line)))
+    }
+    return refuse(.several(actions), mode, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches actions to this store alone, one after the other.
@@ -98,22 +101,30 @@ extension Store {
     then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
-        completion: .withResult(completion),
-        callSite: CallSite(fileID: fileID, line: line)))
+    if let dispatcher {
+      return dispatcher.dispatch(
+        DispatchRequest(
+          storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
+          completion: .withResult(completion), callSite: CallSite(fileID: fileID, line: line)))
+    }
+    return refuse(.several(actions), mode, .withResult(completion), fileID, line)
   }
 
-  private func dispatch(_ request: DispatchRequest) -> DispatchHandle {
-    if let dispatcher { return dispatcher.dispatch(request) }
+  private func refuse(
+    _ actions: DispatchRequest.Actions, _ mode: Dispatcher.Mode, _ completion: Completion?,
+    _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    let callSite = CallSite(fileID: fileID, line: line)
     let error = DispatchError(
       code: .notRegistered,
       message: """
-        Store "\(identifier)" was asked to dispatch (\(request.callSite)), and is registered with no \
+        Store "\(identifier)" was asked to dispatch (\(callSite)), and is registered with no \
         dispatcher, or with one that is gone. Register it, and hold on to the dispatcher.
         """,
       storeIdentifiers: [identifier])
+    let request = DispatchRequest(
+      storeIdentifier: identifier, actions: actions, mode: mode, options: DispatchOptions(),
+      completion: completion, callSite: callSite)
     return Dispatcher.default.refuse(request, with: error)
   }
 }

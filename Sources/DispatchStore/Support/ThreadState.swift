@@ -18,6 +18,8 @@ struct ThreadState {
   struct Fields {
     /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
     var context: DispatchContext?
+    /// Where the action is of the dispatch that runs straight here.
+    var action: UnsafeRawPointer?
     /// The transaction whose reduction runs here without a context.
     var lightTransaction = UInt64.max
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
