@@ -20,7 +20,9 @@ import Testing
     for (place, type) in types.enumerated() {
       registry.insert { sequence in
         IndexedEntry(
-          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none, ownership: .strong)
+          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none,
+          ownership: .strong,
+          overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil, object: nil)
       }
     }
     return registry
