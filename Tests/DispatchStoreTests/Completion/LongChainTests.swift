@@ -17,7 +17,7 @@ struct LongChainTests {
     // Each link runs inside the one before: the depth is the caller's own business.
     case .sync: 1_000
     case .serial: Load.count(100_000, long: 1_000_000)
-    default: Load.count(20_000, long: 100_000)
+    default: Load.count(10_000, long: 100_000)
     }
   }
 

@@ -94,6 +94,20 @@ struct KeptOperationTests {
     #expect(store.model == Array(0..<100))
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isNeverThatOfALaterActionOfItsSequence(_ mode: Dispatcher.Mode) async {
+    let kept = Recorder<Operation>()
+    let store = dispatcher.addVisited { operation in
+      if operation.action.value.isMultiple(of: 2) { kept.record(operation) }
+      return nil
+    }
+    let actions = (0..<100).map { Append(value: $0) }
+    #expect(await dispatcher.dispatch(actions: actions, mode: mode).result.isSuccess)
+    #expect(Set(kept.all.map(ObjectIdentifier.init)).count == 50)
+    #expect(kept.all.map(\.action.value) == Array(stride(from: 0, to: 100, by: 2)))
+    #expect(store.model == Array(0..<100))
+  }
+
   /// Some are kept and some are not, in no order.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func amongManyThatAreNotKeptStaysItself(_ mode: Dispatcher.Mode) async {
