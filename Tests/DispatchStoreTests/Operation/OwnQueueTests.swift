@@ -8,10 +8,9 @@ enum BlockKind: CaseIterable, Sendable {
 
   /// An operation that calls `body`, and then ends.
   func operation(
-    in store: Stage, _ body: @escaping @Sendable () -> Void = {}
+    _ action: Script = .adds("own"), in store: Stage, _ body: @escaping @Sendable () -> Void = {}
   ) -> Script.Operation {
-    let action = Script.adds("own")
-    return switch self {
+    switch self {
     case .returning:
       Script.Operation(action: action, store: store) { _, _ in body() }
     case .controlled:

@@ -1,0 +1,115 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite("Cancelling under load", .serialized, .timeLimit(.minutes(5)))
+struct CancellationLoadTests {
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  /// What came of a dispatch, by its index.
+  private struct End: Sendable {
+    let index: Int
+    let outcome: StoreOutcome?
+  }
+
+  let dispatcher = Dispatcher()
+  let ran = Recorder<Int>()
+  private let ends = Recorder<End>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  private func dispatch(_ index: Int, _ mode: Dispatcher.Mode) -> DispatchHandle {
+    dispatcher.dispatch(action: Script.runs { [ran] _ in ran.record(index) }, mode: mode) {
+      [ends] in ends.record(End(index: index, outcome: $0["stage"]))
+    }
+  }
+
+  /// Each completion once; what ran has finished, and what did not was cancelled.
+  private func expectOneEndEach(_ total: Int, _ mode: Dispatcher.Mode) async {
+    let ends = await ends.first(total)
+    #expect(ends.count == total)
+    #expect(Set(ends.map(\.index)).count == total)
+    let finished = ends.filter { $0.outcome?.isFinished == true }.map(\.index)
+    let cancelled = ends.filter { $0.outcome?.isCancelled == true }.map(\.index)
+    #expect(finished.count + cancelled.count == total)
+    let ran = ran.all
+    #expect(ran.sorted() == finished.sorted())
+    if mode != .async { #expect(ran == ran.sorted()) }
+  }
+
+  @Test(arguments: queuedModes)
+  func manyThreadsThatCancelPendingOnesEndEachOnce(_ mode: Dispatcher.Mode) async {
+    let total = 10_000
+    let (began, mayGoOn) = (Latch(), Latch())
+    // Holds the lane until all are pending.
+    let holder = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        began.open()
+        await mayGoOn.opened()
+      }, mode: mode)
+    await began.opened()
+    let handles = (0..<total).map { dispatch($0, mode) }
+    await onOwnThreads(8) { thread in
+      var random = SeededGenerator(seed: UInt64(thread))
+      for index in 0..<1_500 {
+        handles[Int.random(in: 0..<total, using: &random)].cancel()
+        if index == 700 { mayGoOn.open() }
+      }
+    }
+    for handle in handles { _ = await handle.result }
+    #expect(await holder.result.isSuccess)
+    await expectOneEndEach(total, mode)
+  }
+
+  @Test(arguments: queuedModes)
+  func oneThatCancelsWhatAnotherDispatchesEndsEachOnce(_ mode: Dispatcher.Mode) async {
+    let (total, issued) = (4_000, Recorder<DispatchHandle>())
+    await onOwnThreads(2) { thread in
+      if thread == 0 {
+        for index in 0..<total { issued.record(dispatch(index, mode)) }
+        return
+      }
+      for count in stride(from: 200, through: total, by: 200) {
+        issued.waitFor(count)
+        for handle in issued.all[(count - 200)..<count].reversed() { handle.cancel() }
+      }
+    }
+    await expectOneEndEach(total, mode)
+  }
+
+  @Test(arguments: queuedModes)
+  func manyThreadsThatCancelTheSameEndItOnce(_ mode: Dispatcher.Mode) async {
+    for index in 0..<100 {
+      let handle = dispatch(index, mode)
+      await onOwnThreads(4) { _ in handle.cancel() }
+      _ = await handle.result
+    }
+    await expectOneEndEach(100, mode)
+  }
+
+  @Test(arguments: queuedModes)
+  func whatRunsIsToldAndDecidesForItself(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, began, results) = (
+      dispatcher, Recorder<Script.Running>(), Recorder<DispatchResult>()
+    )
+    let next = EventCount(of: 1_000)
+    let handle = dispatcher.dispatch(
+      action: Script.controls { operation, _ in began.record(operation) }, mode: mode
+    ) { results.record($0) }
+    let running = await began.first(1)[0]
+    for _ in 0..<1_000 {
+      dispatcher.dispatch(action: Script.runs { _ in }, mode: mode) { next.add() }
+    }
+    await onOwnThreads(8) { _ in
+      for _ in 0..<100 { handle.cancel() }
+    }
+    #expect(running.isCancelled)
+    #expect(results.count == 0)
+    await onOwnThread { running.finish() }
+    await next.full()
+    #expect(await results.first(1)[0]["stage"]?.isFinished == true)
+    #expect(results.count == 1)
+  }
+}

@@ -1,0 +1,163 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Appends its value, through what `super` returns.
+struct Append: ActionType, Equatable {
+  var value = 0
+}
+
+/// Shows what `super` returned to a closure, which may return another operation instead.
+final class VisitedReducer: Reducer<[Int], Append> {
+  typealias Operation = ActionOperation<[Int], Append>
+  typealias Visit = @Sendable (Operation) -> Operation?
+
+  private let visit: Visit
+
+  init(_ visit: @escaping Visit) {
+    self.visit = visit
+  }
+
+  override func operation(for action: Append, in store: Store<[Int], Append>) -> Operation {
+    let operation = super.operation(for: action, in: store)
+    return visit(operation) ?? operation
+  }
+
+  override func reduce(into model: inout [Int], action: Append) {
+    model.append(action.value)
+  }
+}
+
+extension Dispatcher {
+  /// Registers a store that shows what `super` returned.
+  func addVisited(_ visit: @escaping VisitedReducer.Visit) -> Store<[Int], Append> {
+    register(store: Store(identifier: "visited", model: [], reducer: VisitedReducer(visit)))
+  }
+}
+
+/// Operations that somebody keeps after their dispatch has ended.
+@Suite("A kept operation", .timeLimit(.minutes(1)))
+struct KeptOperationTests {
+  typealias Operation = VisitedReducer.Operation
+
+  private final class Weak: @unchecked Sendable {  // because nothing changes but by release
+    weak let operation: Operation?
+    let value: Int
+
+    init(_ operation: Operation) {
+      self.operation = operation
+      value = operation.action.value
+    }
+
+    /// Whether it is gone, or still what it was, and not this one.
+    func isUntouched(by other: Operation) -> Bool {
+      guard let operation else { return true }
+      return operation !== other && operation.action.value == value
+    }
+  }
+
+  let dispatcher = Dispatcher()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isNeverThatOfALaterDispatch(_ mode: Dispatcher.Mode) async {
+    let kept = Recorder<Operation>()
+    let store = dispatcher.addVisited { operation in
+      kept.record(operation)
+      return nil
+    }
+    for value in 0..<100 {
+      #expect(await dispatcher.dispatch(action: Append(value: value), mode: mode).result.isSuccess)
+      let operation = kept.all[value]
+      #expect(operation.isFinished && operation.outcome?.isFinished == true)
+    }
+    #expect(Set(kept.all.map(ObjectIdentifier.init)).count == 100)
+    #expect(kept.all.map(\.action.value) == Array(0..<100))
+    #expect(kept.all.allSatisfy { $0.store === store && $0.isFinished && !$0.isExecuting })
+    #expect(store.model == Array(0..<100))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatIsKeptWeaklyIsNeverThatOfALaterDispatchEither(_ mode: Dispatcher.Mode) async {
+    let (kept, touched) = (Recorder<Weak>(), Recorder<Int>())
+    let store = dispatcher.addVisited { operation in
+      for weak in kept.all.suffix(10) where !weak.isUntouched(by: operation) {
+        touched.record(weak.value)
+      }
+      kept.record(Weak(operation))
+      return nil
+    }
+    for value in 0..<100 {
+      #expect(await dispatcher.dispatch(action: Append(value: value), mode: mode).result.isSuccess)
+    }
+    #expect(touched.all.isEmpty)
+    #expect(kept.all.map(\.value) == Array(0..<100))
+    #expect(store.model == Array(0..<100))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isNeverThatOfALaterActionOfItsSequence(_ mode: Dispatcher.Mode) async {
+    let kept = Recorder<Operation>()
+    let store = dispatcher.addVisited { operation in
+      if operation.action.value.isMultiple(of: 2) { kept.record(operation) }
+      return nil
+    }
+    let actions = (0..<100).map { Append(value: $0) }
+    #expect(await dispatcher.dispatch(actions: actions, mode: mode).result.isSuccess)
+    #expect(Set(kept.all.map(ObjectIdentifier.init)).count == 50)
+    #expect(kept.all.map(\.action.value) == Array(stride(from: 0, to: 100, by: 2)))
+    #expect(store.model == Array(0..<100))
+  }
+
+  /// Some are kept and some are not, in no order.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func amongManyThatAreNotKeptStaysItself(_ mode: Dispatcher.Mode) async {
+    let (kept, ends) = (Recorder<Operation>(), EventCount(of: 800))
+    let store = dispatcher.addVisited { operation in
+      if operation.action.value.isMultiple(of: 7) { kept.record(operation) }
+      return nil
+    }
+    await onOwnThreads(4) { [dispatcher] thread in
+      for index in 0..<200 {
+        let action = Append(value: thread * 200 + index)
+        dispatcher.dispatch(action: action, mode: mode) { ends.add() }
+      }
+    }
+    await ends.full()
+    let values = kept.all.map(\.action.value)
+    #expect(Set(kept.all.map(ObjectIdentifier.init)).count == values.count)
+    #expect(values.sorted() == Array(stride(from: 0, to: 800, by: 7)))
+    #expect(store.model.sorted() == Array(0..<800))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatABlockSawIsTheOneThatTheReducerMade(_ mode: Dispatcher.Mode) async {
+    let (made, seen) = (Recorder<Operation>(), Recorder<RunningOperation<[Int], Append>>())
+    _ = dispatcher.addVisited { visited in
+      let operation = Operation(action: visited.action, store: visited.store) { running, _, _ in
+        seen.record(running)
+        running.finish()
+      }
+      made.record(operation)
+      return operation
+    }
+    for value in 0..<20 {
+      _ = await dispatcher.dispatch(action: Append(value: value), mode: mode).result
+    }
+    #expect(made.all == seen.all.map(\.operation))
+    #expect(seen.all.map(\.action.value) == Array(0..<20))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func mayBeDependedOnLongAfterItsEnd(_ mode: Dispatcher.Mode) async {
+    let (kept, log) = (Recorder<Operation>(), Recorder<String>())
+    _ = dispatcher.addVisited { operation in
+      kept.record(operation)
+      return nil
+    }
+    _ = await dispatcher.dispatch(action: Append(), mode: mode).result
+    let after = BlockOperation { log.record("after") }
+    after.addDependency(kept.all[0])
+    OperationQueue.wide(1).add(after)
+    #expect(await log.first(1) == ["after"])
+  }
+}

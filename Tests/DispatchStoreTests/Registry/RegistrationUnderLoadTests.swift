@@ -1,0 +1,96 @@
+import DispatchStore
+import Synchronization
+import Testing
+
+@Suite("Registration under load", .serialized, .timeLimit(.minutes(5)))
+struct RegistrationUnderLoadTests {
+  private struct Dispatched: Sendable {
+    var toStage: [DispatchHandle] = []
+    /// By the store that was the last to be registered then.
+    var toNewest: [(name: String, handle: DispatchHandle)] = []
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aDispatchingThreadSeesEachStoreFromTheMomentThatItIsRegistered(
+    _ mode: Dispatcher.Mode
+  ) async {
+    let (dispatcher, total) = (Dispatcher(), 10_000)
+    let stage = dispatcher.addStage()
+    let (registered, dispatched) = (Registered(), Recorder<Dispatched>())
+    await onOwnThreads(2) { thread in
+      if thread == 0 {
+        for index in 0..<total {
+          dispatcher.register(store: .counter("\(index)"))
+          registered.count.store(index + 1, ordering: .releasing)
+        }
+      } else {
+        dispatched.record(Self.dispatch(to: registered, until: total, in: dispatcher, mode: mode))
+      }
+    }
+    let all = dispatched.all[0]
+    for handle in all.toStage { #expect(await handle.result["stage"]?.isFinished == true) }
+    for (name, handle) in all.toNewest {
+      #expect(await handle.result[name]?.isFinished == true)
+    }
+    #expect(stage.version == UInt64(all.toStage.count))
+    #expect(dispatcher.stores.count == total + 1)
+    #expect((0..<total).allSatisfy { dispatcher.store(with: "\($0)") is CounterStore })
+  }
+
+  private static func dispatch(
+    to registered: Registered, until total: Int, in dispatcher: Dispatcher, mode: Dispatcher.Mode
+  ) -> Dispatched {
+    var dispatched = Dispatched()
+    var last = 0
+    while last < total {
+      let count = registered.count.load(ordering: .acquiring)
+      guard count > last else { continue }
+      last = count
+      let name = "\(count - 1)"
+      dispatched.toNewest.append(
+        (
+          name,
+          dispatcher.dispatch(storeIdentifier: name, action: CounterAction.add(1), mode: mode)
+        ))
+      dispatched.toStage.append(dispatcher.dispatch(action: Script.adds("on"), mode: mode))
+    }
+    return dispatched
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aThreadSeesWhatItRegisteredAndNoLongerWhatItUnregistered(_ mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    await onOwnThreads(4) { thread in
+      for round in 0..<100 {
+        let name = "\(thread) \(round)"
+        let store = dispatcher.register(store: .counter(name))
+        let seen = dispatcher.dispatch(
+          storeIdentifier: name, action: CounterAction.add(1), mode: mode)
+        dispatcher.unregister(store: store)
+        let unseen = dispatcher.dispatch(
+          storeIdentifier: name, action: CounterAction.add(1), mode: mode)
+        let results = awaitOnThread(seen, unseen)
+        #expect(results[0][name]?.isFinished == true)
+        #expect(!results[1].hasResponders)
+        #expect(store.model.count == 1)
+      }
+    }
+    #expect(dispatcher.stores.isEmpty)
+  }
+}
+
+private final class Registered: Sendable {
+  let count = Atomic(0)
+}
+
+/// Blocks the thread until these have ended.
+private func awaitOnThread(_ handles: DispatchHandle...) -> [DispatchResult] {
+  let results = Recorder<[DispatchResult]>()
+  Task {
+    var all: [DispatchResult] = []
+    for handle in handles { all.append(await handle.result) }
+    results.record(all)
+  }
+  results.waitFor(1)
+  return results.all[0]
+}

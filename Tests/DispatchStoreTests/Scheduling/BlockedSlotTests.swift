@@ -1,0 +1,108 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// In a queue of two threads, of which one is blocked by a user's own wait.
+@Suite("An operation that blocks its thread", .serialized, .timeLimit(.minutes(5)))
+struct BlockedSlotTests {
+  static let queuedModes: [Dispatcher.Mode] = [.async, .serial(lane: "blocked")]
+
+  let dispatcher = Dispatcher(queue: .wide(2))
+  let began = Latch()
+  let released = Latch()
+
+  init() {
+    // The system's threads for this quality are not those that other tests block.
+    dispatcher.queue.qualityOfService = .userInitiated
+    dispatcher.addStage()
+  }
+
+  private var blocks: Script {
+    .runs("blocks") { [began, released] _ in
+      began.open()
+      released.wait()
+    }
+  }
+
+  @Test(arguments: queuedModes, [Dispatcher.Mode.async, .serial])
+  func holdsUpNobodyElse(_ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode) async {
+    let total = 10_000
+    let others = EventCount(of: total)
+    for _ in 0..<(total / 4) {
+      dispatcher.dispatch(action: Script.runs { _ in }, mode: mode) { others.add() }
+    }
+    let blocking = dispatcher.dispatch(action: blocks, mode: blocked)
+    for _ in (total / 4)..<total {
+      dispatcher.dispatch(action: Script.runs { _ in }, mode: mode) { others.add() }
+    }
+    await others.full()
+    await began.opened()
+    #expect(!blocking.hasEnded)
+    released.open()
+    #expect(await blocking.result.isSuccess)
+  }
+
+  @Test(arguments: queuedModes, [Dispatcher.Mode.async, .serial])
+  func holdsUpNobodyWhomTheSameActionDispatched(
+    _ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode
+  ) async {
+    let (dispatcher, blocks, others) = (dispatcher, blocks, EventCount(of: 200))
+    let handles = Recorder<DispatchHandle>()
+    dispatcher.dispatch(
+      action: Script.runs { _ in
+        for index in 0..<200 {
+          if index == 100 { handles.record(dispatcher.dispatch(action: blocks, mode: blocked)) }
+          dispatcher.dispatch(action: Script.runs { _ in }, mode: mode) { others.add() }
+        }
+      }, mode: .async)
+    await others.full()
+    await began.opened()
+    #expect(!handles.all[0].hasEnded)
+    released.open()
+    #expect(await handles.all[0].result.isSuccess)
+  }
+
+  @Test(arguments: queuedModes)
+  func holdsUpNobodyWhomItsOwnBlockDispatched(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, began, released) = (dispatcher, began, released)
+    let others = EventCount(of: 200)
+    let blocking = dispatcher.dispatch(
+      action: Script.runs { _ in
+        for lane in 0..<100 {
+          dispatcher.dispatch(action: Script.runs { _ in }, mode: .async) { others.add() }
+          dispatcher.dispatch(action: Script.runs { _ in }, mode: .serial(lane: lane)) {
+            others.add()
+          }
+        }
+        began.open()
+        released.wait()
+      }, mode: mode)
+    await others.full()
+    #expect(!blocking.hasEnded)
+    released.open()
+    #expect(await blocking.result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func inACompletionItHoldsUpNobodyElseEither(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, began, released) = (dispatcher, began, released)
+    let others = EventCount(of: 500)
+    // A thread of its own, for the modes that block their caller; the main queue is not to be blocked.
+    let blocked: Dispatcher.Mode = mode == .mainThread ? .async : mode
+    let blocking = Recorder<DispatchHandle>()
+    Thread {
+      blocking.record(
+        dispatcher.dispatch(action: Script.runs { _ in }, mode: blocked) {
+          began.open()
+          released.wait()
+        })
+    }.start()
+    await began.opened()
+    for lane in 0..<500 {
+      dispatcher.dispatch(action: Script.runs { _ in }, mode: .serial(lane: lane)) { others.add() }
+    }
+    await others.full()
+    released.open()
+    #expect(await blocking.first(1)[0].result.isSuccess)
+  }
+}

@@ -1,0 +1,136 @@
+import DispatchStore
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("The queue's width", .serialized, .timeLimit(.minutes(5)))
+struct QueueWidthTests {
+  /// What is to run beside each other.
+  enum Kind: CaseIterable, Sendable {
+    case async, lanes, both
+
+    func mode(_ index: Int) -> Dispatcher.Mode {
+      switch self {
+      case .async: .async
+      case .lanes: .serial(lane: index)
+      case .both: index.isMultiple(of: 2) ? .async : .serial(lane: index)
+      }
+    }
+  }
+
+  let presence = Presence()
+
+  private func dispatcher(width: Int) -> Dispatcher {
+    let dispatcher = Dispatcher(queue: .wide(width))
+    // The system's threads for this quality are not those that other tests block.
+    dispatcher.queue.qualityOfService = .utility
+    dispatcher.addStage()
+    return dispatcher
+  }
+
+  @Test(arguments: Kind.allCases, [1, 2, 4, 64])
+  func isNeverExceeded(_ kind: Kind, _ width: Int) async {
+    let (dispatcher, ends) = (dispatcher(width: width), EventCount(of: 1_000))
+    for index in 0..<1_000 {
+      dispatcher.dispatch(
+        action: Script.runs { [presence] _ in presence.visit() }, mode: kind.mode(index % 200)
+      ) { ends.add() }
+    }
+    await ends.full()
+    #expect(presence.largest <= width)
+  }
+
+  /// The system adds one thread in about a second where those there are block: 64 take their time.
+  @Test(arguments: Kind.allCases, Load.isLong ? [1, 2, 4, 64] : [1, 2, 4])
+  func isUsedInFull(_ kind: Kind, _ width: Int) async {
+    let (dispatcher, crowd) = (dispatcher(width: width), Crowd(of: width))
+    let ends = EventCount(of: 3 * width)
+    for index in 0..<(3 * width) {
+      dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }, mode: kind.mode(index)) {
+        ends.add()
+      }
+    }
+    await ends.full()
+    #expect(crowd.largest == width)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func mayGrowWhileWorkIsQueued(_ kind: Kind) async {
+    let (dispatcher, crowd, ends) = (dispatcher(width: 1), Crowd(of: 2), EventCount(of: 41))
+    let (began, grown) = (Latch(), Latch())
+    dispatcher.dispatch(
+      action: Script.runs { _ in
+        began.open()
+        grown.wait()
+      }, mode: kind.mode(100)
+    ) { ends.add() }
+    await began.opened()
+    let script = Script.runs { _ in crowd.stay() }
+    for index in 0..<38 {
+      dispatcher.dispatch(action: script, mode: kind.mode(index)) { ends.add() }
+    }
+    dispatcher.queue.maxConcurrentOperationCount = 2
+    // What is dispatched next adds a thread, and that one takes what was queued before.
+    for index in 38..<40 {
+      dispatcher.dispatch(action: script, mode: kind.mode(index)) { ends.add() }
+    }
+    grown.open()
+    await ends.full()
+    #expect(crowd.largest == 2)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func mayShrinkWhileWorkIsQueued(_ kind: Kind) async {
+    let (dispatcher, ends) = (dispatcher(width: 2), EventCount(of: 502))
+    let (began, shrunk) = (Recorder<Int>(), Latch())
+    for index in 0..<2 {
+      dispatcher.dispatch(
+        action: Script.runs { _ in
+          began.record(index)
+          shrunk.wait()
+        }, mode: kind.mode(1_000 + index)
+      ) { ends.add() }
+    }
+    _ = await began.first(2)
+    for index in 0..<500 {
+      dispatcher.dispatch(
+        action: Script.runs { [presence] _ in presence.visit() }, mode: kind.mode(index)
+      ) { ends.add() }
+    }
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    shrunk.open()
+    await ends.full()
+    #expect(presence.largest == 1)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func mayChangeAgainAndAgainAndNothingIsLost(_ kind: Kind) async {
+    let (dispatcher, ends) = (dispatcher(width: 1), EventCount(of: 3_000))
+    for index in 0..<3_000 {
+      dispatcher.dispatch(
+        action: Script.runs { [presence] _ in presence.visit() }, mode: kind.mode(index % 50)
+      ) { ends.add() }
+      if index.isMultiple(of: 100) {
+        dispatcher.queue.maxConcurrentOperationCount = 1 + (index / 100) % 4
+      }
+    }
+    await ends.full()
+    #expect(presence.largest <= 4)
+  }
+}
+
+/// Who is there at once, and how many there ever were.
+final class Presence: Sendable {
+  private let present = Atomic(0)
+  private let most = Atomic(0)
+
+  var largest: Int { most.load(ordering: .acquiring) }
+
+  func visit() {
+    let here = present.add(1, ordering: .acquiringAndReleasing).newValue
+    _ = most.max(here, ordering: .acquiringAndReleasing)
+    // Whoever may come too has the time to.
+    sched_yield()
+    present.subtract(1, ordering: .acquiringAndReleasing)
+  }
+}
