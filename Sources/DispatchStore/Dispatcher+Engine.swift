@@ -13,7 +13,7 @@ extension Dispatcher {
       let given = try? responders(to: type(of: action), identifier: storeIdentifier, on: thread)
     {
       if given._withUnsafeGuaranteedRef({ $0.runsStraight(in: mode) }) {
-        let dispatch = thread.spareDispatches.pop() ?? Dispatch()
+        let dispatch = pool.makeDispatch(on: thread)
         dispatch.begin(to: given, completion, callSite, on: thread)
         dispatch.action = action
         return push(dispatch, mode)

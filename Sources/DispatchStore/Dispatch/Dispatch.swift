@@ -13,19 +13,19 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private(set) var id = TransactionID(rawValue: 0)
   private var parentID = UInt64.max
   /// The next one in a lane's inbox, or among spare ones.
-  var next: Unmanaged<Dispatch>?
-  private(set) var responders: Unmanaged<Responders>?
+  @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
+  @exclusivity(unchecked) private(set) var responders: Unmanaged<Responders>?
   /// While it is pending or runs, its venue is busy and so there.
   private var busyVenue: Unmanaged<Venue>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
-  var action: (any ActionType)?
-  private(set) var completion: Completion?
+  @exclusivity(unchecked) var action: (any ActionType)?
+  @exclusivity(unchecked) private(set) var completion: Completion?
   private let word = Atomic<UInt8>(Dispatch.isWaiting)
   /// The place of the store whose part runs straight.
-  var place = UInt16.max
+  @exclusivity(unchecked) var place = UInt16.max
   /// The context around a straight `.sync` run.
-  var around: DispatchContext?
+  @exclusivity(unchecked) var around: DispatchContext?
   /// The details' address: set once, and released with the dispatch.
   private let reference = Atomic<UInt>(0)
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The concurrent queue: plain operations on an `OperationQueue` that take jobs from one inbox.
 ///
@@ -7,7 +8,10 @@ import Foundation
 final class ConcurrentPool: Venue, @unchecked Sendable {
   // because `state` guards what changes
   let queue: OperationQueue
+  /// The same, where it is the library's own.
+  private let poolQueue: PoolQueue?
   private let state = Locked(PoolState())
+  private let returns = DispatchReturns()
   /// After so many jobs a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
   /// How often a queue is looked at that does not say what happens to it.
@@ -15,11 +19,29 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   init(queue: OperationQueue) {
     self.queue = queue
+    poolQueue = queue as? PoolQueue
     super.init()
     (queue as? PoolQueue)?.pool = self
   }
 
-  override var isSuspended: Bool { queue.isSuspended }
+  override var isSuspended: Bool {
+    @inline(__always) get { poolQueue?.isHeldBack ?? queue.isSuspended }
+  }
+
+  /// A dispatch to be used, one that has ended where there is one.
+  @inline(__always)
+  func makeDispatch(on thread: ThreadState) -> Dispatch {
+    if let spare = thread.spareDispatches.pop() { return spare }
+    thread.spareDispatches.takeOver(returns.takeAll())
+    return thread.spareDispatches.pop() ?? Dispatch()
+  }
+
+  /// Keeps a dispatch that has ended, and to which nobody else refers.
+  @inline(__always)
+  func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
+    thread.spareDispatches.push(dispatch)
+    if thread.spareDispatches.isFull { returns.put(&thread.spareDispatches) }
+  }
 
   /// The number of threads that may run jobs at once.
   private var width: Int {
@@ -29,7 +51,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// - Parameter isStart: Whether the job starts an action: those are held back by suspension.
   func submit(_ job: Job, isStart: Bool) {
-    let (isSuspended, width) = (queue.isSuspended, self.width)
+    let (isSuspended, width) = (self.isSuspended, self.width)
     let (push, areStepsHeld) = state.withLock {
       let push =
         isStart
@@ -86,12 +108,12 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     thread.pool = self
     defer { thread.pool = outer }
     for _ in 0..<Self.batch {
-      let (isSuspended, width) = (queue.isSuspended, self.width)
+      let (isSuspended, width) = (self.isSuspended, self.width)
       let next = state.withLock {
         $0.next(isSuspended: isSuspended, isSubstitute: isSubstitute, width: width)
       }
       switch next {
-      case .run(let job): job.run()
+      case .run(let job): job.run(in: self, on: thread)
       case .suspended: return requeue(isSubstitute, isSuspended: true)
       case .leave: return
       }
@@ -160,10 +182,15 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 final class PoolQueue: OperationQueue, @unchecked Sendable {
   // because `pool` is set before the queue is handed out
   fileprivate weak var pool: ConcurrentPool?
+  private let isStopped = Atomic(false)
+
+  /// Whether it is suspended, without its lock.
+  var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
 
   override var isSuspended: Bool {
     get { super.isSuspended }
     set {
+      isStopped.store(newValue, ordering: .releasing)
       super.isSuspended = newValue
       if newValue { pool?.queueWasSuspended() }
     }

@@ -7,12 +7,11 @@ enum Job {
   /// Continues a dispatch that was reached.
   case step(@Sendable () -> Void)
 
-  func run() {
+  func run(in pool: ConcurrentPool, on thread: ThreadState) {
     switch self {
     case .dispatch(var dispatch):
-      let thread = ThreadState.current
       if case .unheard = Dispatch.reach(&dispatch, on: thread) {
-        thread.spareDispatches.push(dispatch)
+        pool.recycle(dispatch, on: thread)
       }
     case .lane(let lane): lane.drain()
     case .step(let step): step()

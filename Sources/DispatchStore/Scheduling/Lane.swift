@@ -73,7 +73,7 @@ final class Lane: Venue, @unchecked Sendable {
   private func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> Bool {
     switch Dispatch.reach(&dispatch, on: thread) {
     case .unheard:
-      thread.spareDispatches.push(dispatch)
+      pool.recycle(dispatch, on: thread)
       return true
     case .told:
       return true
