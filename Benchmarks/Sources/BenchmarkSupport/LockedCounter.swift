@@ -1,14 +1,14 @@
 public import DispatchStore
-public import Foundation
+private import Foundation
 
 /// The floor of all that changes a model: a lock, and the reduction as a reducer's virtual method.
 ///
 /// The model is behind a pointer: a class's property would be watched for overlapping accesses, which
 /// costs as much again as the lock.
 public final class LockedCounter: @unchecked Sendable {  // because `mutex` guards `counter`
-  @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  @usableFromInline let counter = UnsafeMutablePointer<Counter>.allocate(capacity: 1)
-  @usableFromInline let reducer: Reducer<Counter, Add>
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let counter = UnsafeMutablePointer<Counter>.allocate(capacity: 1)
+  private let reducer: Reducer<Counter, Add>
 
   /// Makes a counter.
   public init(gate: BurstGate? = nil) {
@@ -29,7 +29,10 @@ public final class LockedCounter: @unchecked Sendable {  // because `mutex` guar
   }
 
   /// Changes the counter for an action.
-  @inlinable
+  ///
+  /// Never inlined: a loop that had looked up the method and the model once for all actions would be
+  /// no store.
+  @inline(never)
   public func reduce(_ action: Add) {
     pthread_mutex_lock(mutex)
     do {

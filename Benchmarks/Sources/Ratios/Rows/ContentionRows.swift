@@ -45,7 +45,7 @@ enum ContentionRows {
   ) { rounds in
     let one = TaggedFixture(stores: 1)
     let eight = TaggedFixture(stores: 8)
-    return Rounds.alternate(rounds) { time(one) } subject: { time(eight) }
+    return Rounds.alternate(rounds, floor: { time(one) }, subject: { time(eight) })
   }
 
   private static func time(_ fixture: TaggedFixture) -> Double {

@@ -43,8 +43,9 @@ enum RegistryRows {
     }
   }
 
-  /// A thread registers 100,000 stores, made before, while another dispatches to the first one without
-  /// a pause. No floor: the value is the registering thread's time, in seconds.
+  /// A thread registers 100,000 stores, made before, while another dispatches without a pause.
+  ///
+  /// No floor: the value is the registering thread's time, in seconds.
   private static let registering = Row("registering 100,000 stores", bound: .seconds(1)) { rounds in
     registrations(rounds).map { Sample(subject: ($0.first + $0.second) / 1e9) }
   }
