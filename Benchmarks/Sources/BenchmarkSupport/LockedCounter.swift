@@ -1,4 +1,4 @@
-public import DispatchStore
+private import DispatchStore
 private import Foundation
 
 /// The floor of all that changes a model: a lock, and the reduction as a reducer's virtual method.

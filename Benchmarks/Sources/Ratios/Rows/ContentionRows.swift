@@ -23,7 +23,7 @@ enum ContentionRows {
   }
 
   private static func time(producers: Int, on dispatcher: Dispatcher) -> Double {
-    let each = 32_768 / producers
+    let each = 65_536 / producers
     let nanoseconds = Producers.nanoseconds(producers) { _ in
       for index in 0..<each { dispatcher.dispatch(action: Add(index), mode: .serial) }
     } end: {
@@ -49,8 +49,8 @@ enum ContentionRows {
   }
 
   private static func time(_ fixture: TaggedFixture) -> Double {
-    let each = 10_000
     let threads = fixture.dispatches.count
+    let each = 160_000 / threads
     let processors = min(threads, ProcessInfo.processInfo.activeProcessorCount)
     let nanoseconds = Producers.nanoseconds(threads) { fixture.dispatches[$0](each) }
     return nanoseconds * Double(processors) / Double(each * threads)
