@@ -16,7 +16,9 @@ let package = Package(
     .executable(name: "ratios", targets: ["Ratios"])
   ],
   dependencies: [
-    .package(name: "DispatchStore", path: "..")
+    .package(name: "DispatchStore", path: ".."),
+    // Without its traits, which need packages that count allocations and retains.
+    .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
     .target(name: "CMemory"),
@@ -24,6 +26,13 @@ let package = Package(
       name: "BenchmarkSupport", dependencies: [dispatchStore, "CMemory"], swiftSettings: settings),
     .executableTarget(
       name: "Ratios", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
+    .executableTarget(
+      name: "Dispatching",
+      dependencies: [
+        "BenchmarkSupport", dispatchStore, .product(name: "Benchmark", package: "benchmark"),
+      ],
+      path: "Benchmarks/Dispatching", swiftSettings: settings,
+      plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
   ],
   swiftLanguageModes: [.v6]
 )

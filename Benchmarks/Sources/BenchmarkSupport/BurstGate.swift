@@ -2,11 +2,11 @@ private import Dispatch
 
 /// Lets a producer run two bursts ahead of what it produces for, and no further.
 ///
-/// So at most 1,024 actions are in flight, nobody waits for a single one, and the consumer finds the
+/// So at most 1,000 actions are in flight, nobody waits for a single one, and the consumer finds the
 /// next burst while the one before it runs.
 public final class BurstGate: Sendable {
   /// The actions of a burst.
-  public static let size = 512
+  public static let size = 500
   private static let ahead = 2
 
   private let permits = DispatchSemaphore(value: 0)
@@ -22,7 +22,7 @@ public final class BurstGate: Sendable {
   }
 
   /// Produces at least `count` actions, in whole bursts, and waits until all have run.
-  @inline(__always)
+  @inlinable
   public func produce(_ count: Int, _ action: (_ index: Int) -> Void) {
     var index = 0
     while index < count {
@@ -32,15 +32,23 @@ public final class BurstGate: Sendable {
         index += 1
       }
     }
-    drain()
+    waitForRest()
+  }
+
+  /// Waits until `count` actions have run that nobody paced: whole bursts.
+  public func wait(forAll count: Int) {
+    for _ in 0..<(count / Self.size) { wait() }
+    waitForRest()
   }
 
   /// Waits until the next burst may begin.
-  public func wait() {
+  @usableFromInline
+  func wait() {
     permits.wait()
   }
 
-  private func drain() {
+  @usableFromInline
+  func waitForRest() {
     for _ in 0..<Self.ahead { permits.wait() }
     for _ in 0..<Self.ahead { permits.signal() }
   }

@@ -6,6 +6,7 @@ public struct Counter: ModelType {
   public private(set) var sum = 0
   /// The number of actions.
   public private(set) var count = 0
+  @usableFromInline var leftOfBurst = BurstGate.size
   @usableFromInline let gate: BurstGate?
 
   /// Makes a counter that nobody waits for.
@@ -23,6 +24,10 @@ public struct Counter: ModelType {
   public mutating func add(_ amount: Int) {
     sum &+= amount
     count &+= 1
-    if count & (BurstGate.size - 1) == 0 { gate?.open() }
+    leftOfBurst &-= 1
+    if leftOfBurst == 0 {
+      leftOfBurst = BurstGate.size
+      gate?.open()
+    }
   }
 }

@@ -49,10 +49,10 @@ enum ContentionRows {
   }
 
   private static func time(_ fixture: TaggedFixture) -> Double {
-    let threads = fixture.dispatches.count
+    let threads = fixture.producers.count
     let each = 160_000 / threads
     let processors = min(threads, ProcessInfo.processInfo.activeProcessorCount)
-    let nanoseconds = Producers.nanoseconds(threads) { fixture.dispatches[$0](each) }
+    let nanoseconds = Producers.nanoseconds(threads) { fixture.producers[$0](each, .sync) }
     return nanoseconds * Double(processors) / Double(each * threads)
   }
 }
