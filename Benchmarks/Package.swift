@@ -17,11 +17,12 @@ let package = Package(
   ],
   dependencies: [
     .package(name: "DispatchStore", path: ".."),
-    // Without its traits, which need packages that count allocations and retains.
+    // Without its traits, which need two more packages; `CCounters` counts instead.
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],
   targets: [
     .target(name: "CMemory"),
+    .target(name: "CCounters"),
     .target(
       name: "BenchmarkSupport", dependencies: [dispatchStore, "CMemory"], swiftSettings: settings),
     .executableTarget(
@@ -29,7 +30,8 @@ let package = Package(
     .executableTarget(
       name: "Dispatching",
       dependencies: [
-        "BenchmarkSupport", dispatchStore, .product(name: "Benchmark", package: "benchmark"),
+        "BenchmarkSupport", "CCounters", dispatchStore,
+        .product(name: "Benchmark", package: "benchmark"),
       ],
       path: "Benchmarks/Dispatching", swiftSettings: settings,
       plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),

@@ -3,7 +3,7 @@ import Benchmark
 /// All suites; the harness runs each benchmark in a process of its own.
 let benchmarks: @Sendable () -> Void = {
   Benchmark.defaultConfiguration = Benchmark.Configuration(
-    metrics: [.wallClock, .throughput, .peakMemoryResident],
+    metrics: [.wallClock, .throughput, .peakMemoryResident] + Counts.metrics,
     warmupIterations: 1, scalingFactor: .kilo, maxDuration: .milliseconds(300), maxIterations: 100)
   FloorSuite.register()
   ModeSuite.register()

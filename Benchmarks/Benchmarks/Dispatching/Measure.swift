@@ -2,6 +2,8 @@ import Benchmark
 
 /// Registers a benchmark that repeats one batch of actions.
 ///
+/// Allocations and retains are counted in a batch of their own, since counting takes time.
+///
 /// - Parameters:
 ///   - name: What the table calls it.
 ///   - configuration: Where it differs from that of all suites.
@@ -11,10 +13,18 @@ func measure<Shared>(
   _ name: String, configuration: Benchmark.Configuration = Benchmark.defaultConfiguration,
   setup: @escaping () -> Shared, batch: @escaping (_ shared: Shared, _ count: Int) -> Void
 ) {
-  let closure: (Benchmark, Shared) -> Void = { benchmark, shared in
-    batch(shared, benchmark.scaledIterations.count)
+  let count = configuration.scalingFactor.rawValue
+  let closure: (Benchmark, (Shared, Counts)) -> Void = { benchmark, state in
+    benchmark.startMeasurement()
+    batch(state.0, count)
+    benchmark.stopMeasurement()
+    state.1.report(to: benchmark)
   }
-  let make: () async throws -> Shared = { setup() }
+  let make: () async throws -> (Shared, Counts) = {
+    let shared = setup()
+    for _ in 0..<configuration.warmupIterations { batch(shared, count) }
+    return (shared, Counts { batch(shared, count) })
+  }
   Benchmark(name, configuration: configuration, closure: closure, setup: make)
 }
 
@@ -23,9 +33,17 @@ func measureAsync<Shared>(
   _ name: String, configuration: Benchmark.Configuration = Benchmark.defaultConfiguration,
   setup: @escaping () -> Shared, batch: @escaping (_ shared: Shared, _ count: Int) async -> Void
 ) {
-  let closure: (Benchmark, Shared) async -> Void = { benchmark, shared in
-    await batch(shared, benchmark.scaledIterations.count)
+  let count = configuration.scalingFactor.rawValue
+  let closure: (Benchmark, (Shared, Counts)) async -> Void = { benchmark, state in
+    benchmark.startMeasurement()
+    await batch(state.0, count)
+    benchmark.stopMeasurement()
+    state.1.report(to: benchmark)
   }
-  let make: () async throws -> Shared = { setup() }
+  let make: () async throws -> (Shared, Counts) = {
+    let shared = setup()
+    for _ in 0..<configuration.warmupIterations { await batch(shared, count) }
+    return (shared, await Counts { await batch(shared, count) })
+  }
   Benchmark(name, configuration: configuration, closure: closure, setup: make)
 }

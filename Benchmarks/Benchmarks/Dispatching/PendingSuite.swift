@@ -19,7 +19,7 @@ enum PendingSuite {
 
   private static func register(_ name: String, _ mode: Dispatcher.Mode, _ kind: Answer) {
     var configuration = Benchmark.defaultConfiguration
-    configuration.metrics += [bytes]
+    configuration.metrics = [.wallClock, .throughput, .peakMemoryResident, bytes]
     configuration.maxIterations = 10
     let closure: (Benchmark) -> Void = { benchmark in
       let fixture = kind.fixture()

@@ -33,7 +33,7 @@ enum ProducerSuite {
     _ name: String, setup: @escaping () -> Shared, run: @escaping (Shared) -> Double
   ) {
     var configuration = Benchmark.defaultConfiguration
-    configuration.metrics += [time]
+    configuration.metrics = [.wallClock, .throughput, .peakMemoryResident, time]
     configuration.scalingFactor = .one
     configuration.maxIterations = 5
     let closure: (Benchmark, Shared) -> Void = { benchmark, shared in
