@@ -7,8 +7,8 @@ enum Answer: String, CaseIterable {
 
   func fixture() -> Fixture<Add> {
     switch self {
-    case .plain: HarnessThreads.fixture(PlainReducer())
-    case .operation: HarnessThreads.fixture(OperationReducer())
+    case .plain: Fixture(PlainReducer())
+    case .operation: Fixture(OperationReducer())
     }
   }
 }

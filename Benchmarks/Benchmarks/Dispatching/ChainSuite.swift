@@ -19,7 +19,7 @@ enum ChainSuite {
 
   private static func register(_ length: Int, configuration: Benchmark.Configuration) {
     measure("chain of \(length), serial", configuration: configuration) {
-      HarnessThreads.fixture(PlainReducer())
+      Fixture(PlainReducer())
     } batch: { fixture, count in
       let dispatcher = fixture.dispatcher
       for _ in 0..<(count / length) {

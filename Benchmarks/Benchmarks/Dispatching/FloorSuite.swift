@@ -32,7 +32,6 @@ enum FloorSuite {
     for width in Set([1, ProcessInfo.processInfo.activeProcessorCount]).sorted() {
       measure("floor: OperationQueue of width \(width)", setup: Gated.init) { gated, count in
         let queue = Floors.operationQueue(width: width)
-        queue.qualityOfService = HarnessThreads.avoiding
         gated.gate.produce(count) { index in
           let action = Add(index)
           queue.addOperation { gated.counter.reduce(action) }

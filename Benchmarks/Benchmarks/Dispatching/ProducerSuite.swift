@@ -15,14 +15,14 @@ enum ProducerSuite {
       for mode in [Dispatcher.Mode.sync, .serial, .async] {
         for stores in [1, 8] {
           register("\(mode), \(producers) producers, \(stores) stores") {
-            HarnessThreads.taggedFixture(stores: stores)
+            TaggedFixture(stores: stores)
           } run: { fixture in
             nanoseconds(producers, mode, fixture)
           }
         }
       }
       register("serial, \(producers) producers, 10000 lanes") {
-        HarnessThreads.fixture(PlainReducer())
+        Fixture(PlainReducer())
       } run: { fixture in
         nanosecondsOnLanes(producers, fixture)
       }

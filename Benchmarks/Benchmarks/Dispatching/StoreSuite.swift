@@ -16,7 +16,7 @@ enum StoreSuite {
   }
 
   private static func fixture(stores count: Int) -> Fixture<Add> {
-    let fixture = HarnessThreads.fixture(PlainReducer())
+    let fixture = Fixture(PlainReducer())
     for _ in 1..<count {
       fixture.dispatcher.register(store: Store(reducer: TaggedReducer<Tag.A>()))
     }

@@ -1,6 +1,5 @@
 import BenchmarkSupport
 import DispatchStore
-import Foundation
 
 /// One action that several stores answer, in the order that they wait for each other.
 enum WaitForSuite {
@@ -31,7 +30,6 @@ enum WaitForSuite {
     let gate = BurstGate()
 
     init(_ waits: [[Int]]) {
-      dispatcher.queue.qualityOfService = HarnessThreads.avoiding
       for (index, others) in waits.enumerated() {
         let counter = Counter(gate: index == waits.count - 1 ? gate : nil)
         dispatcher.register(

@@ -7,7 +7,7 @@ enum WorkSuite {
     for microseconds in [0, 1, 10, 100] {
       for width in [1, 2, 4, 64] {
         measure("async, \(microseconds) µs work, width \(width)") {
-          HarnessThreads.fixture(WorkReducer(), width: width)
+          Fixture(WorkReducer(), width: width)
         } batch: { fixture, count in
           let action = Work(iterations: BusyWork.iterations(microseconds: microseconds))
           fixture.gate.produce(count) { _ in
