@@ -1,0 +1,41 @@
+import BenchmarkSupport
+import DispatchStore
+
+/// One action that several stores answer, in the order that they wait for each other.
+enum WaitForSuite {
+  static func register() {
+    for mode in [Dispatcher.Mode.sync, .serial, .async] {
+      for stores in [2, 10, 100] {
+        register("\(mode), waitFor chain over \(stores) stores", mode) {
+          (0..<stores).map { $0 == 0 ? [] : [$0 - 1] }
+        }
+      }
+      register("\(mode), waitFor diamond", mode) { [[], [0], [0], [1, 2]] }
+    }
+  }
+
+  /// The stores that each store waits for; the last one paces.
+  private static func register(
+    _ name: String, _ mode: Dispatcher.Mode, _ waits: @escaping () -> [[Int]]
+  ) {
+    measure(name) {
+      Group(waits())
+    } batch: { group, count in
+      group.gate.produce(count) { group.dispatcher.dispatch(action: Add($0), mode: mode) }
+    }
+  }
+
+  private struct Group: Sendable {
+    let dispatcher = Dispatcher(name: "waitFor")
+    let gate = BurstGate()
+
+    init(_ waits: [[Int]]) {
+      for (index, others) in waits.enumerated() {
+        let counter = Counter(gate: index == waits.count - 1 ? gate : nil)
+        dispatcher.register(
+          store: Store(identifier: "\(index)", model: counter, reducer: PlainReducer()),
+          waitFor: WaitFor(others.map(String.init)))
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let dispatchStore = Target.Dependency.product(name: "DispatchStore", package: "DispatchStore")
+
+let package = Package(
+  name: "Benchmarks",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "ratios", targets: ["Ratios"])
+  ],
+  dependencies: [
+    .package(name: "DispatchStore", path: ".."),
+    // Without its traits, which need two more packages; `CCounters` counts instead.
+    .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
+  ],
+  targets: [
+    .target(name: "CMemory"),
+    .target(name: "CCounters"),
+    .target(
+      name: "BenchmarkSupport", dependencies: [dispatchStore, "CMemory"], swiftSettings: settings),
+    .executableTarget(
+      name: "Ratios", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
+    .executableTarget(
+      name: "Dispatching",
+      dependencies: [
+        "BenchmarkSupport", "CCounters", dispatchStore,
+        .product(name: "Benchmark", package: "benchmark"),
+      ],
+      path: "Benchmarks/Dispatching", swiftSettings: settings,
+      plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,12 @@
+/// The floor of isolation by the language: an actor around the same reduction.
+public actor CounterActor {
+  private var counter = Counter()
+
+  /// Makes a counter.
+  public init() {}
+
+  /// Changes the counter for an action.
+  public func reduce(_ action: Add) {
+    counter.add(Int(action.amount))
+  }
+}

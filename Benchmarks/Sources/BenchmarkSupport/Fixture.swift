@@ -1,0 +1,29 @@
+public import DispatchStore
+private import Foundation
+
+/// A dispatcher with the one store that is measured.
+public struct Fixture<Action: ActionType>: Sendable {
+  /// The dispatcher.
+  public let dispatcher: Dispatcher
+  /// The store.
+  public let store: Store<Counter, Action>
+  /// Opens with each burst that the store has counted.
+  public let gate = BurstGate()
+
+  /// Makes them.
+  ///
+  /// - Parameters:
+  ///   - reducer: What answers the store's actions.
+  ///   - width: The width of the dispatcher's queue; nil for its default.
+  public init(_ reducer: sending Reducer<Counter, Action>, width: Int? = nil) {
+    dispatcher = Dispatcher(name: "benchmark", queue: width.map(Self.makeQueue))
+    store = Store(model: Counter(gate: gate), reducer: reducer)
+    dispatcher.register(store: store)
+  }
+
+  private static func makeQueue(_ width: Int) -> OperationQueue {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = width
+    return queue
+  }
+}

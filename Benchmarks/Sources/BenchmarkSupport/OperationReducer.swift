@@ -1,0 +1,12 @@
+public import DispatchStore
+
+/// Answers with an operation of its own, whose block makes one commit: the same reduction.
+public final class OperationReducer: Reducer<Counter, Add> {
+  override public func operation(
+    for action: Add, in store: Store<Counter, Add>
+  ) -> ActionOperation<Counter, Add> {
+    ActionOperation(action: action, store: store) { action, store in
+      store.updateModel { $0.add(Int(action.amount)) }
+    }
+  }
+}

@@ -1,0 +1,5 @@
+#include <stddef.h>
+
+/// The bytes that malloc has handed out and not got back, in all arenas, its own headers included;
+/// 0 where the C library does not tell.
+size_t allocated_bytes(void);

@@ -1,0 +1,34 @@
+/// What a row's rounds found: what is printed of it, and written to the JSON file.
+struct Finding: Encodable, Sendable {
+  let path: String
+  let floor: String
+  let unit: String
+  let bound: Double
+  let median: Double
+  let firstQuartile: Double
+  let thirdQuartile: Double
+  let met: Bool
+  /// Each round's value, in the order measured.
+  let values: [Double]
+  /// The medians, in nanoseconds per action; nil where the bound is absolute.
+  let subjectNanoseconds: Double?
+  let floorNanoseconds: Double?
+
+  init(_ row: Row, _ samples: [Sample]) {
+    let values = samples.map(\.value)
+    let quartiles = Quartiles(values)
+    path = row.path
+    floor = row.floor
+    unit = row.bound.unit
+    bound = row.bound.limit
+    median = quartiles.median
+    firstQuartile = quartiles.first
+    thirdQuartile = quartiles.third
+    met = quartiles.median <= row.bound.limit
+    self.values = values
+    let floors = samples.compactMap(\.floor)
+    let hasFloor = !floors.isEmpty
+    subjectNanoseconds = hasFloor ? Quartiles(samples.map(\.subject)).median : nil
+    floorNanoseconds = hasFloor ? Quartiles(floors).median : nil
+  }
+}
