@@ -11,11 +11,10 @@
 /// A pointer rather than an object: the thread has it to itself until it ends, so that nothing need be
 /// counted.
 @usableFromInline
-@dynamicMemberLookup
 struct ThreadState {
   private let fields: UnsafeMutablePointer<Fields>
 
-  struct Fields {
+  private struct Fields {
     /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
     var context: DispatchContext?
     /// Where the action is of the dispatch that runs straight here.
@@ -44,14 +43,59 @@ struct ThreadState {
     var identifiers: Range<UInt64> = 0..<0
   }
 
-  subscript<Value>(dynamicMember member: WritableKeyPath<Fields, Value>) -> Value {
-    @inline(__always) get { fields.pointee[keyPath: member] }
-    @inline(__always) nonmutating _modify { yield &fields.pointee[keyPath: member] }
+  var context: DispatchContext? {
+    @inline(__always) get { fields.pointee.context }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.context }
   }
 
-  subscript<Value>(dynamicMember member: KeyPath<Fields, Value>) -> Value {
-    @inline(__always) get { fields.pointee[keyPath: member] }
+  var action: UnsafeRawPointer? {
+    @inline(__always) get { fields.pointee.action }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.action }
   }
+
+  var lightTransaction: UInt64 {
+    @inline(__always) get { fields.pointee.lightTransaction }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.lightTransaction }
+  }
+
+  var exclusive: StoreBase? {
+    @inline(__always) get { fields.pointee.exclusive }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
+  }
+
+  var turns: [any TellingTurn] {
+    @inline(__always) get { fields.pointee.turns }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
+  }
+
+  var toldOwners: [any CommitOwner] {
+    @inline(__always) get { fields.pointee.toldOwners }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.toldOwners }
+  }
+
+  var pool: ConcurrentPool? {
+    @inline(__always) get { fields.pointee.pool }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.pool }
+  }
+
+  var spareLoop: SyncLoop? {
+    @inline(__always) get { fields.pointee.spareLoop }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.spareLoop }
+  }
+
+  var spareDispatches: DispatchStack {
+    @inline(__always) get { fields.pointee.spareDispatches }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.spareDispatches }
+  }
+
+  var identifiers: Range<UInt64> {
+    @inline(__always) get { fields.pointee.identifiers }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.identifiers }
+  }
+
+  var spareOperations: Spares { fields.pointee.spareOperations }
+  var spareTokens: Spares { fields.pointee.spareTokens }
+  var respondersCache: RespondersCache { fields.pointee.respondersCache }
 
   @usableFromInline
   static func takeSpareOperation(_ type: ObjectIdentifier) -> AnyObject? {
