@@ -50,7 +50,7 @@ extension Dispatcher {
       let id = TransactionID.make(on: thread)
       if responders.isLight, completion == nil {
         (place, outcome) = reduce(action, through: responders, as: id, on: thread)
-        if place == responders.entries.count, outcome == nil {
+        if place == responders.count, outcome == nil {
           let handle = DispatchHandle(finished: id, responders)
           responders.end()
           return handle
@@ -71,14 +71,14 @@ extension Dispatcher {
   ) -> (place: Int, outcome: StoreOutcome?) {
     thread.lightTransaction = id.rawValue
     defer { thread.lightTransaction = UInt64.max }
-    for place in responders.reductions.indices {
-      switch responders.reductions[place].reduce(action, thread) {
+    for place in 0..<responders.count {
+      switch responders.reduce(action, at: place, on: thread) {
       case .done: continue
       case .observed: return (place, nil)
       case .failed(let error): return (place + 1, .of(thrown: error))
       }
     }
-    return (responders.reductions.count, nil)
+    return (responders.count, nil)
   }
 
   /// Runs it on this thread, to its end.

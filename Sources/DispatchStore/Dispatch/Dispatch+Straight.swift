@@ -57,25 +57,26 @@ extension Dispatch {
     _ action: UnsafeRawPointer, from first: Int, _ outcomes: inout [StoreOutcome],
     on thread: ThreadState
   ) -> Left? {
-    let responders = responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 }
     defer { place = UInt16.max }
-    for index in first..<responders.entries.count {
-      place = UInt16(truncatingIfNeeded: index)
-      let step =
-        outcomeBeforeStart(at: index, outcomes)
-        ?? responders.entries[index].run(action, of: self, on: thread)
-      if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
-      switch step {
-      case .finished:
-        if !outcomes.isEmpty { outcomes.append(.finished) }
-      case .ended(let outcome):
-        if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
-        outcomes.append(outcome)
-      case .goesOn:
-        return Left(place: index, step: step)
+    return responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { responders in
+      for index in first..<responders.count {
+        place = UInt16(truncatingIfNeeded: index)
+        let step =
+          outcomeBeforeStart(at: index, outcomes)
+          ?? responders.run(action, at: index, of: self, on: thread)
+        if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
+        switch step {
+        case .finished:
+          if !outcomes.isEmpty { outcomes.append(.finished) }
+        case .ended(let outcome):
+          if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
+          outcomes.append(outcome)
+        case .goesOn:
+          return Left(place: index, step: step)
+        }
       }
+      return nil
     }
-    return nil
   }
 
   @inline(__always)

@@ -29,7 +29,10 @@ class DispatchContext: @unchecked Sendable {
   @inline(__always)
   static func currentTransaction(on thread: ThreadState) -> UInt64 {
     if thread.lightTransaction != UInt64.max { return thread.lightTransaction }
-    return current(on: thread)?.transaction.rawValue ?? UInt64.max
+    if let context = thread.context { return context.transaction.rawValue }
+    // Asked first, because looking for a task-local value costs more.
+    guard withUnsafeCurrentTask(body: { $0 != nil }) else { return UInt64.max }
+    return inTask?.transaction.rawValue ?? UInt64.max
   }
 
   /// The context that is held up by a wait here.

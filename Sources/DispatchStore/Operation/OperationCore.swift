@@ -8,8 +8,8 @@ struct OperationCore: @unchecked Sendable {  // because every access holds the l
     var task: Task<Void, Never>?
     /// The part of a dispatch that it is.
     var part: Part?
-    /// The dispatch that runs it straight through.
-    var dispatch: Dispatch?
+    /// The dispatch that runs it straight through: nil before that can go.
+    unowned(unsafe) var dispatch: Dispatch?
     /// The unfinished operations that a dispatch waits for.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
     /// Called once, when none of them is left.

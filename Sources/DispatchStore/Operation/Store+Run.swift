@@ -137,9 +137,13 @@ extension Equatable {
 @inlinable
 @inline(__always)
 func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
-  withUnsafePointer(to: first) { first in
-    withUnsafePointer(to: second) { second in
-      areSame(first, second, MemoryLayout<Value>.size)
+  withUnsafeBytes(of: first) { first in
+    withUnsafeBytes(of: second) { second in
+      guard first.count > 8 else {
+        // The count is known where this is inlined.
+        return first.indices.allSatisfy { first[$0] == second[$0] }
+      }
+      return areSame(first.baseAddress!, second.baseAddress!, first.count)
     }
   }
 }

@@ -26,8 +26,16 @@ final class Responders: @unchecked Sendable {
   let asksForOrder: Bool
   /// Whether no reducer has an operation of its own either.
   let isLight: Bool
-  /// By place, where all are light.
-  let reductions: [ReducerCalls]
+  /// By place, where a dispatch can run straight.
+  private let steps: UnsafeMutablePointer<Step>
+  let count: Int
+
+  /// What a straight run needs of an entry, which refers to it.
+  private struct Step {
+    let calls: Unmanaged<ReducerCalls>
+    let store: Unmanaged<AnyObject>
+    let asksForOperation: Bool
+  }
   /// Keeps the count below in a line that dispatching threads do not read.
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
@@ -49,8 +57,47 @@ final class Responders: @unchecked Sendable {
       && entries.allSatisfy { $0.ownership == .strong }
     asksForOrder = registered.contains { $0.overrides.waitFor }
     isLight = isStraight && !asksForOrder && !registered.contains { $0.overrides.operation }
-    reductions = isLight ? entries.compactMap(\.calls) : []
+    count = entries.count
+    steps = .allocate(capacity: isStraight ? count : 0)
+    for (place, entry) in entries.enumerated() where isStraight {
+      (steps + place).initialize(
+        to: Step(
+          calls: .passUnretained(entry.calls!), store: .passUnretained(entry.object!),
+          asksForOperation: entry.overrides.operation))
+    }
     _ = Unmanaged.passRetained(self)
+  }
+
+  deinit {
+    steps.deallocate()
+  }
+
+  /// Calls the reducer of a store, where that overrides no more than `reduce(into:action:)`.
+  @inline(__always)
+  func reduce(
+    _ action: UnsafeRawPointer, at place: Int, on thread: ThreadState
+  ) -> ReducerCalls.Reduction {
+    steps[place].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+  }
+
+  /// Runs a store's part of a dispatch on this thread, to its end where it can.
+  @inline(__always)
+  func run(
+    _ action: UnsafeRawPointer, at place: Int, of dispatch: Dispatch, on thread: ThreadState
+  ) -> StraightStep {
+    let step = steps + place
+    return step.pointee.calls._withUnsafeGuaranteedRef { calls in
+      if step.pointee.asksForOperation {
+        return step.pointee.store._withUnsafeGuaranteedRef {
+          calls.answer(action, $0, dispatch, thread)
+        }
+      }
+      return switch calls.reduce(action, thread) {
+      case .done: .finished
+      case .observed: entries[place].reduceObserved(action, of: dispatch, on: thread)
+      case .failed(let error): .ended(.of(thrown: error))
+      }
+    }
   }
 
   /// Stores of one dispatch run beside each other in the concurrent queue.

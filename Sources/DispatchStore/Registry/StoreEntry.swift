@@ -38,24 +38,6 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Runs the store's part of a dispatch on this thread, to its end where it can.
-  ///
-  /// For a store that is held strongly. The action is of a type that the store answers to.
-  @inline(__always)
-  final func run(
-    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    let calls = calls.unsafelyUnwrapped
-    if overrides.operation {
-      return calls.answer(action, object.unsafelyUnwrapped, dispatch, thread)
-    }
-    return switch calls.reduce(action, thread) {
-    case .done: .finished
-    case .observed: reduceObserved(action, of: dispatch, on: thread)
-    case .failed(let error): .ended(.of(thrown: error))
-    }
-  }
-
   /// An action of the store's type.
   func copyAction(at address: UnsafeRawPointer) -> any ActionType {
     fatalError("StoreEntry is abstract.")

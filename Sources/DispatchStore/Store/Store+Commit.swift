@@ -10,8 +10,9 @@ extension Store {
   @inline(__always)
   func commit<Value, Failure: Error>(
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
-    on thread: ThreadState = .here, _ body: (inout Model) throws(Failure) -> Value
+    on present: ThreadState? = nil, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
+    let thread = present ?? .here(box)
     if box.enter(on: thread) {
       defer { box.leave(on: thread) }
       return try body(&box.model.pointee)

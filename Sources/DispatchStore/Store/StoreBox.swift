@@ -2,6 +2,8 @@
 @usableFromInline
 class StoreBase {
   let identifier: String
+  /// At hand, because a global is looked up by a call.
+  let threadKey = ThreadState.key
   let lock = Lock()
   /// The number of commits so far.
   final var version: UInt64 = 0

@@ -98,8 +98,8 @@ struct ThreadState {
   var respondersCache: RespondersCache { fields.pointee.respondersCache }
 
   @usableFromInline
-  static func takeSpareOperation(_ type: ObjectIdentifier) -> AnyObject? {
-    current.spareOperations.take(type)
+  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreBase) -> AnyObject? {
+    current(by: store.threadKey).spareOperations.take(type)
   }
 
   @usableFromInline
@@ -150,7 +150,7 @@ struct ThreadState {
 
   /// The same, for code that is inlined elsewhere.
   @usableFromInline
-  static var here: ThreadState { current }
+  static func here(_ store: StoreBase) -> ThreadState { current(by: store.threadKey) }
 
   /// The same, for a caller who has the key at hand.
   @inline(__always)
