@@ -176,25 +176,30 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: What others ask
 
-  var result: DispatchResult? { details?.withState { $0.result } }
+  /// Reads the state, where it was handed over to the details.
+  private func read<Value>(_ body: (DispatchState) -> Value) -> Value? {
+    details?.state.withLock { $0.map(body) }
+  }
 
-  var isCancelled: Bool { details?.withState { $0.isCancelled } ?? false }
+  var result: DispatchResult? { read(\.result) ?? nil }
+
+  var isCancelled: Bool { read(\.isCancelled) ?? false }
 
   /// The dispatches before it, while it waits for them.
-  var dispatchesBefore: [Dispatch] { details?.withState { $0.before } ?? [] }
+  var dispatchesBefore: [Dispatch] { read(\.before) ?? [] }
 
   /// Whether it has no action.
   var isEmpty: Bool { details?.request?.actions.isEmpty ?? false }
 
   /// Whether it runs, or waits to: it still needs its venue.
-  var needsVenue: Bool { details?.withState { $0.needsVenue } ?? true }
+  var needsVenue: Bool { read(\.needsVenue) ?? true }
 
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
   /// Whether a `.sync` caller need not stay: others only have to tell what was left to them.
   var onlyTellingIsLeft: Bool {
-    details?.withState { $0.round }?.onlyTellingIsLeft == true
+    (read(\.round) ?? nil)?.onlyTellingIsLeft == true
   }
 
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.

@@ -100,8 +100,10 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
-    await withUnsafeContinuation { continuation in
-      whenEnded { continuation.resume() }
+    if !ShortWait.for({ result != nil }) {
+      await withUnsafeContinuation { continuation in
+        whenEnded { continuation.resume() }
+      }
     }
     if let wait { WaitGraph.end(wait) }
     // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.

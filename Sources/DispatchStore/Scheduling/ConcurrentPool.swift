@@ -10,9 +10,17 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   let queue: OperationQueue
   /// The same, where it is the library's own.
   private let poolQueue: PoolQueue?
+  private let starts = StartInbox()
   private let state = Locked(PoolState())
+  // What of `state` those have to know who push and take, without its lock.
+  private let drainerCount = Atomic(0)
+  private let isOpenToOthers = Atomic(false)
+  private let hasSteps = Atomic(false)
+  private let lookout = Lookout()
   private let returns = DispatchReturns()
-  /// After so many jobs a drainer goes to the end of the queue, behind operations of others.
+  /// Kept alive while somebody takes jobs; guarded by `state`.
+  private var busyFor: Dispatcher?
+  /// After so many actions a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
   /// How often a queue is looked at that does not say what happens to it.
   private static let pollingInterval = DispatchTimeInterval.milliseconds(5)
@@ -21,12 +29,22 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     self.queue = queue
     poolQueue = queue as? PoolQueue
     super.init()
-    (queue as? PoolQueue)?.pool = self
+    poolQueue?.pool = self
   }
 
   override var isSuspended: Bool {
     @inline(__always) get { poolQueue?.isHeldBack ?? queue.isSuspended }
   }
+
+  /// The number of threads that may run jobs at once.
+  private var width: Int {
+    let width = poolQueue?.width ?? queue.maxConcurrentOperationCount
+    return width < 0 ? ProcessInfo.processInfo.activeProcessorCount : max(width, 1)
+  }
+
+  override var dispatcher: Dispatcher? { state.withLock { _ in busyFor } }
+
+  // MARK: Dispatches to be used again
 
   /// A dispatch to be used, one that has ended where there is one.
   @inline(__always)
@@ -43,24 +61,49 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     if thread.spareDispatches.isFull { returns.put(&thread.spareDispatches) }
   }
 
-  /// The number of threads that may run jobs at once.
-  private var width: Int {
-    let width = queue.maxConcurrentOperationCount
-    return width < 0 ? ProcessInfo.processInfo.activeProcessorCount : max(width, 1)
+  // MARK: Pushing
+
+  /// Changes the state, and notes what those who look at it without the lock have to know.
+  @inline(__always)
+  private func change<Result>(_ body: (inout PoolState, _ width: Int) -> Result) -> Result {
+    let width = self.width
+    return state.withLock { state in
+      defer {
+        drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
+        isOpenToOthers.store(state.isOpenToOthers, ordering: .sequentiallyConsistent)
+        hasSteps.store(state.hasSteps, ordering: .sequentiallyConsistent)
+      }
+      return body(&state, width)
+    }
   }
 
-  /// - Parameter isStart: Whether the job starts an action: those are held back by suspension.
-  func submit(_ job: Job, isStart: Bool) {
-    let (isSuspended, width) = (self.isSuspended, self.width)
-    let (push, areStepsHeld) = state.withLock {
-      let push =
-        isStart
-        ? $0.push(start: job, width: width)
-        : $0.push(step: job, isSuspended: isSuspended, width: width)
-      return (push, $0.areStepsHeld)
+  /// Submits a job that starts an action, to be held back by suspension.
+  func submit(start job: Job, for dispatcher: Dispatcher? = nil) {
+    starts.push(job, width: width, on: .current)
+    // Either this finds a drainer that has left, or that one finds the job when it looks once more:
+    // each writes first, and then reads what the other one writes.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if drainerCount.load(ordering: .sequentiallyConsistent) >= width,
+      !isOpenToOthers.load(ordering: .sequentiallyConsistent)
+    {
+      return
+    }
+    reinforce(
+      change { state, width in
+        if let dispatcher, busyFor == nil { busyFor = dispatcher }
+        return state.startPushed(width: width)
+      })
+  }
+
+  /// Submits a job that continues an action.
+  func submit(step job: Job) {
+    let isSuspended = self.isSuspended
+    let (push, areStepsHeld) = change { state, width in
+      let push = state.push(step: job, isSuspended: isSuspended, width: width)
+      return (push, state.areStepsHeld)
     }
     reinforce(push)
-    if areStepsHeld, !(queue is PoolQueue) { lookLater() }
+    if areStepsHeld, poolQueue == nil { lookLater() }
   }
 
   /// A queue of somebody else's does not say when it is suspended: it has to be looked at.
@@ -72,9 +115,17 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// The queue was suspended: what it holds back of actions under way goes on beside it.
-  fileprivate func queueWasSuspended() {
-    let width = self.width
-    reinforce(state.withLock { $0.queueWasSuspended(width: width) })
+  func queueWasSuspended() {
+    reinforce(change { $0.queueWasSuspended(width: $1) })
+  }
+
+  /// The queue is wider, perhaps: more of what is there can be taken at once.
+  func queueWasWidened() {
+    for _ in 0..<width where !starts.isEmpty {
+      let push = change { $0.startPushed(width: $1) }
+      reinforce(push)
+      guard case .addDrainer = push else { return }
+    }
   }
 
   private func reinforce(_ push: PoolState.Push) {
@@ -82,12 +133,13 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     case .none: break
     case .addDrainer: addDrainer()
     case .addSubstitute: addSubstitute()
+    case .tellLingerer: lookout.tell()
     }
   }
 
   private func addDrainer() {
     queue.addOperation {
-      self.state.withLock { $0.drainerBegins() }
+      self.change { state, _ in state.drainerBegins() }
       self.drain(isSubstitute: false)
     }
   }
@@ -102,23 +154,75 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     }
   }
 
+  // MARK: Draining
+
   private func drain(isSubstitute: Bool) {
     let thread = ThreadState.current
     let outer = thread.pool
     thread.pool = self
     defer { thread.pool = outer }
-    for _ in 0..<Self.batch {
-      let (isSuspended, width) = (self.isSuspended, self.width)
-      let next = state.withLock {
-        $0.next(isSuspended: isSuspended, isSubstitute: isSubstitute, width: width)
-      }
-      switch next {
-      case .run(let job): job.run(in: self, on: thread)
+    var left = Self.batch
+    while left > 0 {
+      switch next(isSubstitute, on: thread) {
+      case .run(let job): left -= job.run(in: self, on: thread)
       case .suspended: return requeue(isSubstitute, isSuspended: true)
-      case .leave: return
+      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves() { return }
       }
     }
     requeue(isSubstitute, isSuspended: false)
+  }
+
+  private enum Next {
+    case run(Job)
+    /// The queue is suspended, and only starts are left.
+    case suspended
+    case nothing
+  }
+
+  @inline(__always)
+  private func next(_ isSubstitute: Bool, on thread: ThreadState) -> Next {
+    if hasSteps.load(ordering: .acquiring), let step = change({ state, _ in state.popStep() }) {
+      return .run(step)
+    }
+    // Where the queue has become narrower, some have to leave.
+    let mayStart =
+      isSubstitute
+      ? change { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
+    guard mayStart else { return .nothing }
+    if isSuspended { return starts.isEmpty ? .nothing : .suspended }
+    return starts.pop(on: thread).map(Next.run) ?? .nothing
+  }
+
+  /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
+  private func substituteLeaves() -> Bool {
+    change { state, _ in state.leave(isSubstitute: true) }
+  }
+
+  private func drainerLeaves() -> Bool {
+    if linger() { return false }
+    let (hasLeft, released) = change { state, _ -> (Bool, Dispatcher?) in
+      guard state.leave(isSubstitute: false) else { return (false, nil) }
+      return (true, state.drainers == 0 ? busyFor.take() : nil)
+    }
+    guard hasLeft else { return false }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    guard !starts.isEmpty else { return true }
+    let isBack = change { state, width in
+      guard state.reenter(width: width) else { return false }
+      if busyFor == nil { busyFor = released }
+      return true
+    }
+    return !isBack
+  }
+
+  /// Looks out for work for some microseconds, where nobody else does; whether there is some.
+  private func linger() -> Bool {
+    guard lookout.begin() else { return false }
+    defer { lookout.end() }
+    guard change({ $0.beginLingering(width: $1) }) else { return false }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if starts.isEmpty { lookout.waitToBeTold() }
+    return change { state, _ in state.endLingering() } || !starts.isEmpty
   }
 
   private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
@@ -126,7 +230,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
       // Nothing tells a thread beside the queue that the queue goes on: it has to look.
       addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
     } else {
-      state.withLock { $0.drainerRequeues() }
+      change { state, _ in state.drainerRequeues() }
       addDrainer()
     }
   }
@@ -135,12 +239,14 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// The calling thread, which takes jobs of this pool, begins to wait inside the library.
   func beginWait() {
-    let width = self.width
-    reinforce(state.withLock { $0.beginWait(width: width) })
+    reinforce(change { $0.beginWait(width: $1) })
+    // Those who push from here on come by the state; what was pushed before is looked for.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if !starts.isEmpty { reinforce(change { $0.startPushed(width: $1) }) }
   }
 
   func endWait() {
-    state.withLock { $0.endWait() }
+    change { state, _ in state.endWait() }
   }
 
   // MARK: Venue
@@ -154,57 +260,22 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
       var dispatch = dispatch
       _ = Dispatch.reach(&dispatch, on: .current)
     } else if dispatch.isEmpty {
-      resume(dispatch, isStart: false)
+      submit(step: .dispatch(dispatch))
     } else {
-      resume(dispatch)
+      submit(start: .dispatch(dispatch), for: dispatcher)
     }
     return true
   }
 
   override func resume(_ dispatch: Dispatch) {
-    resume(dispatch, isStart: true)
-  }
-
-  private func resume(_ dispatch: Dispatch, isStart: Bool) {
-    submit(.dispatch(dispatch), isStart: isStart)
+    submit(start: .dispatch(dispatch))
   }
 
   override func post(_ step: @escaping @Sendable () -> Void) {
-    submit(.step(step), isStart: false)
+    submit(step: .step(step))
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     DispatchQueue.global().async { executor.run(job) }
-  }
-}
-
-/// A queue that tells its pool when it is suspended.
-final class PoolQueue: OperationQueue, @unchecked Sendable {
-  // because `pool` is set before the queue is handed out
-  fileprivate weak var pool: ConcurrentPool?
-  private let isStopped = Atomic(false)
-
-  /// Whether it is suspended, without its lock.
-  var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
-
-  override var isSuspended: Bool {
-    get { super.isSuspended }
-    set {
-      isStopped.store(newValue, ordering: .releasing)
-      super.isSuspended = newValue
-      if newValue { pool?.queueWasSuspended() }
-    }
-  }
-}
-
-extension OperationQueue {
-  fileprivate var dispatchQoS: DispatchQoS {
-    switch qualityOfService {
-    case .userInteractive: .userInteractive
-    case .userInitiated: .userInitiated
-    case .utility: .utility
-    case .background: .background
-    default: .default
-    }
   }
 }

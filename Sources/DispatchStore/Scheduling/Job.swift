@@ -1,4 +1,4 @@
-/// A piece of work for the pool or the main queue.
+/// A piece of work for the pool.
 enum Job {
   /// Reaches a dispatch.
   case dispatch(Dispatch)
@@ -7,14 +7,19 @@ enum Job {
   /// Continues a dispatch that was reached.
   case step(@Sendable () -> Void)
 
-  func run(in pool: ConcurrentPool, on thread: ThreadState) {
+  /// Runs it; the number of actions or steps that came to their turn.
+  func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
     switch self {
     case .dispatch(var dispatch):
       if case .unheard = Dispatch.reach(&dispatch, on: thread) {
         pool.recycle(dispatch, on: thread)
       }
-    case .lane(let lane): lane.drain()
-    case .step(let step): step()
+      return 1
+    case .lane(let lane):
+      return lane.drain()
+    case .step(let step):
+      step()
+      return 1
     }
   }
 }

@@ -50,37 +50,44 @@ final class Lane: Venue, @unchecked Sendable {
 
   // MARK: Draining
 
-  func drain() {
+  /// Runs what is to be done, for a while; how many steps that were.
+  @discardableResult
+  func drain() -> Int {
     let thread = ThreadState.current
-    var hasEnded = false
-    for _ in 0..<Self.batch {
-      switch next(hasEnded) {
+    // The one that has ended is kept until the lane no longer calls it its holder.
+    var ended: Dispatch?
+    for count in 0..<Self.batch {
+      let next = next(hasEnded: ended != nil)
+      letGo(&ended, on: thread)
+      switch next {
       case .step(let step):
-        hasEnded = false
         step()
       case .reach(var dispatch):
-        hasEnded = reach(&dispatch, on: thread)
+        if case .goesOn = Dispatch.reach(&dispatch, on: thread) {
+          state.withLock { $0.park(dispatch) }
+        } else {
+          ended = dispatch
+        }
       case .suspended:
-        return schedule(isStart: true)
+        schedule(isStart: true)
+        return count + 1
       case .left(let end):
-        return end.follow(self)
+        end.follow(self)
+        return count + 1
       }
     }
-    pause(hasEnded)
+    pause(hasEnded: ended != nil)
+    letGo(&ended, on: thread)
+    return Self.batch
   }
 
-  /// Whether it has ended, and nobody has released the lane yet.
-  private func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> Bool {
-    switch Dispatch.reach(&dispatch, on: thread) {
-    case .unheard:
+  @inline(__always)
+  private func letGo(_ ended: inout Dispatch?, on thread: ThreadState) {
+    guard ended != nil else { return }
+    if isKnownUniquelyReferenced(&ended), let dispatch = ended.take(), dispatch.details == nil {
       pool.recycle(dispatch, on: thread)
-      return true
-    case .told:
-      return true
-    case .goesOn:
-      state.withLock { $0.park(dispatch) }
-      return false
     }
+    ended = nil
   }
 
   private enum Next {
@@ -101,7 +108,7 @@ final class Lane: Venue, @unchecked Sendable {
     }
   }
 
-  private func next(_ hasEnded: Bool) -> Next {
+  private func next(hasEnded: Bool) -> Next {
     let isSuspended = isSuspended
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
@@ -114,7 +121,7 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   /// Lets others have their turn.
-  private func pause(_ hasEnded: Bool) {
+  private func pause(hasEnded: Bool) {
     let (rest, departure) = state.withLock { state in
       if hasEnded { state.holderEnded() }
       return self.rest(of: &state)
@@ -147,8 +154,10 @@ final class Lane: Venue, @unchecked Sendable {
   private func schedule(isStart: Bool) {
     if isMain {
       DispatchQueue.main.async { self.drain() }
+    } else if isStart {
+      pool.submit(start: .lane(self), for: busyFor)
     } else {
-      pool.submit(.lane(self), isStart: isStart)
+      pool.submit(step: .lane(self))
     }
   }
 

@@ -1,49 +1,62 @@
-/// The jobs of a concurrent queue, and how many threads take them, without threads.
+/// Who takes the jobs of a concurrent queue, and what is to be continued, without threads.
 ///
 /// Drainers are operations on the queue. Substitutes are threads beside it: they continue what was
-/// started where the queue would hold that back, and stand in for drainers that wait.
+/// started where the queue would hold that back, and stand in for drainers that wait. Jobs that start
+/// actions are elsewhere (`StartInbox`), and most of those who push and take them do not come by here: as
+/// long as there are as many drainers as the queue is wide, and it is not open to others.
 struct PoolState {
-  /// Start actions; held back while the queue is suspended.
-  private var starts = FIFO<Job>()
-  /// Continue actions that were started; never held back.
+  /// Continue actions that were started; never held back by suspension.
   private var steps = FIFO<Job>()
-  private var drainers = 0
+  private(set) var drainers = 0
   /// Those of the drainers that the queue has not begun to run.
   private var queued = 0
   private var substitutes = 0
   /// Those of all who wait inside the library, and whose place others may take.
   private var waiting = 0
+  /// A drainer that has nothing to do looks out for work.
+  private var isLingering = false
 
   enum Push {
     /// Those who take jobs already will come to it.
     case none
     case addDrainer
     case addSubstitute
+    /// The drainer that looks out has to be told.
+    case tellLingerer
   }
 
-  mutating func push(start job: Job, width: Int) -> Push {
-    starts.append(job)
+  /// Whether more than the drainers may take jobs, or one of them has to be told.
+  var isOpenToOthers: Bool { waiting > 0 || isLingering }
+
+  var hasSteps: Bool { !steps.isEmpty }
+
+  /// A job that starts an action was pushed.
+  mutating func startPushed(width: Int) -> Push {
+    if isLingering { return tellLingerer() }
     if drainers < width { return addDrainer() }
     return waiting > 0 ? addSubstitute(width) : .none
   }
 
   mutating func push(step job: Job, isSuspended: Bool, width: Int) -> Push {
     steps.append(job)
+    if isLingering { return tellLingerer() }
     // A suspended queue would hold a new drainer, and those who wait keep its places.
     if isSuspended { return addSubstitute(width) }
     if drainers < width { return addDrainer() }
     return waiting > 0 ? addSubstitute(width) : .none
   }
 
+  mutating func popStep() -> Job? { steps.popFirst() }
+
   /// The queue was suspended: what drainers were asked to continue, others have to.
   mutating func queueWasSuspended(width: Int) -> Push {
     steps.isEmpty ? .none : addSubstitute(width)
   }
 
-  /// A thread begins to wait: its place may be taken.
+  /// A thread begins to wait: its place may be taken, where there is something to do.
   mutating func beginWait(width: Int) -> Push {
     waiting += 1
-    return starts.isEmpty && steps.isEmpty ? .none : addSubstitute(width)
+    return steps.isEmpty ? .none : addSubstitute(width)
   }
 
   mutating func endWait() {
@@ -67,6 +80,11 @@ struct PoolState {
     return .addSubstitute
   }
 
+  private mutating func tellLingerer() -> Push {
+    isLingering = false
+    return .tellLingerer
+  }
+
   /// The queue runs a drainer.
   mutating func drainerBegins() {
     queued -= 1
@@ -77,27 +95,37 @@ struct PoolState {
     queued += 1
   }
 
-  enum Next {
-    case run(Job)
-    /// The queue is suspended, and only starts are left.
-    case suspended
-    /// Nothing is left for this thread: it has left.
-    case leave
+  /// A drainer that found nothing looks out for work.
+  mutating func beginLingering(width: Int) -> Bool {
+    guard steps.isEmpty, drainers <= width, waiting == 0, !isLingering else { return false }
+    isLingering = true
+    return true
   }
 
-  /// The decision to leave and the emptiness that it follows from are one: a push either comes before
-  /// and is found, or comes after and finds one thread less.
-  mutating func next(isSuspended: Bool, isSubstitute: Bool, width: Int) -> Next {
-    if let step = steps.popFirst() { return .run(step) }
-    if starts.isEmpty || (isSubstitute ? !standsIn(width) : drainers > width) {
-      if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
-      return .leave
-    }
-    return isSuspended ? .suspended : .run(starts.popFirst()!)
+  /// It looks out no longer; whether it was told meanwhile.
+  mutating func endLingering() -> Bool {
+    defer { isLingering = false }
+    return !isLingering
+  }
+
+  /// A thread that found nothing leaves; false where there are steps for it.
+  ///
+  /// Others may have pushed starts meanwhile: it has to look once more, after all can see that it left.
+  mutating func leave(isSubstitute: Bool) -> Bool {
+    guard steps.isEmpty else { return false }
+    if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
+    return true
+  }
+
+  /// A drainer that has left found something after all; false where others have its place.
+  mutating func reenter(width: Int) -> Bool {
+    guard drainers < width else { return false }
+    drainers += 1
+    return true
   }
 
   /// Whether a substitute has the place of one who waits; the others come to the starts themselves.
-  private func standsIn(_ width: Int) -> Bool {
+  func standsIn(_ width: Int) -> Bool {
     waiting > 0 && running <= width
   }
 }

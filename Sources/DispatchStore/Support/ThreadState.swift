@@ -39,6 +39,8 @@ struct ThreadState {
     var spareDispatches = DispatchStack()
     /// What it knows of the dispatchers' registries.
     let respondersCache = RespondersCache()
+    /// Which shard of an inbox is next.
+    var turn: UInt32 = 0
     /// The transaction identifiers that this thread may still give out.
     var identifiers: Range<UInt64> = 0..<0
   }
@@ -86,6 +88,11 @@ struct ThreadState {
   var spareDispatches: DispatchStack {
     @inline(__always) get { fields.pointee.spareDispatches }
     @inline(__always) nonmutating _modify { yield &fields.pointee.spareDispatches }
+  }
+
+  var turn: UInt32 {
+    @inline(__always) get { fields.pointee.turn }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.turn }
   }
 
   var identifiers: Range<UInt64> {

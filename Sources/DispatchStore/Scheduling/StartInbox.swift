@@ -1,0 +1,54 @@
+import Foundation
+
+/// The jobs of a concurrent queue that start actions.
+///
+/// In several shards, that threads push to and drainers take from in turn, so that no lock is
+/// everybody's. In a shard, lanes have a line of their own, which is looked at every other time: neither
+/// keeps the other from its turn. Between actions no order is promised.
+final class StartInbox: Sendable {
+  private struct Shard {
+    private var dispatches = FIFO<Job>()
+    private var lanes = FIFO<Job>()
+    private var isLanesTurn = false
+
+    var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty }
+
+    mutating func push(_ job: Job) {
+      if case .lane = job { lanes.append(job) } else { dispatches.append(job) }
+    }
+
+    mutating func pop() -> Job? {
+      isLanesTurn.toggle()
+      return isLanesTurn
+        ? lanes.popFirst() ?? dispatches.popFirst() : dispatches.popFirst() ?? lanes.popFirst()
+    }
+  }
+
+  private let shards: [Locked<Shard>]
+
+  init() {
+    let count = min(16, max(1, ProcessInfo.processInfo.activeProcessorCount))
+    shards = (0..<count).map { _ in Locked(Shard()) }
+  }
+
+  /// - Parameter width: How many may take from it at once: more shards than that are of no use, and with
+  ///   one of them a queue of width one keeps the order.
+  func push(_ job: Job, width: Int, on thread: ThreadState) {
+    thread.turn &+= 1
+    let shard = Int(truncatingIfNeeded: thread.turn) % min(width, shards.count)
+    shards[shard].withLock { $0.push(job) }
+  }
+
+  func pop(on thread: ThreadState) -> Job? {
+    for _ in shards.indices {
+      thread.turn &+= 1
+      let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
+      if let job = shards[shard].withLock({ $0.pop() }) { return job }
+    }
+    return nil
+  }
+
+  var isEmpty: Bool {
+    shards.allSatisfy { $0.withLock { $0.isEmpty } }
+  }
+}
