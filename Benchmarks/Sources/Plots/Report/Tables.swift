@@ -1,0 +1,74 @@
+import BenchmarkSupport
+
+/// The part of the page that is measured: plots, tables, and how they came about.
+struct Tables {
+  private let results: [ModeResult]
+  private let options: Options
+
+  init(_ results: [ModeResult], options: Options) {
+    self.results = results
+    self.options = options
+  }
+
+  var text: String {
+    ([origin] + results.map(plot) + [latencies, throughput]).joined(separator: "\n")
+  }
+
+  private var origin: String {
+    """
+    Written by `\(options.command)`, on \(Machine.description). Each figure is the
+    median of \(options.effort.rounds) rounds, with the rounds' quartiles in brackets, and as a band in \
+    the plots.
+
+    """
+  }
+
+  private func plot(_ result: ModeResult) -> String {
+    """
+    ![`\(result.mode.title)`: latency against load, throughput against \
+    producers](benchmarks/\(result.mode.fileName).svg)
+
+    """
+  }
+
+  private var latencies: String {
+    let rows = results.flatMap { result in
+      result.latencies.map { point in
+        [
+          "`\(result.mode.title)`", "\(Int(point.load * 100)) %",
+          Units.rate(result.capacity.median * point.load),
+          cell(point.p50, Units.time), cell(point.p99, Units.time), cell(point.p999, Units.time),
+        ]
+      }
+    }
+    return "### Latency\n\n"
+      + table(["mode", "load", "actions/s", "p50", "p99", "p99.9"], rows)
+  }
+
+  private var throughput: String {
+    let rows = results.flatMap { result in
+      [
+        row(result, "one", result.throughputToOneStore),
+        row(result, "a store each, up to 8", result.throughputToEightStores),
+      ]
+    }
+    let producers = Throughput.producers.map { $0 == 1 ? "1 producer" : "\($0)" }
+    return "### Throughput, in actions per second\n\n"
+      + table(["mode", "stores"] + producers, rows)
+  }
+
+  private func row(
+    _ result: ModeResult, _ stores: String, _ points: [ThroughputPoint]
+  ) -> [String] {
+    ["`\(result.mode.title)`", stores] + points.map { cell($0.rate, Units.rate) }
+  }
+
+  private func cell(_ value: Quartiles, _ unit: (Double) -> String) -> String {
+    "\(unit(value.median)) (\(unit(value.first))–\(unit(value.third)))"
+  }
+
+  private func table(_ header: [String], _ rows: [[String]]) -> String {
+    let lines = [header, header.map { _ in "---" }] + rows
+    return lines.map { "| \($0.joined(separator: " | ")) |\n" }.joined()
+  }
+}
