@@ -30,9 +30,10 @@ struct Figure {
     func series(_ name: String, _ color: String, _ value: (LatencyPoint) -> Quartiles) -> Series {
       Series(name: name, color: color, points: result.latencies.map { ($0.load, value($0)) })
     }
+    let capacity = result.capacity.median
     return Panel(
       "Latency against load",
-      xLabel: "load, in % of the capacity (\(Units.rate(result.capacity.median)) actions/s)",
+      xLabel: "load, in % of the capacity (\(Unit.rate(capacity).text(capacity)) actions/s)",
       yLabel: "from arrival to completion", x: Self.loads, y: times,
       series: [
         series("p99.9", Color.red, \.p999), series("p99", Color.orange, \.p99),

@@ -69,7 +69,7 @@ struct Panel: Sendable {
       xLabel, at: Point(x: origin.x + width / 2, y: bottom + 40), anchor: .middle,
       color: Color.quiet)
     drawing.text(
-      yLabel, at: Point(x: origin.x - 58, y: origin.y + height / 2), anchor: .middle,
+      yLabel, at: Point(x: origin.x - 66, y: origin.y + height / 2), anchor: .middle,
       color: Color.quiet, isUpright: true)
   }
 

@@ -20,10 +20,11 @@ struct Scale: Sendable {
     self.ticks = ticks
   }
 
-  /// From 0 at the low end to 1 at the high end.
+  /// From 0 at the low end to 1 at the high end; what lies beyond is put there.
   func position(of value: Double) -> Double {
+    let value = min(max(value, low), high)
     guard isLogarithmic else { return (value - low) / (high - low) }
-    return log(max(value, low) / low) / log(high / low)
+    return log(value / low) / log(high / low)
   }
 
   /// Decades of time, around values in nanoseconds.
@@ -32,7 +33,7 @@ struct Scale: Sendable {
     let last = max(first + 1, Int(log10(values.max() ?? 10).rounded(.up)))
     let ticks = (first...last).map { decade in
       let value = pow(10, Double(decade))
-      return Tick(value: value, label: Units.time(value))
+      return Tick(value: value, label: Unit.time(value).text(value))
     }
     return Scale(
       from: pow(10, Double(first)), to: pow(10, Double(last)), isLogarithmic: true, ticks: ticks)
@@ -44,7 +45,8 @@ struct Scale: Sendable {
     let step = [1, 2, 2.5, 5, 10].map { $0 * magnitude }.first { highest / $0 <= 6 } ?? highest
     let count = Int((highest / step).rounded(.up))
     let ticks = (0...count).map { index in
-      Tick(value: Double(index) * step, label: Units.rate(Double(index) * step))
+      let value = Double(index) * step
+      return Tick(value: value, label: Unit.rate(value).text(value))
     }
     return Scale(from: 0, to: Double(count) * step, ticks: ticks)
   }

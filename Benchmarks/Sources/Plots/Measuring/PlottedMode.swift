@@ -2,6 +2,7 @@ import DispatchStore
 
 /// A mode, and what it is called.
 struct PlottedMode: Sendable {
+  // Actions go to each in turn.
   private static let lanes = 10_000
 
   /// The plot's file, without its extension.
@@ -14,7 +15,7 @@ struct PlottedMode: Sendable {
   static let all = [
     PlottedMode(fileName: "sync", title: ".sync") { _ in .sync },
     PlottedMode(fileName: "serial", title: ".serial") { _ in .serial },
-    PlottedMode(fileName: "lanes", title: ".serial(lane:), 10,000 lanes") {
+    PlottedMode(fileName: "lanes", title: ".serial(lane:)") {
       .serial(lane: $0 % lanes)
     },
     PlottedMode(fileName: "async", title: ".async") { _ in .async },

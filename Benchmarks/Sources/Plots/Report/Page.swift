@@ -27,8 +27,9 @@ struct Page {
 
   /// Replaces the plots, and what is between the page's comments.
   func write(_ results: [ModeResult], options: Options) throws(PageError) {
+    // Around the medians: a single disturbed round, which a band reaches, is not to press all flat.
     let times = Scale.decades(
-      around: results.flatMap(\.latencies).flatMap { [$0.p50.first, $0.p999.third] })
+      around: results.flatMap(\.latencies).flatMap { [$0.p50.median, $0.p999.median] })
     for result in results {
       let file = plots.appendingPathComponent("\(result.mode.fileName).svg")
       try write(Figure(result, times: times).file, to: file)

@@ -16,9 +16,10 @@ struct Tables {
 
   private var origin: String {
     """
-    Written by `\(options.command)`, on \(Machine.description). Each figure is the
-    median of \(options.effort.rounds) rounds, with the rounds' quartiles in brackets, and as a band in \
-    the plots.
+    Written by `\(options.command)`, on
+    \(Machine.description).
+    Each figure is the median of \(options.effort.rounds) rounds; their quartiles are in brackets, and \
+    a band in the plots.
 
     """
   }
@@ -34,10 +35,11 @@ struct Tables {
   private var latencies: String {
     let rows = results.flatMap { result in
       result.latencies.map { point in
-        [
+        let rate = result.capacity.median * point.load
+        return [
           "`\(result.mode.title)`", "\(Int(point.load * 100)) %",
-          Units.rate(result.capacity.median * point.load),
-          cell(point.p50, Units.time), cell(point.p99, Units.time), cell(point.p999, Units.time),
+          Unit.rate(rate).text(rate),
+          cell(point.p50, Unit.time), cell(point.p99, Unit.time), cell(point.p999, Unit.time),
         ]
       }
     }
@@ -60,11 +62,13 @@ struct Tables {
   private func row(
     _ result: ModeResult, _ stores: String, _ points: [ThroughputPoint]
   ) -> [String] {
-    ["`\(result.mode.title)`", stores] + points.map { cell($0.rate, Units.rate) }
+    ["`\(result.mode.title)`", stores] + points.map { cell($0.rate, Unit.rate) }
   }
 
-  private func cell(_ value: Quartiles, _ unit: (Double) -> String) -> String {
-    "\(unit(value.median)) (\(unit(value.first))–\(unit(value.third)))"
+  private func cell(_ value: Quartiles, _ unit: (Double) -> Unit) -> String {
+    let unit = unit(value.median)
+    let spread = "\(unit.number(value.first))–\(unit.number(value.third))"
+    return "\(unit.text(value.median)) (\(spread))"
   }
 
   private func table(_ header: [String], _ rows: [[String]]) -> String {
