@@ -10,7 +10,7 @@ struct Options: Sendable, Equatable {
     between its two comments 'plots: begin' and 'plots: end'. Takes two minutes. Exit code: 0, 64 for a
     wrong option, 74 if a file can't be read or written.
 
-      --quick       fewer and shorter rounds, about 15 seconds, to see that it works
+      --quick       fewer and shorter rounds, half a minute, to see that it works
       --output DIR  the folder; 'docs' by default, in the current folder
       --help        print this
     """
