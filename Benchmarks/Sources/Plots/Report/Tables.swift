@@ -11,7 +11,7 @@ struct Tables {
   }
 
   var text: String {
-    ([origin] + results.map(plot) + [latencies, throughput]).joined(separator: "\n")
+    ([origin] + results.map(plot) + [capacities, latencies, throughput]).joined(separator: "\n")
   }
 
   private var origin: String {
@@ -30,6 +30,11 @@ struct Tables {
     producers](benchmarks/\(result.mode.fileName).svg)
 
     """
+  }
+
+  private var capacities: String {
+    let rows = results.map { ["`\($0.mode.title)`", cell($0.capacity, Unit.rate)] }
+    return "### Capacity, in actions per second\n\n" + table(["mode", "one producer"], rows)
   }
 
   private var latencies: String {
