@@ -13,7 +13,9 @@ let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   products: [
-    .executable(name: "ratios", targets: ["Ratios"])
+    .executable(name: "ratios", targets: ["Ratios"]),
+    .executable(name: "plots", targets: ["Plots"]),
+    .executable(name: "instructions", targets: ["Instructions"]),
   ],
   dependencies: [
     .package(name: "DispatchStore", path: ".."),
@@ -27,6 +29,13 @@ let package = Package(
       name: "BenchmarkSupport", dependencies: [dispatchStore, "CMemory"], swiftSettings: settings),
     .executableTarget(
       name: "Ratios", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
+    .executableTarget(
+      name: "Plots", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
+    .executableTarget(
+      name: "Instructions", dependencies: ["BenchmarkSupport", dispatchStore],
+      swiftSettings: settings,
+      // Without debug information, which valgrind can't read as Swift's linker lays it out.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-s"])]),
     .executableTarget(
       name: "Dispatching",
       dependencies: [

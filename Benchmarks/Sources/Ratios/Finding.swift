@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// What a row's rounds found: what is printed of it, and written to the JSON file.
 struct Finding: Encodable, Sendable {
   let path: String

@@ -1,5 +1,5 @@
-/// What was wrong with the command line.
-struct UsageError: Error, Equatable {
+/// What was wrong with a file.
+struct PageError: Error {
   let message: String
 
   init(_ message: String) {

@@ -1,10 +1,14 @@
 /// The middle of some values, and how far they spread.
-struct Quartiles: Sendable {
-  let first: Double
-  let median: Double
-  let third: Double
+public struct Quartiles: Sendable {
+  /// A quarter of the values are below it.
+  public let first: Double
+  /// Half of the values are below it.
+  public let median: Double
+  /// A quarter of the values are above it.
+  public let third: Double
 
-  init(_ values: [Double]) {
+  /// Sorts the values, of which there must be one at least.
+  public init(_ values: [Double]) {
     let sorted = values.sorted()
     first = Self.quantile(0.25, of: sorted)
     median = Self.quantile(0.5, of: sorted)

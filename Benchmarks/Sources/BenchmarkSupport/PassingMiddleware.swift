@@ -1,0 +1,18 @@
+public import DispatchStore
+
+/// A middleware that lets all pass.
+public final class PassingMiddleware: Middleware {
+  /// Makes one.
+  public init() {}
+
+  /// Lets the action pass.
+  public func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    .pass
+  }
+
+  /// Does nothing.
+  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  }
+}

@@ -1,0 +1,78 @@
+import BenchmarkSupport
+import DispatchStore
+import Foundation
+
+/// A way through the library, run so that two runs take nearly the same instructions.
+struct Path: Sendable {
+  let name: String
+  /// Sets up, and dispatches so many actions.
+  let run: @Sendable (_ count: Int) -> Void
+
+  static let all = [
+    Path(name: "sync-reduction") { sync($0, Fixture(PlainReducer())) },
+    Path(name: "sync-operation") { sync($0, Fixture(OperationReducer())) },
+    Path(name: "sync-controlled-operation") { sync($0, Fixture(ControlledReducer())) },
+    Path(name: "serial-reduction") { pending($0, Fixture(PlainReducer()), .serial) },
+    Path(name: "serial-operation") { pending($0, Fixture(OperationReducer()), .serial) },
+    Path(name: "async-reduction") { pending($0, Fixture(PlainReducer(), width: 1), .async) },
+    Path(name: "async-operation") { pending($0, Fixture(OperationReducer(), width: 1), .async) },
+    Path(name: "chain", run: chain),
+    Path(name: "wait-for-10", run: waitForTen),
+    Path(name: "observed", run: observed),
+    Path(name: "middleware", run: middleware),
+  ]
+
+  /// On the calling thread, one after the other.
+  private static func sync(_ count: Int, _ fixture: Fixture<Add>) {
+    for index in 0..<count { fixture.dispatcher.dispatch(action: Add(index), mode: .sync) }
+  }
+
+  /// In bursts, each dispatched while the queue is suspended, and then run: nobody spins or is woken
+  /// within a burst, so how the threads take turns hardly shows.
+  ///
+  /// Whole bursts: `count` is rounded up.
+  private static func pending(_ count: Int, _ fixture: Fixture<Add>, _ mode: Dispatcher.Mode) {
+    for start in stride(from: 0, to: count, by: BurstGate.size) {
+      fixture.dispatcher.queue.isSuspended = true
+      for index in start..<(start + BurstGate.size) {
+        fixture.dispatcher.dispatch(action: Add(index), mode: mode)
+      }
+      fixture.dispatcher.queue.isSuspended = false
+      fixture.gate.wait(forAll: BurstGate.size)
+    }
+  }
+
+  /// Each completion dispatches the next action to the lane it runs on.
+  private static func chain(_ count: Int) {
+    let dispatcher = Fixture(PlainReducer()).dispatcher
+    let chain = Chain(count) { chain, left in
+      dispatcher.dispatch(action: Add(left), mode: .serial) { chain.next() }
+    }
+    chain.run()
+  }
+
+  /// Ten stores answer each action, each waiting for the one before it.
+  private static func waitForTen(_ count: Int) {
+    let dispatcher = Dispatcher(name: "ten stores")
+    var previous: [String] = []
+    for _ in 0..<10 {
+      let store = dispatcher.register(
+        store: Store(reducer: PlainReducer()), waitFor: WaitFor(previous))
+      previous = [store.identifier]
+    }
+    for index in 0..<count { dispatcher.dispatch(action: Add(index), mode: .sync) }
+  }
+
+  private static func observed(_ count: Int) {
+    let fixture = Fixture(PlainReducer())
+    let token = fixture.store.observe { _ in }
+    sync(count, fixture)
+    token.cancel()
+  }
+
+  private static func middleware(_ count: Int) {
+    let fixture = Fixture(PlainReducer())
+    fixture.dispatcher.register(middleware: PassingMiddleware())
+    sync(count, fixture)
+  }
+}

@@ -1,0 +1,10 @@
+/// The colors: those of the series can be told apart by the color-blind, too.
+enum Color {
+  static let text = "#1f2328"
+  static let quiet = "#59636e"
+  static let axis = "#8c959f"
+  static let grid = "#e4e8ec"
+  static let blue = "#0072b2"
+  static let orange = "#e69f00"
+  static let red = "#c4400a"
+}

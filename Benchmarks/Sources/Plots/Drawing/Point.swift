@@ -1,0 +1,5 @@
+/// A place in a drawing, from its upper left corner.
+struct Point: Sendable {
+  let x: Double
+  let y: Double
+}

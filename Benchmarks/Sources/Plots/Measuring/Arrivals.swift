@@ -1,0 +1,22 @@
+import Foundation
+
+/// When actions arrive, fixed before the first one does.
+struct Arrivals: Sendable {
+  /// In nanoseconds from the start, in order.
+  let offsets: [UInt64]
+
+  /// As independent clients would send them: at random times, some close together.
+  ///
+  /// - Parameters:
+  ///   - count: The number of arrivals.
+  ///   - rate: How many come in a second, on average.
+  ///   - seed: The same seed gives the same arrivals.
+  init(_ count: Int, rate: Double, seed: Int) {
+    var generator = SplitMix(seed: seed)
+    var time = 0.0
+    offsets = (0..<count).map { _ in
+      time -= log(1 - Double.random(in: 0..<1, using: &generator)) * 1e9 / rate
+      return UInt64(time)
+    }
+  }
+}

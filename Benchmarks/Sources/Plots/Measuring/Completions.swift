@@ -1,0 +1,41 @@
+import BenchmarkSupport
+import Foundation
+import Synchronization
+
+/// When each action of a round completed.
+///
+/// Each completion writes to a place of its own, so that completions on several threads share nothing.
+final class Completions: @unchecked Sendable {  // because the places are atomic
+  private let times: UnsafeMutablePointer<Atomic<UInt64>>
+  private let count: Int
+
+  init(_ count: Int) {
+    self.count = count
+    times = .allocate(capacity: count)
+    for index in 0..<count { (times + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    times.deinitialize(count: count)
+    times.deallocate()
+  }
+
+  /// An action has completed, now.
+  func record(_ index: Int) {
+    times[index].store(Stopwatch.now, ordering: .relaxed)
+  }
+
+  /// Waits until all have, without disturbing those that run.
+  func waitForAll() {
+    for index in 0..<count {
+      while times[index].load(ordering: .relaxed) == 0 { Thread.sleep(forTimeInterval: 0.0005) }
+    }
+  }
+
+  /// How long each took from its arrival, in nanoseconds.
+  func latencies(since start: UInt64, _ arrivals: Arrivals) -> [Double] {
+    arrivals.offsets.enumerated().map { index, offset in
+      Double(times[index].load(ordering: .relaxed)) - Double(start + offset)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/// What the actions of a round took, in nanoseconds.
+struct Latencies: Sendable {
+  let p50: Double
+  let p99: Double
+  let p999: Double
+
+  init(_ values: [Double]) {
+    let sorted = values.sorted()
+    func percentile(_ part: Double) -> Double {
+      sorted[min(sorted.count - 1, Int(part * Double(sorted.count)))]
+    }
+    p50 = percentile(0.5)
+    p99 = percentile(0.99)
+    p999 = percentile(0.999)
+  }
+}

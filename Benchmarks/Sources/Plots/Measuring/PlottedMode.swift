@@ -1,0 +1,34 @@
+import DispatchStore
+
+/// A mode, and what it is called.
+struct PlottedMode: Sendable {
+  // Actions go to each in turn.
+  private static let lanes = 10_000
+
+  /// The plot's file, without its extension.
+  let fileName: String
+  /// As the documentation writes it.
+  let title: String
+  /// How an action is dispatched, by its number.
+  let mode: @Sendable (_ index: Int) -> Dispatcher.Mode
+
+  static let all = [
+    PlottedMode(fileName: "sync", title: ".sync") { _ in .sync },
+    PlottedMode(fileName: "serial", title: ".serial") { _ in .serial },
+    PlottedMode(fileName: "lanes", title: ".serial(lane:)") {
+      .serial(lane: $0 % lanes)
+    },
+    PlottedMode(fileName: "async", title: ".async") { _ in .async },
+    PlottedMode(fileName: "main-thread", title: ".mainThread") { _ in .mainThread },
+  ]
+
+  /// Measures all that is plotted.
+  func measure(_ effort: Effort) -> ModeResult {
+    let openLoop = OpenLoop(self, effort)
+    let throughput = Throughput(self, effort)
+    return ModeResult(
+      mode: self, capacity: openLoop.capacity, latencies: openLoop.measure(),
+      throughputToOneStore: throughput.measure(stores: 1),
+      throughputToEightStores: throughput.measure(stores: 8))
+  }
+}
