@@ -57,9 +57,7 @@ final class Lane: Venue, @unchecked Sendable {
     // The one that has ended is kept until the lane no longer calls it its holder.
     var ended: Dispatch?
     for count in 0..<Self.batch {
-      let next = next(hasEnded: ended != nil)
-      letGo(&ended, on: thread)
-      switch next {
+      switch next(after: &ended, on: thread) {
       case .step(let step):
         step()
       case .reach(var dispatch):
@@ -76,8 +74,7 @@ final class Lane: Venue, @unchecked Sendable {
         return count + 1
       }
     }
-    pause(hasEnded: ended != nil)
-    letGo(&ended, on: thread)
+    pause(after: &ended, on: thread)
     return Self.batch
   }
 
@@ -108,8 +105,9 @@ final class Lane: Venue, @unchecked Sendable {
     }
   }
 
-  private func next(hasEnded: Bool) -> Next {
-    let isSuspended = isSuspended
+  private func next(after ended: inout Dispatch?, on thread: ThreadState) -> Next {
+    let (isSuspended, hasEnded) = (isSuspended, ended != nil)
+    defer { letGo(&ended, on: thread) }
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
       switch rest(of: &state) {
@@ -121,7 +119,9 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   /// Lets others have their turn.
-  private func pause(hasEnded: Bool) {
+  private func pause(after ended: inout Dispatch?, on thread: ThreadState) {
+    let hasEnded = ended != nil
+    defer { letGo(&ended, on: thread) }
     let (rest, departure) = state.withLock { state in
       if hasEnded { state.holderEnded() }
       return self.rest(of: &state)
