@@ -162,7 +162,7 @@ extension Dispatch {
     // A handle may be kept for long: what only the way here needed goes before anybody goes on.
     clear()
     course.clear()
-    for waiter in course.withState({ $0.end(result) }) { waiter() }
+    course.tellWaiters(result)
   }
 
   private func collectResults() -> DispatchResult {

@@ -111,7 +111,7 @@ extension Dispatch {
     details.withState { $0.beginEnding() }
     clear()
     details.clear()
-    for waiter in details.withState({ $0.end(result) }) { waiter() }
+    details.tellWaiters(result)
   }
 }
 

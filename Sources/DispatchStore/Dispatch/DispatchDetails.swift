@@ -79,6 +79,14 @@ final class DispatchDetails: @unchecked Sendable {
     withExtendedLifetime(request) {}
   }
 
+  /// Lets those go on who wait for the end.
+  func tellWaiters(_ result: DispatchResult) {
+    let waiters = withState { $0.end(result) }
+    guard !waiters.isEmpty else { return }
+    ThreadState.current.hasResumedOthers = true
+    for waiter in waiters { waiter() }
+  }
+
   @inline(__always)
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
     state.withLock { body(&$0!) }

@@ -160,13 +160,14 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     let thread = ThreadState.current
     let outer = thread.pool
     thread.pool = self
+    thread.hasResumedOthers = false
     defer { thread.pool = outer }
     var left = Self.batch
     while left > 0 {
       switch next(isSubstitute, on: thread) {
       case .run(let job): left -= job.run(in: self, on: thread)
       case .suspended: return requeue(isSubstitute, isSuspended: true)
-      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves() { return }
+      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves(on: thread) { return }
       }
     }
     requeue(isSubstitute, isSuspended: false)
@@ -198,8 +199,8 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     change { state, _ in state.leave(isSubstitute: true) }
   }
 
-  private func drainerLeaves() -> Bool {
-    if linger() { return false }
+  private func drainerLeaves(on thread: ThreadState) -> Bool {
+    if linger(on: thread) { return false }
     let (hasLeft, released) = change { state, _ -> (Bool, Dispatcher?) in
       guard state.leave(isSubstitute: false) else { return (false, nil) }
       return (true, state.drainers == 0 ? busyFor.take() : nil)
@@ -216,8 +217,9 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// Looks out for work for some microseconds, where nobody else does; whether there is some.
-  private func linger() -> Bool {
-    guard lookout.begin() else { return false }
+  private func linger(on thread: ThreadState) -> Bool {
+    // The system's pool lets a resumed task wait for its thread rather than wake another one.
+    guard !thread.hasResumedOthers, lookout.begin() else { return false }
     defer { lookout.end() }
     guard change({ $0.beginLingering(width: $1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)

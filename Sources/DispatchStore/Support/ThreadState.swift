@@ -39,6 +39,8 @@ struct ThreadState {
     var spareDispatches = DispatchStack()
     /// What it knows of the dispatchers' registries.
     let respondersCache = RespondersCache()
+    /// Whether it has resumed somebody who may need this very thread to go on.
+    var hasResumedOthers = false
     /// Which shard of an inbox is next.
     var turn: UInt32 = 0
     /// The transaction identifiers that this thread may still give out.
@@ -88,6 +90,11 @@ struct ThreadState {
   var spareDispatches: DispatchStack {
     @inline(__always) get { fields.pointee.spareDispatches }
     @inline(__always) nonmutating _modify { yield &fields.pointee.spareDispatches }
+  }
+
+  var hasResumedOthers: Bool {
+    get { fields.pointee.hasResumedOthers }
+    nonmutating set { fields.pointee.hasResumedOthers = newValue }
   }
 
   var turn: UInt32 {
