@@ -1,5 +1,5 @@
 public import DispatchStore
-private import Foundation
+public import Foundation
 
 /// A dispatcher with the one store that is measured.
 public struct Fixture<Action: ActionType>: Sendable {
@@ -10,18 +10,20 @@ public struct Fixture<Action: ActionType>: Sendable {
   /// Opens with each burst that the store has counted.
   public let gate = BurstGate()
 
-  /// Makes them.
+  /// Makes them; inlined, as a store is compiled for the types that are known where it is made.
   ///
   /// - Parameters:
   ///   - reducer: What answers the store's actions.
   ///   - width: The width of the dispatcher's queue; nil for its default.
+  @inlinable
   public init(_ reducer: sending Reducer<Counter, Action>, width: Int? = nil) {
     dispatcher = Dispatcher(name: "benchmark", queue: width.map(Self.makeQueue))
     store = Store(model: Counter(gate: gate), reducer: reducer)
     dispatcher.register(store: store)
   }
 
-  private static func makeQueue(_ width: Int) -> OperationQueue {
+  @usableFromInline
+  static func makeQueue(_ width: Int) -> OperationQueue {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = width
     return queue

@@ -121,11 +121,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// the state is there. So the venue that is taken over here still exists.
   func involve() -> DispatchDetails {
     let details = details ?? settle(DispatchDetails())
-    details.state.withLock { state in
-      guard state == nil else { return }
+    details.adopt {
       let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
-      state = DispatchState(isRunning: phase == Self.isRunning)
-      details.venue = busyVenue?.takeUnretainedValue()
+      return (DispatchState(isRunning: phase == Self.isRunning), busyVenue?.takeUnretainedValue())
     }
     return details
   }
@@ -151,7 +149,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// The venue; for a dispatch that has not ended.
   var venue: Venue {
-    details?.venue ?? busyVenue?.takeUnretainedValue() ?? SyncLoop.callersThread
+    involve().venue ?? SyncLoop.callersThread
   }
 
   var isSynchronous: Bool { venue is SyncLoop }

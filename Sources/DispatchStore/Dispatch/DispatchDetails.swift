@@ -10,7 +10,8 @@ final class DispatchDetails: @unchecked Sendable {
   var mode = Dispatcher.Mode.async
   /// Until the end.
   var dispatcher: Dispatcher?
-  var venue: Venue?
+  /// Guarded by `state`.
+  private var knownVenue: Venue?
   /// The context that a `.sync` dispatch holds up, until the end.
   var outer: DispatchContext?
   /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
@@ -32,9 +33,21 @@ final class DispatchDetails: @unchecked Sendable {
     self.request = request
     mode = request.mode
     self.dispatcher = dispatcher
-    self.venue = venue
+    knownVenue = venue
     self.outer = outer
     taskLocals = dispatcher.carriedTaskLocals.map { $0.capture() }
+  }
+
+  var venue: Venue? {
+    get { state.withLock { _ in knownVenue } }
+    set { state.withLock { _ in knownVenue = newValue } }
+  }
+
+  /// Takes over the state of a dispatch, unless somebody was faster.
+  func adopt(_ state: () -> (DispatchState, Venue?)) {
+    self.state.withLock { present in
+      if present == nil { (present, knownVenue) = state() }
+    }
   }
 
   /// Commits of the store that runs straight that were left to other threads, and who hears that they

@@ -104,15 +104,15 @@ enum WaitGraph {
         }
         // One that was cancelled while it waited ends elsewhere.
         if dispatch.needsVenue {
-          if dispatch.venue.needsMainQueue {
+          if step.venue.needsMainQueue {
             if holdsUpMainQueue {
-              return Found(holder: dispatch, venue: dispatch.venue, needsMainQueue: true)
+              return Found(holder: dispatch, venue: step.venue, needsMainQueue: true)
             }
-            path += mainHolders.map { Step(dispatch: $0, venue: dispatch.venue) }
+            path += mainHolders.map { Step(dispatch: $0, venue: step.venue) }
           }
           if !step.isOfLane {
-            path += dispatch.venue.dispatches(before: dispatch).map {
-              Step(dispatch: $0, venue: dispatch.venue, isOfLane: true)
+            path += step.venue.dispatches(before: dispatch).map {
+              Step(dispatch: $0, venue: step.venue, isOfLane: true)
             }
           }
         }
