@@ -92,6 +92,7 @@ public final class Dispatcher: Sendable {
 
   deinit {
     RespondersCache.forget(number)
+    pool.detach()
   }
 
   func lane(of mode: Mode) -> Lane? {

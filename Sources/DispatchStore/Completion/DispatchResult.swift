@@ -2,8 +2,6 @@
 public struct DispatchResult: Sendable {
   /// The dispatch.
   public let transaction: TransactionID
-  /// The part of each store that took part; for several actions, one action after the other.
-  public let stores: [StoreResult]
   /// Of `dispatch(actions:)`, one result for each action that was dispatched; else empty.
   public let steps: [DispatchResult]
   /// Of `dispatch(actions:)`, how many actions were not dispatched, because an earlier one failed.
@@ -12,33 +10,52 @@ public struct DispatchResult: Sendable {
   ///
   /// A store's own error, `CancellationError`, or a `DispatchError`.
   public let error: (any Error)?
+  private let identifiers: [String]
+  /// By store; empty where all have finished.
+  private let outcomes: [StoreOutcome]
 
+  /// - Parameter outcomes: By store; empty where all have finished.
   init(
-    transaction: TransactionID, stores: [StoreResult] = [], steps: [DispatchResult] = [],
-    skippedActionCount: Int = 0, error: (any Error)? = nil
+    transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
+    error: (any Error)? = nil
   ) {
     self.transaction = transaction
-    self.stores = stores
+    self.identifiers = identifiers
+    self.outcomes = outcomes
+    self.error = error ?? outcomes.lazy.compactMap(\.error).first
+    steps = []
+    skippedActionCount = 0
+  }
+
+  /// Of several actions.
+  init(
+    transaction: TransactionID, steps: [DispatchResult], skippedActionCount: Int,
+    error: (any Error)?
+  ) {
+    self.transaction = transaction
     self.steps = steps
     self.skippedActionCount = skippedActionCount
     self.error = error
+    identifiers = []
+    outcomes = []
   }
 
-  /// - Parameter outcomes: By store; empty where all have finished.
-  init(transaction: TransactionID, identifiers: [String], outcomes: [StoreOutcome]) {
-    let stores = identifiers.enumerated().map { place, identifier in
+  /// The part of each store that took part; for several actions, one action after the other.
+  ///
+  /// Made when asked for: linear in the stores.
+  public var stores: [StoreResult] {
+    guard steps.isEmpty else { return steps.flatMap(\.stores) }
+    return identifiers.enumerated().map { place, identifier in
       StoreResult(
         storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[place])
     }
-    self.init(
-      transaction: transaction, stores: stores, error: outcomes.lazy.compactMap(\.error).first)
   }
 
   /// Whether every part finished; also where no store responded.
   public var isSuccess: Bool { error == nil }
 
   /// Whether any store took part.
-  public var hasResponders: Bool { !stores.isEmpty }
+  public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
   /// How the part of the store with this identifier ended, the last one for several actions.
   public subscript(storeIdentifier: String) -> StoreOutcome? {

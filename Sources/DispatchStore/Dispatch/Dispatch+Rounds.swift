@@ -170,7 +170,7 @@ extension Dispatch {
     let results = course.results
     let isCancelled = isCancelled && results.count < actions.count
     return DispatchResult(
-      transaction: id, stores: results.flatMap(\.stores), steps: results,
+      transaction: id, steps: results,
       skippedActionCount: actions.count - results.count,
       error: results.lazy.compactMap(\.error).first ?? (isCancelled ? CancellationError() : nil))
   }

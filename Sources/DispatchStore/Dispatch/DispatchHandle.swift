@@ -43,6 +43,19 @@ public struct DispatchHandle: Sendable {
     dispatch.map { $0.result != nil } ?? true
   }
 
+  /// How the dispatch ended; nil until its completion has run. With `.sync` it has, in most cases.
+  ///
+  /// Not where a thread that tells observers has left the telling of a change to another one.
+  public var resultIfEnded: DispatchResult? {
+    switch subject {
+    case .dispatch(let dispatch): dispatch.result
+    case .finishedOne(let id, let identifier):
+      DispatchResult(transaction: id, identifiers: [identifier])
+    case .finished(let id, let identifiers):
+      DispatchResult(transaction: id, identifiers: identifiers)
+    }
+  }
+
   /// Cancels what has not started, and tells what has.
   ///
   /// A dispatch that waits ends promptly as cancelled, its completion on the concurrent queue. An
@@ -57,16 +70,10 @@ public struct DispatchHandle: Sendable {
   /// operation that holds what the dispatch needs, the error is `wouldDeadlock`, at once.
   public var result: DispatchResult {
     get async {
-      switch subject {
-      case .finishedOne(let id, let identifier):
-        return DispatchResult(transaction: id, identifiers: [identifier], outcomes: [])
-      case .finished(let id, let identifiers):
-        return DispatchResult(transaction: id, identifiers: identifiers, outcomes: [])
-      case .dispatch(let dispatch):
-        let thread = ThreadState.current
-        let blocked = DispatchContext.blocked(on: thread)
-        return await dispatch.awaitResult(blocking: blocked)
-      }
+      guard let dispatch else { return resultIfEnded! }
+      let thread = ThreadState.current
+      let blocked = DispatchContext.blocked(on: thread)
+      return await dispatch.awaitResult(blocking: blocked)
     }
   }
 

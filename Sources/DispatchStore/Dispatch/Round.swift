@@ -33,10 +33,9 @@ final class Round: @unchecked Sendable {
   var onlyTellingIsLeft: Bool { state.withLock { $0.onlyTellingIsLeft } }
 
   var result: DispatchResult {
-    let stores = state.withLock { $0.results }
+    let (identifiers, outcomes) = state.withLock { $0.results }
     return DispatchResult(
-      transaction: transaction, stores: stores, error: stores.lazy.compactMap(\.outcome.error).first
-    )
+      transaction: transaction, identifiers: identifiers, outcomes: outcomes)
   }
 
   /// Lets go of the parts, which hold the round.

@@ -78,15 +78,14 @@ struct RoundState {
   var first: [Int] { places.indices.filter { places[$0].isWaiting && places[$0].missing == 0 } }
 
   /// How the places ended; those that have not are given as cancelled.
-  var results: [StoreResult] {
-    places.map { place in
-      let outcome: StoreOutcome =
-        switch place.phase {
-        case .untold(let outcome), .closing(let outcome), .closed(let outcome): outcome
-        case .waiting, .starting, .running: .cancelled
-        }
-      return StoreResult(storeIdentifier: place.storeIdentifier, outcome: outcome)
+  var results: (identifiers: [String], outcomes: [StoreOutcome]) {
+    let outcomes = places.map { place -> StoreOutcome in
+      switch place.phase {
+      case .untold(let outcome), .closing(let outcome), .closed(let outcome): outcome
+      case .waiting, .starting, .running: .cancelled
+      }
     }
+    return (places.map(\.storeIdentifier), outcomes)
   }
 
   /// Whether all that is under way is the telling of commits left to other threads.

@@ -29,7 +29,12 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     self.queue = queue
     poolQueue = queue as? PoolQueue
     super.init()
-    poolQueue?.pool = self
+    poolQueue?.attach(self)
+  }
+
+  /// Its dispatcher has gone: nothing is under way, and nothing comes.
+  func detach() {
+    poolQueue?.attach(nil)
   }
 
   override var isSuspended: Bool {

@@ -8,8 +8,10 @@ enum Job {
   case step(@Sendable () -> Void)
 
   /// Runs it; the number of actions or steps that came to their turn.
-  func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
-    switch self {
+  ///
+  /// It is used up, so that nothing else refers to a dispatch that ends.
+  consuming func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
+    switch consume self {
     case .dispatch(var dispatch):
       if case .unheard = Dispatch.reach(&dispatch, on: thread) {
         pool.recycle(dispatch, on: thread)

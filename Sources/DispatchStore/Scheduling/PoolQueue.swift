@@ -3,13 +3,22 @@ import Synchronization
 
 /// A queue that tells its pool when it is suspended, and what it asks for at each action.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
-  // because `pool` is set before the queue is handed out
-  weak var pool: ConcurrentPool?
+  // because what changes is locked or atomic
+  /// Until its dispatcher goes. Not weak: that would make all references to the pool dear.
+  private let pool = Locked<ConcurrentPool?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)
 
   /// Whether it is suspended, without its lock.
   var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
+
+  func attach(_ pool: ConcurrentPool?) {
+    let former = self.pool.withLock { present in
+      defer { present = pool }
+      return present
+    }
+    withExtendedLifetime(former) {}
+  }
 
   /// Its width, without its lock.
   var width: Int { knownWidth.load(ordering: .relaxed) }
@@ -19,7 +28,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       knownWidth.store(newValue, ordering: .relaxed)
       super.maxConcurrentOperationCount = newValue
-      pool?.queueWasWidened()
+      pool.withLock { $0 }?.queueWasWidened()
     }
   }
 
@@ -28,7 +37,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       isStopped.store(newValue, ordering: .releasing)
       super.isSuspended = newValue
-      if newValue { pool?.queueWasSuspended() }
+      if newValue { pool.withLock { $0 }?.queueWasSuspended() }
     }
   }
 }

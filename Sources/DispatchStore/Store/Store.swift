@@ -81,17 +81,13 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   }
 
   /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
+  @inlinable
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let thread = ThreadState.current
-    ExclusiveSection.check(box, "read", on: thread)
-    box.lock.lock()
-    thread.exclusive = box
-    defer {
-      thread.exclusive = nil
-      box.lock.unlock()
-    }
+    let thread = ThreadState.here(box)
+    box.enterToRead(on: thread)
+    defer { box.leaveUnchanged(on: thread) }
     return try body(box.model.pointee)
   }
 

@@ -34,6 +34,20 @@ class StoreBase {
     return true
   }
 
+  /// Enters the exclusive section to read the model in place.
+  @usableFromInline
+  final func enterToRead(on thread: ThreadState) {
+    ExclusiveSection.check(self, "read", on: thread)
+    lock.lock()
+    thread.exclusive = self
+  }
+
+  @usableFromInline
+  final func leaveUnchanged(on thread: ThreadState) {
+    thread.exclusive = nil
+    lock.unlock()
+  }
+
   @usableFromInline
   final func leave(on thread: ThreadState) {
     version &+= 1

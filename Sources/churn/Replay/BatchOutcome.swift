@@ -15,10 +15,13 @@ final class BatchOutcome: @unchecked Sendable {
 
   deinit { latencies.deallocate() }
 
-  /// Takes note of the end of the action at a place of the batch.
-  func record(_ nanoseconds: UInt64, at place: Int, _ error: (any Error)?) {
-    latencies[place] = nanoseconds
-    guard let error else { return }
+  /// Takes note of how long the action at a place of the batch took.
+  func record(_ nanoseconds: UInt64, at place: Int) {
+    latencies[place] = max(1, nanoseconds)
+  }
+
+  /// Takes note of how the action at a place of the batch failed.
+  func fail(at place: Int, _ error: any Error) {
     lock.withLock {
       if let failure, failure.place < place { return }
       failure = (place, error)
@@ -30,8 +33,11 @@ final class BatchOutcome: @unchecked Sendable {
     lock.withLock { failure }
   }
 
-  /// Counts the latencies of the batch's actions, none of which is left.
+  /// Counts the latencies that were measured in the batch, of whose actions none is left.
   func add(_ count: Int, to histogram: inout LatencyHistogram) {
-    for latency in latencies.prefix(count) { histogram.record(latency) }
+    for place in 0..<count where latencies[place] > 0 {
+      histogram.record(latencies[place])
+      latencies[place] = 0
+    }
   }
 }

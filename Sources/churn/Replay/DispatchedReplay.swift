@@ -29,8 +29,10 @@ struct DispatchedReplay: Replayer {
     var stopwatch = Stopwatch()
     try history.forEach { batch in
       let shares = producers.split(batch)
+      // Made before, as the events of the plain loop are.
+      let actions = batch.map(ReplayedAction.init)
       stopwatch.time {
-        producers.run(shares) { replay.dispatch($0, of: batch) }
+        producers.run(shares) { replay.dispatch($0, of: actions) }
         replay.limiter.waitUntilIdle()
       }
       outcome.add(batch.count, to: &latencies)
@@ -52,6 +54,19 @@ struct DispatchedReplay: Replayer {
   }
 }
 
+/// An event as the action that is dispatched for it.
+private enum ReplayedAction {
+  case changed(Changed)
+  case committed(Committed)
+
+  init(_ event: Event) {
+    switch event {
+    case .changed(let change): self = .changed(Changed(change))
+    case .committed(let commit): self = .committed(Committed(commit))
+    }
+  }
+}
+
 /// Hands the actions of a batch to the dispatcher, and takes note of how each ends.
 private struct BatchReplay: Sendable {
   let mode: Mode
@@ -60,22 +75,42 @@ private struct BatchReplay: Sendable {
   let outcome: BatchOutcome
 
   /// Dispatches the events at these places, in their order.
-  func dispatch(_ places: [Int], of batch: [Event]) {
+  func dispatch(_ places: [Int], of actions: [ReplayedAction]) {
     for place in places {
-      limiter.acquire()
-      let began = Stopwatch.now
-      let completion: @Sendable (DispatchResult) -> Void = { [limiter, outcome] result in
-        outcome.record(Stopwatch.now - began, at: place, result.error)
-        limiter.release()
+      let began = place.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
+      if mode == .sync {
+        run(actions[place], at: place, began)
+      } else {
+        limiter.acquire()
+        enqueue(actions[place], at: place, began)
       }
-      switch batch[place] {
-      case .changed(let change):
-        dispatcher.dispatch(
-          action: Changed(change), mode: mode.scheduling(of: change), then: completion)
-      case .committed(let commit):
-        dispatcher.dispatch(
-          action: Committed(commit), mode: mode.scheduling(of: commit), then: completion)
+    }
+  }
+
+  /// It has ended when `dispatch` returns: nothing is in flight, and nobody need be told.
+  private func run(_ action: ReplayedAction, at place: Int, _ began: UInt64?) {
+    let handle =
+      switch action {
+      case .changed(let action): dispatcher.dispatch(action: action, mode: .sync)
+      case .committed(let action): dispatcher.dispatch(action: action, mode: .sync)
       }
+    if let began { outcome.record(Stopwatch.now - began, at: place) }
+    if let error = handle.resultIfEnded?.error { outcome.fail(at: place, error) }
+  }
+
+  private func enqueue(_ action: ReplayedAction, at place: Int, _ began: UInt64?) {
+    let completion: @Sendable (DispatchResult) -> Void = { [limiter, outcome] result in
+      if let began { outcome.record(Stopwatch.now - began, at: place) }
+      if let error = result.error { outcome.fail(at: place, error) }
+      limiter.release()
+    }
+    switch action {
+    case .changed(let action):
+      dispatcher.dispatch(
+        action: action, mode: mode.scheduling(of: action.change), then: completion)
+    case .committed(let action):
+      dispatcher.dispatch(
+        action: action, mode: mode.scheduling(of: action.commit), then: completion)
     }
   }
 }

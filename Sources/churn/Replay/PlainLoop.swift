@@ -7,7 +7,7 @@ struct PlainLoop: Replayer {
   let producers = 1
 
   /// Reading the clock costs as much as an update: only every so many are looked at one by one.
-  private static let sampling = 16
+  static let sampling = 16
 
   func replay(_ history: EventBatches) throws -> RunResult {
     var models = Models()

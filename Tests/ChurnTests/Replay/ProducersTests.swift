@@ -46,7 +46,7 @@ import Testing
       let outcome = BatchOutcome(capacity: count)
       Producers(count: count).run(shares) { share in
         for _ in share { limiter.acquire() }
-        outcome.record(UInt64(share.count), at: share.count - 1, nil)
+        outcome.record(UInt64(share.count), at: share.count - 1)
         for _ in share { limiter.release() }
       }
       limiter.waitUntilIdle()
