@@ -221,6 +221,13 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     return !isBack
   }
 
+  /// Looks out for something for a few microseconds, where there is nothing else to do.
+  func lookOut(on thread: ThreadState, for condition: () -> Bool) -> Bool {
+    guard !thread.hasResumedOthers, starts.isEmpty, lookout.begin() else { return false }
+    defer { lookout.end() }
+    return Lookout.wait(nanoseconds: Lookout.ofLanes, for: condition)
+  }
+
   /// Looks out for work for some microseconds, where nobody else does; whether there is some.
   private func linger(on thread: ThreadState) -> Bool {
     // The system's pool lets a resumed task wait for its thread rather than wake another one.

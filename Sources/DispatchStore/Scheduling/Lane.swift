@@ -18,6 +18,8 @@ final class Lane: Venue, @unchecked Sendable {
   private var busyFor: Dispatcher?
   /// After so many steps others have their turn.
   private static let batch = 64
+  /// After so many steps in a row its actions come as a flow.
+  private static let flow = 4
 
   /// - Parameters:
   ///   - key: The lane's name; nil for one that stays.
@@ -56,8 +58,12 @@ final class Lane: Venue, @unchecked Sendable {
     let thread = ThreadState.current
     // The one that has ended is kept until the lane no longer calls it its holder.
     var ended: Dispatch?
+    var mayLeave = false
     for count in 0..<Self.batch {
-      switch next(after: &ended, on: thread) {
+      switch next(after: &ended, mayLeave: mayLeave, on: thread) {
+      case .empty:
+        // Where actions come one after the other, the next one is not far.
+        mayLeave = count < Self.flow || !pool.lookOut(on: thread, for: { self.hasPush })
       case .step(let step):
         step()
       case .reach(var dispatch):
@@ -87,7 +93,12 @@ final class Lane: Venue, @unchecked Sendable {
     ended = nil
   }
 
+  /// Whether something was pushed that was not taken in yet.
+  private var hasPush: Bool { LaneWord(bits: word.load(ordering: .relaxed)).top != nil }
+
   private enum Next {
+    /// Nothing at all is to be done, and the drainer is still there.
+    case empty
     case step(@Sendable () -> Void)
     case reach(Dispatch)
     /// An action could start, but the queue is suspended.
@@ -105,11 +116,17 @@ final class Lane: Venue, @unchecked Sendable {
     }
   }
 
-  private func next(after ended: inout Dispatch?, on thread: ThreadState) -> Next {
+  private func next(
+    after ended: inout Dispatch?, mayLeave: Bool, on thread: ThreadState
+  ) -> Next {
     let (isSuspended, hasEnded) = (isSuspended, ended != nil)
     defer { letGo(&ended, on: thread) }
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
+      if !mayLeave, state.rest == .empty {
+        state.takeIn(change(\.takenIn)?.top)
+        if state.rest == .empty { return .empty }
+      }
       switch rest(of: &state) {
       case (.step, _): return .step(state.takeStep())
       case (.start, _): return isSuspended ? .suspended : .reach(state.takeStart())
