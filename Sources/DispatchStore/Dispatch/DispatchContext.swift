@@ -30,8 +30,6 @@ class DispatchContext: @unchecked Sendable {
   static func currentTransaction(on thread: ThreadState) -> UInt64 {
     if thread.lightTransaction != UInt64.max { return thread.lightTransaction }
     if let context = thread.context { return context.transaction.rawValue }
-    // Asked first, because looking for a task-local value costs more.
-    guard withUnsafeCurrentTask(body: { $0 != nil }) else { return UInt64.max }
     return inTask?.transaction.rawValue ?? UInt64.max
   }
 
