@@ -15,7 +15,7 @@ extension Dispatcher {
       if given._withUnsafeGuaranteedRef({ $0.runsStraight(in: mode) }) {
         let dispatch = pool.makeDispatch(on: thread)
         dispatch.begin(to: given, completion, callSite, on: thread)
-        dispatch.action = action
+        dispatch.put(action)
         return push(dispatch, mode)
       }
       given._withUnsafeGuaranteedRef { $0.end() }

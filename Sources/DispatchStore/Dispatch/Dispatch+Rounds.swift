@@ -52,7 +52,7 @@ extension Dispatch {
   /// Runs straight with its own action, taken out of it.
   @inline(__always)
   private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
-    let action = dispatch.action.take().unsafelyUnwrapped
+    let action = dispatch.takeAction()
     return withAddress(of: action) { runStraight(&dispatch, at: $0, on: thread) }
   }
 

@@ -70,6 +70,25 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     busyVenue = Unmanaged.passUnretained(venue)
   }
 
+  /// Gets the action that it keeps while it is pending; it has none.
+  @inline(__always)
+  func put(_ action: __owned any ActionType) {
+    // Nothing is there to be let go of, which would be looked at.
+    withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
+  }
+
+  /// Gives its action up.
+  @inline(__always)
+  func takeAction() -> any ActionType {
+    withUnsafeMutablePointer(to: &action) { place in
+      // Moved, where reading and clearing it would copy it.
+      let action = UnsafeMutableRawPointer(place).assumingMemoryBound(to: (any ActionType).self)
+        .move()
+      place.initialize(to: nil)
+      return action
+    }
+  }
+
   /// Gets the details that it is to begin with, before anybody knows it.
   func expand(_ details: DispatchDetails) {
     word.store(Self.hasDetails, ordering: .relaxed)
