@@ -83,8 +83,8 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// Submits a job that starts an action, to be held back by suspension.
-  func submit(start job: Job, for dispatcher: Dispatcher? = nil) {
-    starts.push(job, width: width, on: .current)
+  func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {
+    starts.push(start, width: width, on: .current)
     // Either this finds a drainer that has left, or that one finds the job when it looks once more:
     // each writes first, and then reads what the other one writes.
     atomicMemoryFence(ordering: .sequentiallyConsistent)

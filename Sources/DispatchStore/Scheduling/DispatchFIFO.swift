@@ -11,6 +11,12 @@ struct DispatchFIFO {
       .prefix { $0 != nil }.map { $0!.takeUnretainedValue() }
   }
 
+  mutating func append(_ dispatch: Dispatch) {
+    let appended = Unmanaged.passRetained(dispatch)
+    if let last { last._withUnsafeGuaranteedRef { $0.next = appended } } else { first = appended }
+    last = appended
+  }
+
   /// Takes over dispatches that are linked from the newest to the oldest.
   mutating func append(newestFirst top: Unmanaged<Dispatch>?) {
     guard let top else { return }
@@ -33,9 +39,5 @@ struct DispatchFIFO {
     dispatch.next = nil
     if first == nil { last = nil }
     return dispatch
-  }
-
-  mutating func removeAll() {
-    while popFirst() != nil {}
   }
 }

@@ -6,21 +6,30 @@ import Foundation
 /// everybody's. In a shard, lanes have a line of their own, which is looked at every other time: neither
 /// keeps the other from its turn. Between actions no order is promised.
 final class StartInbox: Sendable {
+  enum Start {
+    case dispatch(Dispatch)
+    case lane(Lane)
+  }
+
   private struct Shard {
-    private var dispatches = FIFO<Job>()
-    private var lanes = FIFO<Job>()
+    private var dispatches = DispatchFIFO()
+    private var lanes = FIFO<Lane>()
     private var isLanesTurn = false
 
     var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty }
 
-    mutating func push(_ job: Job) {
-      if case .lane = job { lanes.append(job) } else { dispatches.append(job) }
+    mutating func push(_ start: Start) {
+      switch start {
+      case .dispatch(let dispatch): dispatches.append(dispatch)
+      case .lane(let lane): lanes.append(lane)
+      }
     }
 
     mutating func pop() -> Job? {
       isLanesTurn.toggle()
-      return isLanesTurn
-        ? lanes.popFirst() ?? dispatches.popFirst() : dispatches.popFirst() ?? lanes.popFirst()
+      if isLanesTurn, let lane = lanes.popFirst() { return .lane(lane) }
+      if let dispatch = dispatches.popFirst() { return .dispatch(dispatch) }
+      return lanes.popFirst().map(Job.lane)
     }
   }
 
@@ -33,10 +42,10 @@ final class StartInbox: Sendable {
 
   /// - Parameter width: How many may take from it at once: more shards than that are of no use, and with
   ///   one of them a queue of width one keeps the order.
-  func push(_ job: Job, width: Int, on thread: ThreadState) {
+  func push(_ start: Start, width: Int, on thread: ThreadState) {
     thread.turn &+= 1
     let shard = Int(truncatingIfNeeded: thread.turn) % min(width, shards.count)
-    shards[shard].withLock { $0.push(job) }
+    shards[shard].withLock { $0.push(start) }
   }
 
   func pop(on thread: ThreadState) -> Job? {
