@@ -50,9 +50,9 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// Commits of the store that runs straight that were left to other threads, and who hears that they
-  /// were told. Guarded by `state`.
+  /// Commits of the store that runs straight that were left to other threads; guarded by `state`.
   private var untold = 0
+  /// Who hears that they were told; guarded likewise.
   private var continuation: Continuation?
 
   private struct Continuation {

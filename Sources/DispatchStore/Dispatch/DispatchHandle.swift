@@ -43,9 +43,10 @@ public struct DispatchHandle: Sendable {
     dispatch.map { $0.result != nil } ?? true
   }
 
-  /// How the dispatch ended; nil until its completion has run. With `.sync` it has, in most cases.
+  /// How the dispatch ended; nil until its completion has run.
   ///
-  /// Not where a thread that tells observers has left the telling of a change to another one.
+  /// With `.sync` it has ended when `dispatch` returns, but where an observer dispatched it and the
+  /// telling of its change was left to another thread.
   public var resultIfEnded: DispatchResult? {
     switch subject {
     case .dispatch(let dispatch): dispatch.result

@@ -2,7 +2,8 @@
 ///
 /// A pointer, that its operation allocates and destroys: reached without looking a generic type up.
 @usableFromInline
-struct OperationCore: @unchecked Sendable {  // because every access holds the lock, or the only reference
+struct OperationCore: @unchecked Sendable {
+  // because every access holds the lock, or the only reference
   struct State {
     var life = OperationState()
     var task: Task<Void, Never>?

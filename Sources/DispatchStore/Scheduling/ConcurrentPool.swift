@@ -10,20 +10,20 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   let queue: OperationQueue
   /// The same, where it is the library's own.
   private let poolQueue: PoolQueue?
-  private let starts = StartInbox()
-  private let state = Locked(PoolState())
+  let starts = StartInbox()
+  let state = Locked(PoolState())
   // What of `state` those have to know who push and take, without its lock.
-  private let drainerCount = Atomic(0)
+  let drainerCount = Atomic(0)
   private let isOpenToOthers = Atomic(false)
-  private let hasSteps = Atomic(false)
-  private let lookout = Lookout()
+  let hasSteps = Atomic(false)
+  let lookout = Lookout()
   private let returns = DispatchReturns()
   /// Kept alive while somebody takes jobs; guarded by `state`.
-  private var busyFor: Dispatcher?
+  var busyFor: Dispatcher?
   /// After so many actions a drainer goes to the end of the queue, behind operations of others.
-  private static let batch = 256
+  static let batch = 256
   /// How often a queue is looked at that does not say what happens to it.
-  private static let pollingInterval = DispatchTimeInterval.milliseconds(5)
+  static let pollingInterval = DispatchTimeInterval.milliseconds(5)
 
   init(queue: OperationQueue) {
     self.queue = queue
@@ -42,7 +42,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// The number of threads that may run jobs at once.
-  private var width: Int {
+  var width: Int {
     let width = poolQueue?.width ?? queue.maxConcurrentOperationCount
     return width < 0 ? ProcessInfo.processInfo.activeProcessorCount : max(width, 1)
   }
@@ -70,7 +70,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// Changes the state, and notes what those who look at it without the lock have to know.
   @inline(__always)
-  private func change<Result>(_ body: (inout PoolState, _ width: Int) -> Result) -> Result {
+  func change<Result>(_ body: (inout PoolState, _ width: Int) -> Result) -> Result {
     let width = self.width
     return state.withLock { state in
       defer {
@@ -142,7 +142,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     }
   }
 
-  private func addDrainer() {
+  func addDrainer() {
     queue.addOperation {
       self.change { state, _ in state.drainerBegins() }
       self.drain(isSubstitute: false)
@@ -150,102 +150,12 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// A serial queue of its own has a thread at once; the shared ones add one in a second.
-  private func addSubstitute(after delay: DispatchTimeInterval = .never) {
+  func addSubstitute(after delay: DispatchTimeInterval = .never) {
     let queue = DispatchQueue(label: "DispatchStore.substitute", qos: self.queue.dispatchQoS)
     if delay == .never {
       queue.async { self.drain(isSubstitute: true) }
     } else {
       queue.asyncAfter(deadline: .now() + delay) { self.drain(isSubstitute: true) }
-    }
-  }
-
-  // MARK: Draining
-
-  private func drain(isSubstitute: Bool) {
-    let thread = ThreadState.current
-    let outer = thread.pool
-    thread.pool = self
-    thread.hasResumedOthers = false
-    defer { thread.pool = outer }
-    var left = Self.batch
-    while left > 0 {
-      switch next(isSubstitute, on: thread) {
-      case .run(let job): left -= job.run(in: self, on: thread)
-      case .suspended: return requeue(isSubstitute, isSuspended: true)
-      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves(on: thread) { return }
-      }
-    }
-    requeue(isSubstitute, isSuspended: false)
-  }
-
-  private enum Next {
-    case run(Job)
-    /// The queue is suspended, and only starts are left.
-    case suspended
-    case nothing
-  }
-
-  @inline(__always)
-  private func next(_ isSubstitute: Bool, on thread: ThreadState) -> Next {
-    if hasSteps.load(ordering: .acquiring), let step = change({ state, _ in state.popStep() }) {
-      return .run(step)
-    }
-    // Where the queue has become narrower, some have to leave.
-    let mayStart =
-      isSubstitute
-      ? change { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
-    guard mayStart else { return .nothing }
-    if isSuspended { return starts.isEmpty ? .nothing : .suspended }
-    return starts.pop(on: thread).map(Next.run) ?? .nothing
-  }
-
-  /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
-  private func substituteLeaves() -> Bool {
-    change { state, _ in state.leave(isSubstitute: true) }
-  }
-
-  private func drainerLeaves(on thread: ThreadState) -> Bool {
-    if linger(on: thread) { return false }
-    let (hasLeft, released) = change { state, _ -> (Bool, Dispatcher?) in
-      guard state.leave(isSubstitute: false) else { return (false, nil) }
-      return (true, state.drainers == 0 ? busyFor.take() : nil)
-    }
-    guard hasLeft else { return false }
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    guard !starts.isEmpty else { return true }
-    let isBack = change { state, width in
-      guard state.reenter(width: width) else { return false }
-      if busyFor == nil { busyFor = released }
-      return true
-    }
-    return !isBack
-  }
-
-  /// Looks out for something for a few microseconds, where there is nothing else to do.
-  func lookOut(on thread: ThreadState, for condition: () -> Bool) -> Bool {
-    guard !thread.hasResumedOthers, starts.isEmpty, lookout.begin() else { return false }
-    defer { lookout.end() }
-    return Lookout.wait(nanoseconds: Lookout.ofLanes, for: condition)
-  }
-
-  /// Looks out for work for some microseconds, where nobody else does; whether there is some.
-  private func linger(on thread: ThreadState) -> Bool {
-    // The system's pool lets a resumed task wait for its thread rather than wake another one.
-    guard !thread.hasResumedOthers, lookout.begin() else { return false }
-    defer { lookout.end() }
-    guard change({ $0.beginLingering(width: $1) }) else { return false }
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if starts.isEmpty { lookout.waitToBeTold() }
-    return change { state, _ in state.endLingering() } || !starts.isEmpty
-  }
-
-  private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
-    if isSubstitute {
-      // Nothing tells a thread beside the queue that the queue goes on: it has to look.
-      addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
-    } else {
-      change { state, _ in state.drainerRequeues() }
-      addDrainer()
     }
   }
 

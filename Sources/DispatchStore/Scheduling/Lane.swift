@@ -12,7 +12,7 @@ final class Lane: Venue, @unchecked Sendable {
   private let pool: ConcurrentPool
   private let onRetire: @Sendable (Lane) -> Void
   private let word = Atomic<UInt>(LaneWord(nil, .idle).bits)
-  /// The drainer's; others look, or post steps. Lock order: this, then nothing.
+  /// The drainer's; others look, or post steps.
   private let state = Locked(LaneState())
   /// Kept alive until the lane is idle.
   private var busyFor: Dispatcher?

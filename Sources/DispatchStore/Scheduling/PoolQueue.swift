@@ -4,7 +4,7 @@ import Synchronization
 /// A queue that tells its pool when it is suspended, and what it asks for at each action.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
   // because what changes is locked or atomic
-  /// Until its dispatcher goes. Not weak: that would make all references to the pool dear.
+  /// Until its dispatcher goes; not weak, which would make all references to the pool dear.
   private let pool = Locked<ConcurrentPool?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)

@@ -27,6 +27,25 @@ struct HandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func sayHowADispatchEndedOnceItHas(_ mode: Dispatcher.Mode) async {
+    let failing = dispatcher.dispatch(action: Script.runs { _ in throw StageFright() }, mode: mode)
+    let fine = dispatcher.dispatch(action: Script.adds("fine"), mode: mode)
+    if mode == .sync {
+      #expect(failing.resultIfEnded?.error is StageFright)
+      #expect(fine.resultIfEnded?["stage"]?.isFinished == true)
+    }
+    _ = await (failing.result, fine.result)
+    #expect(failing.resultIfEnded?.error is StageFright)
+    #expect(fine.resultIfEnded?.transaction == fine.transaction)
+    let held = Latch()
+    let pending = dispatcher.dispatch(
+      action: Script.suspends { _ in await held.opened() }, mode: .serial)
+    #expect(pending.resultIfEnded == nil)
+    held.open()
+    #expect(await pending.result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func getThrowsTheFirstErrorAndNothingElse(_ mode: Dispatcher.Mode) async throws {
     let result = try await dispatcher.dispatch(action: Script.adds("fine"), mode: mode).get()
     #expect(result.isSuccess)

@@ -1,0 +1,92 @@
+import Dispatch
+import Synchronization
+
+extension ConcurrentPool {
+  func drain(isSubstitute: Bool) {
+    let thread = ThreadState.current
+    let outer = thread.pool
+    thread.pool = self
+    thread.hasResumedOthers = false
+    defer { thread.pool = outer }
+    var left = Self.batch
+    while left > 0 {
+      switch next(isSubstitute, on: thread) {
+      case .run(let job): left -= job.run(in: self, on: thread)
+      case .suspended: return requeue(isSubstitute, isSuspended: true)
+      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves(on: thread) { return }
+      }
+    }
+    requeue(isSubstitute, isSuspended: false)
+  }
+
+  private enum Next {
+    case run(Job)
+    /// The queue is suspended, and only starts are left.
+    case suspended
+    case nothing
+  }
+
+  @inline(__always)
+  private func next(_ isSubstitute: Bool, on thread: ThreadState) -> Next {
+    if hasSteps.load(ordering: .acquiring), let step = change({ state, _ in state.popStep() }) {
+      return .run(step)
+    }
+    // Where the queue has become narrower, some have to leave.
+    let mayStart =
+      isSubstitute
+      ? change { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
+    guard mayStart else { return .nothing }
+    if isSuspended { return starts.isEmpty ? .nothing : .suspended }
+    return starts.pop(on: thread).map(Next.run) ?? .nothing
+  }
+
+  /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
+  private func substituteLeaves() -> Bool {
+    change { state, _ in state.leave(isSubstitute: true) }
+  }
+
+  private func drainerLeaves(on thread: ThreadState) -> Bool {
+    if linger(on: thread) { return false }
+    let (hasLeft, released) = change { state, _ -> (Bool, Dispatcher?) in
+      guard state.leave(isSubstitute: false) else { return (false, nil) }
+      return (true, state.drainers == 0 ? busyFor.take() : nil)
+    }
+    guard hasLeft else { return false }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    guard !starts.isEmpty else { return true }
+    let isBack = change { state, width in
+      guard state.reenter(width: width) else { return false }
+      if busyFor == nil { busyFor = released }
+      return true
+    }
+    return !isBack
+  }
+
+  /// Looks out for something for a few microseconds, where there is nothing else to do.
+  func lookOut(on thread: ThreadState, for condition: () -> Bool) -> Bool {
+    guard !thread.hasResumedOthers, starts.isEmpty, lookout.begin() else { return false }
+    defer { lookout.end() }
+    return Lookout.wait(nanoseconds: Lookout.ofLanes, for: condition)
+  }
+
+  /// Looks out for work for some microseconds, where nobody else does; whether there is some.
+  private func linger(on thread: ThreadState) -> Bool {
+    // The system's pool lets a resumed task wait for its thread rather than wake another one.
+    guard !thread.hasResumedOthers, lookout.begin() else { return false }
+    defer { lookout.end() }
+    guard change({ $0.beginLingering(width: $1) }) else { return false }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if starts.isEmpty { lookout.waitToBeTold() }
+    return change { state, _ in state.endLingering() } || !starts.isEmpty
+  }
+
+  private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
+    if isSubstitute {
+      // Nothing tells a thread beside the queue that the queue goes on: it has to look.
+      addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
+    } else {
+      change { state, _ in state.drainerRequeues() }
+      addDrainer()
+    }
+  }
+}
