@@ -59,7 +59,8 @@ struct SuspensionUnderLoadTests {
 
   @Test(arguments: heldModes, Owner.allCases)
   func takesEffectInTheMiddleOfABurst(_ mode: Dispatcher.Mode, _ owner: Owner) async {
-    let (dispatcher, log, suspended) = (owner.makeDispatcher(width: 1), log, Latch())
+    let (dispatcher, log) = (owner.makeDispatcher(width: 1), log)
+    let suspended = [Latch(), Latch()]
     dispatcher.queue.isSuspended = true
     for index in 0..<2_000 {
       dispatcher.dispatch(
@@ -67,15 +68,15 @@ struct SuspensionUnderLoadTests {
           log.record(index)
           guard index % 700 == 699 else { return }
           dispatcher.queue.isSuspended = true
-          suspended.open()
+          suspended[index / 700].open()
         }, mode: mode)
     }
     dispatcher.queue.isSuspended = false
-    await suspended.opened()
+    await suspended[0].opened()
     await useFreeModes(of: dispatcher)
     #expect(log.all == Array(0..<700))
     dispatcher.queue.isSuspended = false
-    _ = await log.first(1_400)
+    await suspended[1].opened()
     await useFreeModes(of: dispatcher)
     #expect(log.all == Array(0..<1_400))
     dispatcher.queue.isSuspended = false
