@@ -183,7 +183,12 @@ extension Dispatcher {
       wasRegistered: wasRegistered)
     let responders = Responders(
       entries, order: order, chain: MiddlewareChain(middlewares: middlewares))
-    return thread.respondersCache.put(responders, for: key, version: version)
+    let given = thread.respondersCache.put(responders, for: key, version: version)
+    // What left the registry meanwhile was not found in the note, which would keep it.
+    if registryVersion.load(ordering: .acquiring) != version {
+      thread.respondersCache.drop(key, version: version)
+    }
+    return given
   }
 
   func wasRegistered(_ identifier: String) -> Bool {

@@ -36,7 +36,8 @@ extension Dispatch {
       dispatch.goOn(from: left, action, after: outcomes, on: thread)
       return .goesOn
     }
-    if outcomes.isEmpty, dispatch.details == nil, isKnownUniquelyReferenced(&dispatch) {
+    // In this order: once there is no other reference, nobody can add details.
+    if outcomes.isEmpty, isKnownUniquelyReferenced(&dispatch), dispatch.details == nil {
       dispatch.clear()
       return .unheard
     }

@@ -63,7 +63,13 @@ final class DispatchDetails: @unchecked Sendable {
   var hasUntoldCommits: Bool { state.withLock { _ in untold > 0 } }
 
   func commitLeft() {
-    state.withLock { _ in untold += 1 }
+    state.withLock { _ in
+      if let continuation {
+        continuation.round.commitLeft(at: continuation.place)
+      } else {
+        untold += 1
+      }
+    }
   }
 
   func commitTold() {

@@ -22,8 +22,10 @@ extension ActionOperation {
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard state.life.claim() else { return (nil, false) }
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
-      state.dispatch = dispatch
-      return (state.life.start(), true)
+      let start = state.life.start()
+      // One that ends at once is left alone: the dispatch may go before it.
+      if case .run = start { state.dispatch = dispatch }
+      return (start, true)
     }
     switch start {
     case (.run?, _):

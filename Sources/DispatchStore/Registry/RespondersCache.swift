@@ -126,6 +126,18 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
     return noted
   }
 
+  /// Forgets what was noted for a key as of a version.
+  func drop(_ key: Key, version: UInt64) {
+    let slot = slots + key.place
+    hold()
+    let isNoted =
+      slot.pointee.version == version && slot.pointee.dispatcher == key.dispatcher
+      && slot.pointee.actionType == key.actionType && isSame(slot, key)
+    let lapsed = isNoted ? slot.pointee.take() : nil
+    letGo()
+    lapsed?.retire()
+  }
+
   private func takeSlots(of dispatcher: UInt64) -> [Lapsed] {
     var taken: [Lapsed] = []
     hold()

@@ -55,9 +55,9 @@ extension ConcurrentPool {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     guard !starts.isEmpty else { return true }
     let isBack = change { state, width in
-      guard state.reenter(width: width) else { return false }
-      if busyFor == nil { busyFor = released }
-      return true
+      let isBack = state.reenter(width: width)
+      if busyFor == nil, state.drainers > 0 { busyFor = released }
+      return isBack
     }
     return !isBack
   }
@@ -85,8 +85,15 @@ extension ConcurrentPool {
       // Nothing tells a thread beside the queue that the queue goes on: it has to look.
       addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
     } else {
-      change { state, _ in state.drainerRequeues() }
+      // A step that came while this thread was there to take it may now be held by the queue.
+      let (push, areStepsHeld) = change { state, width in
+        state.drainerRequeues()
+        let push = self.isSuspended ? state.queueWasSuspended(width: width) : .none
+        return (push, state.areStepsHeld)
+      }
       addDrainer()
+      reinforce(push)
+      if areStepsHeld, poolQueue == nil { lookLater() }
     }
   }
 }

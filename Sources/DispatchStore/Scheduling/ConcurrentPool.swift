@@ -9,7 +9,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   // because `state` guards what changes
   let queue: OperationQueue
   /// The same, where it is the library's own.
-  private let poolQueue: PoolQueue?
+  let poolQueue: PoolQueue?
   let starts = StartInbox()
   let state = Locked(PoolState())
   // What of `state` those have to know who push and take, without its lock.
@@ -75,7 +75,9 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     return state.withLock { state in
       defer {
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
-        isOpenToOthers.store(state.isOpenToOthers, ordering: .sequentiallyConsistent)
+        // Whoever pushes while nobody is kept alive comes by, and sees to that.
+        isOpenToOthers.store(
+          state.isOpenToOthers || busyFor == nil, ordering: .sequentiallyConsistent)
         hasSteps.store(state.hasSteps, ordering: .sequentiallyConsistent)
       }
       return body(&state, width)
@@ -102,9 +104,9 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// Submits a job that continues an action.
   func submit(step job: Job) {
-    let isSuspended = self.isSuspended
     let (push, areStepsHeld) = change { state, width in
-      let push = state.push(step: job, isSuspended: isSuspended, width: width)
+      // Asked under the lock: a suspension comes before and is seen, or after and finds the step.
+      let push = state.push(step: job, isSuspended: self.isSuspended, width: width)
       return (push, state.areStepsHeld)
     }
     reinforce(push)
@@ -112,7 +114,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   /// A queue of somebody else's does not say when it is suspended: it has to be looked at.
-  private func lookLater() {
+  func lookLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.pollingInterval) {
       guard self.state.withLock({ $0.areStepsHeld }) else { return }
       if self.queue.isSuspended { self.queueWasSuspended() } else { self.lookLater() }
@@ -133,7 +135,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     }
   }
 
-  private func reinforce(_ push: PoolState.Push) {
+  func reinforce(_ push: PoolState.Push) {
     switch push {
     case .none: break
     case .addDrainer: addDrainer()
@@ -143,10 +145,13 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   func addDrainer() {
-    queue.addOperation {
+    let drainer = Drainer {
       self.change { state, _ in state.drainerBegins() }
       self.drain(isSubstitute: false)
     }
+    // As the queue does with the closures that it is given.
+    drainer.qualityOfService = queue.qualityOfService
+    queue.addOperation(drainer)
   }
 
   /// A serial queue of its own has a thread at once; the shared ones add one in a second.

@@ -59,6 +59,22 @@ struct KeptOperationTests {
   let dispatcher = Dispatcher()
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatEndedAtItsStartIsNotAskedOfALaterDispatch(_ mode: Dispatcher.Mode) async {
+    let kept = Recorder<Operation>()
+    _ = dispatcher.addVisited { operation in
+      if operation.action.value == 0 { operation.cancel() }
+      if operation.action.value == 1 { operation.finish() }
+      kept.record(operation)
+      return nil
+    }
+    for value in 0..<20 {
+      _ = await dispatcher.dispatch(action: Append(value: value), mode: mode).result
+    }
+    #expect(kept.all.map(\.isCancelled) == [true] + Array(repeating: false, count: 19))
+    #expect(kept.all[1].isFinished)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func isNeverThatOfALaterDispatch(_ mode: Dispatcher.Mode) async {
     let kept = Recorder<Operation>()
     let store = dispatcher.addVisited { operation in

@@ -84,6 +84,19 @@ struct SuspensionUnderLoadTests {
   }
 
   @Test(arguments: Owner.allCases)
+  func cancellingAllOperationsOfTheQueueCancelsNothingThatWasDispatched(_ owner: Owner) async {
+    let dispatcher = owner.makeDispatcher(width: 2)
+    dispatcher.queue.isSuspended = true
+    let handles = (0..<20).map { index in
+      dispatcher.dispatch(
+        action: Script.runs { _ in }, mode: index.isMultiple(of: 2) ? .async : .serial(lane: index))
+    }
+    dispatcher.queue.cancelAllOperations()
+    dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  @Test(arguments: Owner.allCases)
   func fromAnotherThreadLetsEachThreadOfTheQueueStartNoMoreThanOne(_ owner: Owner) async {
     let (dispatcher, log) = (owner.makeDispatcher(width: 2), log)
     dispatcher.queue.isSuspended = true
