@@ -1,23 +1,34 @@
 import Foundation
 
+// The ends are awaited by streams, because Thread Sanitizer takes a continuation that is resumed before its
+// task has suspended for a race; what the threads leave is read under a lock, because it follows that.
+
 /// Runs a closure on a thread of its own, which it may block, and returns what it returned.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   let values = Recorder<Value>()
-  Thread { values.record(body()) }.start()
-  return await values.first(1)[0]
+  let (end, ender) = AsyncStream<Never>.makeStream()
+  Thread {
+    values.record(body())
+    ender.finish()
+  }.start()
+  for await _ in end {}
+  return values.all[0]
 }
 
 /// Runs a closure on so many threads at once, and returns when all have returned.
 func onOwnThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
   let start = Latch()
   let ends = Recorder<Int>()
+  let (end, ender) = AsyncStream<Never>.makeStream()
   for index in 0..<count {
     Thread {
       start.wait()
       body(index)
       ends.record(index)
+      if ends.count == count { ender.finish() }
     }.start()
   }
   start.open()
-  _ = await ends.first(count)
+  for await _ in end {}
+  precondition(ends.count == count)
 }
