@@ -49,17 +49,6 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     return operation
   }
 
-  /// Keeps it for the next one of its kind, where nobody can tell the two apart.
-  ///
-  /// The caller holds the only reference to it, and has run it to its end.
-  func recycle(on thread: ThreadState) -> Bool {
-    guard ThreadState.isUnseen(self), core.reset() else { return false }
-    let type = store.operationType
-    subject.deinitialize(count: 1)
-    thread.spareOperations.put(self, of: type)
-    return true
-  }
-
   /// How it ended: finished, failed or cancelled; nil until then.
   public var outcome: StoreOutcome? {
     withState { $0.life.outcome }

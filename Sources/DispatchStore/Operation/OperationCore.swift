@@ -86,15 +86,4 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.isGivenOut = false
     return true
   }
-
-  /// Makes it as one that was never given out; false where somebody has changed what stays with it.
-  func reset() -> Bool {
-    guard !state.pointee.isTouched else { return false }
-    state.pointee.life = OperationState()
-    state.pointee.task = nil
-    state.pointee.part = nil
-    state.pointee.dispatch = nil
-    state.pointee.isGivenOut = false
-    return true
-  }
 }

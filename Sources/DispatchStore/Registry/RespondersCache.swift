@@ -98,17 +98,19 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
     let slot = slots + key.place
     hold()
     defer { letGo() }
-    guard slot.pointee.version == version, slot.pointee.actionType == key.actionType,
-      slot.pointee.dispatcher == key.dispatcher,
-      isSame(slot, key)
-    else { return nil }
+    guard isNoted(key, version, in: slot) else { return nil }
     slot.pointee.givenOut &+= 1
     return slot.pointee.responders
   }
 
   @inline(__always)
-  private func isSame(_ slot: UnsafeMutablePointer<Slot>, _ key: Key) -> Bool {
-    key.storeIdentifier == nil
+  private func isNoted(
+    _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
+  ) -> Bool {
+    guard slot.pointee.version == version, slot.pointee.actionType == key.actionType,
+      slot.pointee.dispatcher == key.dispatcher
+    else { return false }
+    return key.storeIdentifier == nil
       ? slot.pointee.storeIdentifier == nil : slot.pointee.storeIdentifier == key.storeIdentifier
   }
 
@@ -130,10 +132,7 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
   func drop(_ key: Key, version: UInt64) {
     let slot = slots + key.place
     hold()
-    let isNoted =
-      slot.pointee.version == version && slot.pointee.dispatcher == key.dispatcher
-      && slot.pointee.actionType == key.actionType && isSame(slot, key)
-    let lapsed = isNoted ? slot.pointee.take() : nil
+    let lapsed = isNoted(key, version, in: slot) ? slot.pointee.take() : nil
     letGo()
     lapsed?.retire()
   }

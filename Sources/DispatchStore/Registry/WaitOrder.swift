@@ -11,12 +11,6 @@ struct WaitOrder {
   /// By place: the places that it waits for.
   let prerequisites: [[Int]]
 
-  /// The order as registered, where nobody waits.
-  init(registeredCount count: Int) {
-    order = Array(0..<count)
-    prerequisites = []
-  }
-
   /// Throws `waitForCycle` or `unknownStore`, naming the whole path.
   ///
   /// - Parameter wasRegistered: Whether a store was ever registered under an identifier.

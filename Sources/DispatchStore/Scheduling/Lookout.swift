@@ -10,7 +10,7 @@ final class Lookout: Sendable {
   private let isTold = Atomic(false)
 
   private static let isManned = Atomic(false)
-  private static let isOfUse = ProcessInfo.processInfo.activeProcessorCount > 1
+  static let isOfUse = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 20_000
   /// A lane that runs empty is left sooner, so that others have their turn.
   static let ofLanes: UInt64 = 4_000

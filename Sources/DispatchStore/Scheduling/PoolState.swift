@@ -41,9 +41,7 @@ struct PoolState {
     steps.append(job)
     if isLingering { return tellLingerer() }
     // A suspended queue would hold a new drainer, and those who wait keep its places.
-    if isSuspended { return addSubstitute(width) }
-    if drainers < width { return addDrainer() }
-    return waiting > 0 ? addSubstitute(width) : .none
+    return isSuspended ? addSubstitute(width) : startPushed(width: width)
   }
 
   mutating func popStep() -> Job? { steps.popFirst() }

@@ -1,5 +1,3 @@
-import Dispatch
-import Foundation
 import Synchronization
 
 /// Waits some microseconds for what is about to happen, rather than to be woken for it.
@@ -9,7 +7,6 @@ import Synchronization
 /// only one wait in some tries it.
 enum ShortWait {
   private static let isTaken = Atomic(false)
-  private static let isOfUse = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 25_000
   /// Rises where a wait was worth it, and falls where it was not.
   private static let credit = Atomic<Int>(4)
@@ -20,17 +17,14 @@ enum ShortWait {
 
   /// Whether the condition came true.
   static func `for`(_ condition: () -> Bool) -> Bool {
-    guard isOfUse, isWorthATry, !isTaken.exchange(true, ordering: .acquiring) else { return false }
+    guard Lookout.isOfUse, isWorthATry, !isTaken.exchange(true, ordering: .acquiring) else {
+      return false
+    }
     defer { isTaken.store(false, ordering: .releasing) }
-    let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
-    repeat {
-      for _ in 0..<16 where condition() {
-        credit.store(min(highest, credit.load(ordering: .relaxed) + 1), ordering: .relaxed)
-        return true
-      }
-    } while DispatchTime.now().uptimeNanoseconds < end
-    credit.store(max(0, credit.load(ordering: .relaxed) - 1), ordering: .relaxed)
-    return false
+    let hasComeTrue = Lookout.wait(nanoseconds: nanoseconds, for: condition)
+    let present = credit.load(ordering: .relaxed)
+    credit.store(hasComeTrue ? min(highest, present + 1) : max(0, present - 1), ordering: .relaxed)
+    return hasComeTrue
   }
 
   private static var isWorthATry: Bool {
