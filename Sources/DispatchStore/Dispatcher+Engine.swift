@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Dispatcher {
   /// Dispatches an action that need not run on this thread.
   @usableFromInline
@@ -35,14 +33,11 @@ extension Dispatcher {
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {
     let thread = ThreadState.current(by: threadKey)
-    let key = RespondersCache.Key(
-      dispatcher: number, actionType: type, storeIdentifier: storeIdentifier)
     guard !carriesTaskLocals, thread.exclusive == nil,
-      let given = thread.respondersCache.take(
-        key, version: registryVersion.load(ordering: .acquiring))
+      let given = knownResponders(noteKey(type, storeIdentifier), on: thread)
     else { return nil }
     return given._withUnsafeGuaranteedRef { responders in
-      guard responders.isStraight, !responders.asksForOrder else {
+      guard responders.isStraight else {
         responders.end()
         return nil
       }

@@ -156,11 +156,22 @@ extension Dispatcher {
   func responders(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
   ) throws(DispatchError) -> Unmanaged<Responders> {
-    let key = RespondersCache.Key(
-      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
-    let version = registryVersion.load(ordering: .acquiring)
-    if let known = thread.respondersCache.take(key, version: version) { return known }
+    let key = noteKey(ObjectIdentifier(type), identifier)
+    if let known = knownResponders(key, on: thread) { return known }
     return try lookUp(key, type, on: thread)
+  }
+
+  @inline(__always)
+  func noteKey(_ type: ObjectIdentifier, _ identifier: String?) -> RespondersCache.Key {
+    RespondersCache.Key(dispatcher: number, actionType: type, storeIdentifier: identifier)
+  }
+
+  /// The same as this thread has noted them, if it has and they are up to date.
+  @inline(__always)
+  func knownResponders(
+    _ key: RespondersCache.Key, on thread: ThreadState
+  ) -> Unmanaged<Responders>? {
+    thread.respondersCache.take(key, version: registryVersion.load(ordering: .acquiring))
   }
 
   @inline(never)

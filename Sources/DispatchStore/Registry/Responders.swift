@@ -20,10 +20,8 @@ final class Responders: @unchecked Sendable {
   /// The same in order of registration, from which a refined order is worked out.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
-  /// Whether a dispatch can run through them, store after store, as long as each ends at once.
+  /// Whether a dispatch can run through them as declared, store after store, as long as each ends at once.
   let isStraight: Bool
-  /// Whether a reducer may refine the order.
-  let asksForOrder: Bool
   /// Whether no reducer has an operation of its own either.
   let isLight: Bool
   /// By place, where a dispatch can run straight.
@@ -54,9 +52,8 @@ final class Responders: @unchecked Sendable {
     prerequisites = order?.prerequisitesInOrder
     isStraight =
       isOrdered && chain.middlewares.isEmpty && entries.count < Dispatch.noPlace
-      && entries.allSatisfy { $0.ownership == .strong }
-    asksForOrder = registered.contains { $0.overrides.waitFor }
-    isLight = isStraight && !asksForOrder && !registered.contains { $0.overrides.operation }
+      && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
+    isLight = isStraight && !entries.contains { $0.overrides.operation }
     count = entries.count
     steps = .allocate(capacity: isStraight ? count : 0)
     for (place, entry) in entries.enumerated() where isStraight {
@@ -102,7 +99,7 @@ final class Responders: @unchecked Sendable {
 
   /// Stores of one dispatch run beside each other in the concurrent queue.
   func runsStraight(in mode: Dispatcher.Mode) -> Bool {
-    isStraight && !asksForOrder && (entries.count == 1 || !mode.isAsync)
+    isStraight && (entries.count == 1 || !mode.isAsync)
   }
 
   /// A dispatch that refers to it has ended.
