@@ -12,15 +12,21 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "DispatchStore", targets: ["DispatchStore"]),
+    .library(name: "DispatchStoreTesting", targets: ["DispatchStoreTesting"]),
     .executable(name: "churn", targets: ["churn"]),
   ],
   targets: [
     .target(name: "DispatchStore", swiftSettings: settings),
+    .target(
+      name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),
     .executableTarget(
       name: "churn", dependencies: ["DispatchStore"],
       resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
     .testTarget(
       name: "DispatchStoreTests", dependencies: ["DispatchStore"], swiftSettings: settings),
+    .testTarget(
+      name: "DispatchStoreTestingTests", dependencies: ["DispatchStoreTesting"],
+      swiftSettings: settings),
     .testTarget(name: "ChurnTests", dependencies: ["churn"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

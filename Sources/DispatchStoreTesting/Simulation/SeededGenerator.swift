@@ -1,0 +1,21 @@
+/// Random numbers that follow from a seed alone, on every machine: SplitMix64.
+///
+/// Not for several threads at once. After Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Makes a generator whose numbers follow from the seed.
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  /// The next number, any of 64 bits.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
