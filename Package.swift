@@ -7,6 +7,13 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The points between two transitions at which a simulation may let another thread go on: in debug
+/// builds, and where the trait asks for them.
+let simulation: [SwiftSetting] = [
+  .define("SIMULATION", .when(configuration: .debug)),
+  .define("SIMULATION", .when(traits: ["Simulation"])),
+]
+
 let package = Package(
   name: "DispatchStore",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -15,8 +22,14 @@ let package = Package(
     .library(name: "DispatchStoreTesting", targets: ["DispatchStoreTesting"]),
     .executable(name: "churn", targets: ["churn"]),
   ],
+  traits: [
+    .trait(
+      name: "Simulation",
+      description: "Simulations with DispatchStoreTesting in release builds too."),
+    .default(enabledTraits: ["Simulation"]),
+  ],
   targets: [
-    .target(name: "DispatchStore", swiftSettings: settings),
+    .target(name: "DispatchStore", swiftSettings: settings + simulation),
     .target(
       name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),
     .executableTarget(

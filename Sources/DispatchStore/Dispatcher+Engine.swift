@@ -7,6 +7,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
+    checkWorld(on: thread, at: callSite)
     if options.after.isEmpty, !carriesTaskLocals, !mode.isSync,
       let given = try? responders(to: type(of: action), identifier: storeIdentifier, on: thread)
     {
@@ -14,6 +15,7 @@ extension Dispatcher {
         let dispatch = pool.makeDispatch(on: thread)
         dispatch.begin(to: given, completion, callSite, on: thread)
         dispatch.put(action)
+        note(dispatch, mode, on: thread)
         return push(dispatch, mode)
       }
       given._withUnsafeGuaranteedRef { $0.end() }
@@ -33,6 +35,7 @@ extension Dispatcher {
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {
     let thread = ThreadState.current(by: threadKey)
+    checkWorld(on: thread, at: CallSite(fileID: fileID, line: line))
     guard !carriesTaskLocals, thread.exclusive == nil,
       let given = knownResponders(noteKey(type, storeIdentifier), on: thread)
     else { return nil }
@@ -54,6 +57,7 @@ extension Dispatcher {
       let dispatch = thread.spareDispatches.pop() ?? Dispatch()
       dispatch.begin(
         to: given, completion, CallSite(fileID: fileID, line: line), on: thread, as: id)
+      note(dispatch, .sync, on: thread)
       return runHere(dispatch, at: action, from: place, after: outcome, on: thread)
     }
   }
@@ -122,6 +126,7 @@ extension Dispatcher {
     let dispatch = Dispatch()
     dispatch.begin(request, on: thread)
     dispatch.expand(details(for: request, on: thread))
+    note(dispatch, request.mode, on: thread)
     return start(dispatch, request, on: thread)
   }
 

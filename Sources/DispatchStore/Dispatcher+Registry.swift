@@ -140,7 +140,8 @@ extension Dispatcher {
 extension Dispatcher {
   /// Changes the registry: what threads have noted of it is out of date from then on.
   private func changeRegistry<Result>(_ body: (inout Registry) -> Result) -> Result {
-    registry.withLock { registry in
+    yieldPoint(.register)
+    return registry.withLock { registry in
       defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
       return body(&registry)
     }
@@ -171,7 +172,8 @@ extension Dispatcher {
   func knownResponders(
     _ key: RespondersCache.Key, on thread: ThreadState
   ) -> Unmanaged<Responders>? {
-    thread.respondersCache.take(key, version: registryVersion.load(ordering: .acquiring))
+    yieldPoint(.lookUp, on: thread)
+    return thread.respondersCache.take(key, version: registryVersion.load(ordering: .acquiring))
   }
 
   @inline(never)

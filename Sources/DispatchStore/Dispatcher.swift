@@ -50,22 +50,31 @@ public final class Dispatcher: Sendable {
   ///   - queue: The executor of `async` and `serial`; by default a concurrent queue of its own, as wide
   ///     as the machine has active processors.
   ///   - taskLocals: The task-local values that follow an action to where it runs.
-  public init(
+  public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
     carrying taskLocals: [CarriedTaskLocal] = []
+  ) {
+    self.init(name: name, queue: queue, carrying: taskLocals, in: nil)
+  }
+
+  /// Makes one whose work a simulated world runs.
+  package init(
+    name: String, queue: OperationQueue? = nil, carrying taskLocals: [CarriedTaskLocal] = [],
+    in world: (any SimulatedWorld)?
   ) {
     self.name = name
     carriedTaskLocals = taskLocals
     carriesTaskLocals = !taskLocals.isEmpty
-    pool = ConcurrentPool(queue: queue ?? Self.makeQueue(for: name))
+    pool = ConcurrentPool(
+      queue: queue ?? Self.makeQueue(for: name, width: world?.width), in: world)
     serialLane = Lane(pool: pool)
     mainLane = Lane(isMain: true, pool: pool)
   }
 
-  private static func makeQueue(for name: String) -> OperationQueue {
+  private static func makeQueue(for name: String, width: Int?) -> OperationQueue {
     let queue = PoolQueue()
     queue.name = "DispatchStore.\(name)"
-    queue.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
+    queue.maxConcurrentOperationCount = width ?? ProcessInfo.processInfo.activeProcessorCount
     return queue
   }
 

@@ -24,6 +24,7 @@ extension Dispatch {
   func await(_ dispatches: [Dispatch]) {
     for dispatch in dispatches {
       dispatch.whenEnded {
+        yieldPoint(.beforeEnded, self.id.description)
         if self.course.withState({ $0.oneBeforeEnded() }) { self.venue.resume(self) }
       }
     }
@@ -36,6 +37,7 @@ extension Dispatch {
   /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
   static func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
     if dispatch.beginStraight() { return runTaken(&dispatch, on: thread) }
+    yieldPoint(.reach, on: thread, dispatch.id.description)
     switch dispatch.course.withState({ $0.reach() }) {
     case .run where dispatch.course.request == nil:
       return runTaken(&dispatch, on: thread)
@@ -147,6 +149,7 @@ extension Dispatch {
   // MARK: The end
 
   private func end() {
+    yieldPoint(.complete, id.description)
     course.withState { $0.beginEnding() }
     let result = collectResults()
     let venue = self.venue
@@ -162,6 +165,7 @@ extension Dispatch {
     // A handle may be kept for long: what only the way here needed goes before anybody goes on.
     clear()
     course.clear()
+    yieldPoint(.tellEnd, id.description)
     course.tellWaiters(result)
   }
 
@@ -203,6 +207,7 @@ extension Dispatch {
 
   func cancel() {
     let details = involve()
+    yieldPoint(.cancel, id.description)
     switch details.withState({ $0.cancel() }) {
     case .end(let wasReached):
       venue.endCancelled(self) { self.endWaiting(wasReached) }

@@ -139,6 +139,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The step that runs the dispatch meets `hasDetails` before it can end, and waits at the lock until
   /// the state is there. So the venue that is taken over here still exists.
   func involve() -> DispatchDetails {
+    if details == nil { yieldPoint(.involve, id.description) }
+    return handOver()
+  }
+
+  /// The same where nobody else can be about to do it.
+  func handOver() -> DispatchDetails {
     let details = details ?? settle(DispatchDetails())
     details.adopt {
       let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
@@ -161,7 +167,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The venue took it up, and nobody takes part: it runs.
   @inline(__always)
   func beginStraight() -> Bool {
-    word.compareExchange(
+    yieldPoint(.takeUp, id.description)
+    return word.compareExchange(
       expected: Self.isWaiting, desired: Self.isRunning, ordering: .acquiringAndReleasing
     ).exchanged
   }
@@ -176,6 +183,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Lets go of all that only the way to the end needed.
   @inline(__always)
   func clear() {
+    noteEnd()
     action = nil
     completion = nil
     around = nil

@@ -104,6 +104,7 @@ final class Round: @unchecked Sendable {
 
   private func start(_ place: Int) -> RoundState.Step {
     let part = parts[place]
+    yieldPoint(.start, part.identifier)
     let (failed, isCancelled) = state.withLock { ($0.start(place), $0.isCancelled) }
     var outcome = part.decided ?? (isCancelled ? .cancelled : nil)
     if outcome == nil, let failed, !part.runsRegardless {
@@ -150,6 +151,7 @@ final class Round: @unchecked Sendable {
           report: told.dispatcher.report)
       }
     }
+    yieldPoint(.close, part.identifier)
     // Released outside the lock: what goes with an operation may run code.
     let (next, isClosed, operation) = state.withLock { $0.closed(place) }
     return withExtendedLifetime(operation) { (next, isClosed) }
@@ -158,6 +160,7 @@ final class Round: @unchecked Sendable {
   // MARK: What is heard on any thread
 
   func operationEnded(at place: Int, _ outcome: StoreOutcome) {
+    yieldPoint(.operationEnded, parts[place].identifier)
     post(state.withLock { $0.operationEnded(place, outcome) }, at: place)
   }
 
@@ -166,6 +169,7 @@ final class Round: @unchecked Sendable {
   }
 
   func becameReady(at place: Int) {
+    yieldPoint(.becameReady, parts[place].identifier)
     post(state.withLock { $0.becameReady(place) }, at: place)
   }
 

@@ -8,16 +8,21 @@ public struct TransactionID: Hashable, Comparable, Sendable {
   let rawValue: UInt64
 
   private static let blockSize: UInt64 = 1_024
-  private static let nextBlock = Atomic<UInt64>(0)
+  private static let blockCount = Atomic<UInt64>(0)
 
   static func make(on thread: ThreadState) -> TransactionID {
     if thread.identifiers.isEmpty {
-      let block = nextBlock.wrappingAdd(1, ordering: .relaxed).oldValue
-      thread.identifiers = (block * blockSize)..<((block + 1) * blockSize)
+      thread.identifiers = nextBlock(on: thread)
     }
     let identifier = thread.identifiers.lowerBound
     thread.identifiers = (identifier + 1)..<thread.identifiers.upperBound
     return TransactionID(rawValue: identifier)
+  }
+
+  private static func nextBlock(on thread: ThreadState) -> Range<UInt64> {
+    if let world = thread.simulated?.world { return world.makeIdentifiers() }
+    let block = blockCount.wrappingAdd(1, ordering: .relaxed).oldValue
+    return (block * blockSize)..<((block + 1) * blockSize)
   }
 
   /// Orders identifiers; on one thread, by time.

@@ -38,7 +38,13 @@ final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Send
 
   func hear(_ change: StoreChange<Model, Action>) {
     guard let queue else { return call(change) }
-    queue.async { self.call(change) }
+    if let world = ThreadState.current.simulated?.world {
+      world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue))) {
+        self.call(change)
+      }
+    } else {
+      queue.async { self.call(change) }
+    }
   }
 
   private func call(_ change: StoreChange<Model, Action>) {

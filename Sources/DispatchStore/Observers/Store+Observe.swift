@@ -34,6 +34,7 @@ extension Store {
   ) -> ObserverToken {
     let thread = ThreadState.current
     ExclusiveSection.check(box, "observed", on: thread)
+    yieldPoint(.observe, on: thread, identifier)
     let turn = box.withLock { core in
       let present = StoreChange<Model, Action>(
         model: box.model.pointee, version: box.version, action: nil, transaction: nil)

@@ -15,6 +15,7 @@ extension Store: TellingTurn {
       tell(notice, on: thread)
     case .wait(let gate):
       guard case .tell = gate.wait() else { return }
+      yieldPoint(.takeTurn, on: thread, identifier)
       tell(box.withLock { $0.takeOver() }, on: thread)
     }
   }
@@ -22,8 +23,10 @@ extension Store: TellingTurn {
   /// Tells one notice and those that were left behind it, then passes the turn on.
   private func tell(_ notice: Notice<Model, Action>, on thread: ThreadState) {
     thread.turns.append(self)
+    yieldPoint(.tell, on: thread, identifier)
     deliver(notice)
     telling: while true {
+      yieldPoint(.nextNotice, on: thread, identifier)
       switch box.withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
@@ -55,12 +58,14 @@ extension Store: TellingTurn {
   }
 
   func tellerBeginsToWait() {
+    yieldPoint(.beginWait, identifier)
     let (gates, owners) = box.withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
     for owner in owners { owner.commitTold() }
   }
 
   func tellerHasWaited() {
+    yieldPoint(.endWait, identifier)
     box.withLock { $0.tellerHasWaited() }
   }
 }

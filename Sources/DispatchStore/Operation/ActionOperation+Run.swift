@@ -143,6 +143,7 @@ extension ActionOperation {
   // MARK: The end
 
   func finish(_ outcome: StoreOutcome) {
+    yieldPoint(.finish, store.identifier)
     switch withState({ $0.life.finish(outcome) }) {
     case .end(let outcome):
       ended(outcome)
@@ -180,6 +181,7 @@ extension ActionOperation {
   func update<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
+    yieldPoint(.update, store.identifier)
     let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
       (state.life.beginUpdate(), state.commitOwner)
     }

@@ -116,6 +116,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
   public override func cancel() {
+    yieldPoint(.cancelOperation, store.identifier)
     let (isNews, task) = withState { state in
       state.isTouched = true
       return (state.life.cancel(), state.task)

@@ -28,33 +28,35 @@ extension ConcurrentPool {
 
   @inline(__always)
   private func next(_ isSubstitute: Bool, on thread: ThreadState) -> Next {
-    if hasSteps.load(ordering: .acquiring), let step = change({ state, _ in state.popStep() }) {
+    if hasSteps.load(ordering: .acquiring), let step = change(.popStep, { state, _ in state.popStep() }) {
       return .run(step)
     }
     // Where the queue has become narrower, some have to leave.
     let mayStart =
       isSubstitute
-      ? change { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
+      ? change(.popStart) { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
     guard mayStart else { return .nothing }
+    yieldPoint(.popStart, on: thread)
     if isSuspended { return starts.isEmpty ? .nothing : .suspended }
     return starts.pop(on: thread).map(Next.run) ?? .nothing
   }
 
   /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
   private func substituteLeaves() -> Bool {
-    change { state, _ in state.leave(isSubstitute: true) }
+    change(.leavePool) { state, _ in state.leave(isSubstitute: true) }
   }
 
   private func drainerLeaves(on thread: ThreadState) -> Bool {
     if linger(on: thread) { return false }
-    let (hasLeft, released) = change { state, _ -> (Bool, Dispatcher?) in
+    let (hasLeft, released) = change(.leavePool) { state, _ -> (Bool, Dispatcher?) in
       guard state.leave(isSubstitute: false) else { return (false, nil) }
       return (true, state.drainers == 0 ? busyFor.take() : nil)
     }
     guard hasLeft else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    guard !starts.isEmpty else { return true }
-    let isBack = change { state, width in
+    yieldPoint(.lookOnceMore, on: thread)
+    guard !starts.isEmpty, !isPlanted(.lostStart) else { return true }
+    let isBack = change(.lookOnceMore) { state, width in
       let isBack = state.reenter(width: width)
       if busyFor == nil, state.drainers > 0 { busyFor = released }
       return isBack
@@ -64,7 +66,7 @@ extension ConcurrentPool {
 
   /// Looks out for something for a few microseconds, where there is nothing else to do.
   func lookOut(on thread: ThreadState, for condition: () -> Bool) -> Bool {
-    guard !thread.hasResumedOthers, starts.isEmpty, lookout.begin() else { return false }
+    guard !thread.hasResumedOthers, starts.isEmpty, lookout.begin(on: thread) else { return false }
     defer { lookout.end() }
     return Lookout.wait(nanoseconds: Lookout.ofLanes, for: condition)
   }
@@ -72,21 +74,21 @@ extension ConcurrentPool {
   /// Looks out for work for some microseconds, where nobody else does; whether there is some.
   private func linger(on thread: ThreadState) -> Bool {
     // The system's pool lets a resumed task wait for its thread rather than wake another one.
-    guard !thread.hasResumedOthers, lookout.begin() else { return false }
+    guard !thread.hasResumedOthers, lookout.begin(on: thread) else { return false }
     defer { lookout.end() }
-    guard change({ $0.beginLingering(width: $1) }) else { return false }
+    guard change(.beginLingering, { $0.beginLingering(width: $1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if starts.isEmpty { lookout.waitToBeTold() }
-    return change { state, _ in state.endLingering() } || !starts.isEmpty
+    return change(.endLingering) { state, _ in state.endLingering() } || !starts.isEmpty
   }
 
   private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {
     if isSubstitute {
       // Nothing tells a thread beside the queue that the queue goes on: it has to look.
-      addSubstitute(after: isSuspended ? Self.pollingInterval : .never)
+      addSubstitute(after: isSuspended ? Self.pollingInterval : .zero)
     } else {
       // A step that came while this thread was there to take it may now be held by the queue.
-      let (push, areStepsHeld) = change { state, width in
+      let (push, areStepsHeld) = change(.requeue) { state, width in
         state.drainerRequeues()
         let push = self.isSuspended ? state.queueWasSuspended(width: width) : .none
         return (push, state.areStepsHeld)

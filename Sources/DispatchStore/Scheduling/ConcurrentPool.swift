@@ -10,7 +10,9 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   let queue: OperationQueue
   /// The same, where it is the library's own.
   let poolQueue: PoolQueue?
-  let starts = StartInbox()
+  /// Nil but in a simulation.
+  let world: (any SimulatedWorld)?
+  let starts: StartInbox
   let state = Locked(PoolState())
   // What of `state` those have to know who push and take, without its lock.
   let drainerCount = Atomic(0)
@@ -23,10 +25,12 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   /// After so many actions a drainer goes to the end of the queue, behind operations of others.
   static let batch = 256
   /// How often a queue is looked at that does not say what happens to it.
-  static let pollingInterval = DispatchTimeInterval.milliseconds(5)
+  static let pollingInterval = Duration.milliseconds(5)
 
-  init(queue: OperationQueue) {
+  init(queue: OperationQueue, in world: (any SimulatedWorld)? = nil) {
     self.queue = queue
+    self.world = world
+    starts = StartInbox(for: world?.width ?? ProcessInfo.processInfo.activeProcessorCount)
     poolQueue = queue as? PoolQueue
     super.init()
     poolQueue?.attach(self)
@@ -44,7 +48,9 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   /// The number of threads that may run jobs at once.
   var width: Int {
     let width = poolQueue?.width ?? queue.maxConcurrentOperationCount
-    return width < 0 ? ProcessInfo.processInfo.activeProcessorCount : max(width, 1)
+    if width > 0 { return width }
+    guard width < 0 else { return 1 }
+    return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
   override var dispatcher: Dispatcher? { state.withLock { _ in busyFor } }
@@ -70,8 +76,11 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// Changes the state, and notes what those who look at it without the lock have to know.
   @inline(__always)
-  func change<Result>(_ body: (inout PoolState, _ width: Int) -> Result) -> Result {
+  func change<Result>(
+    _ transition: Transition, _ body: (inout PoolState, _ width: Int) -> Result
+  ) -> Result {
     let width = self.width
+    yieldPoint(transition)
     return state.withLock { state in
       defer {
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
@@ -86,17 +95,19 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// Submits a job that starts an action, to be held back by suspension.
   func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {
+    yieldPoint(.pushStart)
     starts.push(start, width: width, on: .current)
     // Either this finds a drainer that has left, or that one finds the job when it looks once more:
     // each writes first, and then reads what the other one writes.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
+    yieldPoint(.schedule)
     if drainerCount.load(ordering: .sequentiallyConsistent) >= width,
       !isOpenToOthers.load(ordering: .sequentiallyConsistent)
     {
       return
     }
     reinforce(
-      change { state, width in
+      change(.schedule) { state, width in
         if let dispatcher, busyFor == nil { busyFor = dispatcher }
         return state.startPushed(width: width)
       })
@@ -104,7 +115,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// Submits a job that continues an action.
   func submit(step job: Job) {
-    let (push, areStepsHeld) = change { state, width in
+    let (push, areStepsHeld) = change(.pushStep) { state, width in
       // Asked under the lock: a suspension comes before and is seen, or after and finds the step.
       let push = state.push(step: job, isSuspended: self.isSuspended, width: width)
       return (push, state.areStepsHeld)
@@ -115,7 +126,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// A queue of somebody else's does not say when it is suspended: it has to be looked at.
   func lookLater() {
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.pollingInterval) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.pollingInterval / .seconds(1)) {
       guard self.state.withLock({ $0.areStepsHeld }) else { return }
       if self.queue.isSuspended { self.queueWasSuspended() } else { self.lookLater() }
     }
@@ -123,13 +134,13 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
 
   /// The queue was suspended: what it holds back of actions under way goes on beside it.
   func queueWasSuspended() {
-    reinforce(change { $0.queueWasSuspended(width: $1) })
+    reinforce(change(.schedule) { $0.queueWasSuspended(width: $1) })
   }
 
   /// The queue is wider, perhaps: more of what is there can be taken at once.
   func queueWasWidened() {
     for _ in 0..<width where !starts.isEmpty {
-      let push = change { $0.startPushed(width: $1) }
+      let push = change(.schedule) { $0.startPushed(width: $1) }
       reinforce(push)
       guard case .addDrainer = push else { return }
     }
@@ -145,37 +156,40 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   func addDrainer() {
-    let drainer = Drainer {
-      self.change { state, _ in state.drainerBegins() }
+    let body: @Sendable () -> Void = {
+      self.change(.beginDraining) { state, _ in state.drainerBegins() }
       self.drain(isSubstitute: false)
     }
+    if let world { return world.run(.operation(queue), body) }
+    let drainer = Drainer(body)
     // As the queue does with the closures that it is given.
     drainer.qualityOfService = queue.qualityOfService
     queue.addOperation(drainer)
   }
 
   /// A serial queue of its own has a thread at once; the shared ones add one in a second.
-  func addSubstitute(after delay: DispatchTimeInterval = .never) {
-    let queue = DispatchQueue(label: "DispatchStore.substitute", qos: self.queue.dispatchQoS)
-    if delay == .never {
-      queue.async { self.drain(isSubstitute: true) }
-    } else {
-      queue.asyncAfter(deadline: .now() + delay) { self.drain(isSubstitute: true) }
+  func addSubstitute(after delay: Duration = .zero) {
+    if let world {
+      return world.run(.substitute(after: delay)) { self.drain(isSubstitute: true) }
     }
+    let queue = DispatchQueue(label: "DispatchStore.substitute", qos: self.queue.dispatchQoS)
+    queue.asyncAfter(deadline: .now() + delay / .seconds(1)) { self.drain(isSubstitute: true) }
   }
 
   // MARK: Waits
 
   /// The calling thread, which takes jobs of this pool, begins to wait inside the library.
   func beginWait() {
-    reinforce(change { $0.beginWait(width: $1) })
+    if isPlanted(.placeNotLent) { return }
+    reinforce(change(.beginWait) { $0.beginWait(width: $1) })
     // Those who push from here on come by the state; what was pushed before is looked for.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if !starts.isEmpty { reinforce(change { $0.startPushed(width: $1) }) }
+    if !starts.isEmpty { reinforce(change(.schedule) { $0.startPushed(width: $1) }) }
   }
 
   func endWait() {
-    change { state, _ in state.endWait() }
+    if isPlanted(.placeNotLent) { return }
+    change(.endWait) { state, _ in state.endWait() }
   }
 
   // MARK: Venue
@@ -205,6 +219,6 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    DispatchQueue.global().async { executor.run(job) }
+    executor.runAnywhere(job)
   }
 }

@@ -68,6 +68,7 @@ final class Lane: Venue, @unchecked Sendable {
         step()
       case .reach(var dispatch):
         if case .goesOn = Dispatch.reach(&dispatch, on: thread) {
+          yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
         } else {
           ended = dispatch
@@ -121,6 +122,7 @@ final class Lane: Venue, @unchecked Sendable {
   ) -> Next {
     let (isSuspended, hasEnded) = (isSuspended, ended != nil)
     defer { letGo(&ended, on: thread) }
+    yieldPoint(.takeNext, on: thread, description)
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
       if !mayLeave, state.rest == .empty {
@@ -139,6 +141,7 @@ final class Lane: Venue, @unchecked Sendable {
   private func pause(after ended: inout Dispatch?, on thread: ThreadState) {
     let hasEnded = ended != nil
     defer { letGo(&ended, on: thread) }
+    yieldPoint(.pause, on: thread, description)
     let (rest, departure) = state.withLock { state in
       if hasEnded { state.holderEnded() }
       return self.rest(of: &state)
@@ -157,6 +160,7 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   private func leave(_ rest: LaneState.Rest) -> Departure? {
+    yieldPoint(.leave, description)
     if rest == .held {
       _ = change { $0.leaving(as: .held) }
       return Departure(busyFor: nil, isRetired: false)
@@ -169,7 +173,9 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   private func schedule(isStart: Bool) {
-    if isMain {
+    if isMain, let world = pool.world {
+      world.run(.main) { self.drain() }
+    } else if isMain {
       DispatchQueue.main.async { self.drain() }
     } else if isStart {
       pool.submit(start: .lane(self), for: busyFor)
@@ -191,6 +197,7 @@ final class Lane: Venue, @unchecked Sendable {
   override func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
     let pushed = Unmanaged.passRetained(dispatch)
     var needsDrainer = false
+    yieldPoint(.push, description)
     let before = change { word in
       guard let push = word.pushing(pushed) else { return nil }
       dispatch.next = word.top
@@ -202,6 +209,7 @@ final class Lane: Venue, @unchecked Sendable {
       return false
     }
     if needsDrainer {
+      yieldPoint(.schedule, description)
       busyFor = dispatcher
       schedule(isStart: true)
     }
@@ -209,19 +217,23 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   override func post(_ step: @escaping @Sendable () -> Void) {
+    yieldPoint(.post, description)
     state.withLock { $0.post(step) }
     askForDrainer(isStart: false)
   }
 
   override func resume(_ dispatch: Dispatch) {
+    yieldPoint(.resume, description)
     if state.withLock({ $0.resume(dispatch) }) { askForDrainer(isStart: true) }
   }
 
   private func askForDrainer(isStart: Bool) {
+    yieldPoint(.schedule, description)
     if change(\.askingForDrainer) != nil { schedule(isStart: isStart) }
   }
 
   override func release(_ dispatch: Dispatch) {
+    yieldPoint(.release, description)
     let released = state.withLock { $0.release(dispatch) }
     withExtendedLifetime(released) {}
   }
@@ -231,8 +243,9 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    let queue: DispatchQueue = isMain ? .main : .global()
-    queue.async { executor.run(job) }
+    guard isMain else { return executor.runAnywhere(job) }
+    if let world = pool.world { return world.run(.main) { executor.run(job) } }
+    DispatchQueue.main.async { executor.run(job) }
   }
 
   override func dispatches(before dispatch: Dispatch) -> [Dispatch] {

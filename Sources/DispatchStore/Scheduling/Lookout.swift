@@ -10,19 +10,26 @@ final class Lookout: Sendable {
   private let isTold = Atomic(false)
 
   private static let isManned = Atomic(false)
+  /// The same for a lookout in a simulation, of which no other process knows.
+  private let isMannedHere = Atomic(false)
   static let isOfUse = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 20_000
   /// A lane that runs empty is left sooner, so that others have their turn.
   static let ofLanes: UInt64 = 4_000
 
   /// Whether nobody else looks out.
-  func begin() -> Bool {
+  func begin(on thread: ThreadState) -> Bool {
+    if thread.simulated != nil {
+      isTold.store(false, ordering: .relaxed)
+      return !isMannedHere.exchange(true, ordering: .acquiring)
+    }
     guard Self.isOfUse, !Self.isManned.exchange(true, ordering: .acquiring) else { return false }
     isTold.store(false, ordering: .relaxed)
     return true
   }
 
   func end() {
+    guard !isMannedHere.exchange(false, ordering: .releasing) else { return }
     Self.isManned.store(false, ordering: .releasing)
   }
 
@@ -36,6 +43,7 @@ final class Lookout: Sendable {
 
   /// Whether the condition came true in time.
   static func wait(nanoseconds: UInt64, for condition: () -> Bool) -> Bool {
+    if let simulated = ThreadState.current.simulated { return simulated.lookOut(for: condition) }
     let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
     repeat {
       if condition() { return true }

@@ -10,6 +10,7 @@ enum MainQueue {
 
   /// The thread alone does not tell: in an async main, the queue leaves it after the first suspension.
   static var isCurrent: Bool {
-    DispatchQueue.getSpecific(key: key) != nil || Thread.isMainThread
+    if let simulated = ThreadState.current.simulated { return simulated.isMainQueue }
+    return DispatchQueue.getSpecific(key: key) != nil || Thread.isMainThread
   }
 }

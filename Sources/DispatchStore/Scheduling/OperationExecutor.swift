@@ -1,3 +1,5 @@
+import Dispatch
+
 /// The executor of one `async` block: runs its jobs where the dispatch's mode wants them.
 ///
 /// A task made inside the block without structure leaves it; that tells the two apart.
@@ -10,6 +12,15 @@ final class OperationExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     venue.run(UnownedJob(job), on: self)
+  }
+
+  /// Runs a job on any thread of the system, or of the simulated world.
+  func runAnywhere(_ job: UnownedJob) {
+    if let world = ThreadState.current.simulated?.world {
+      world.run(.job) { self.run(job) }
+    } else {
+      DispatchQueue.global().async { self.run(job) }
+    }
   }
 
   func run(_ job: UnownedJob) {

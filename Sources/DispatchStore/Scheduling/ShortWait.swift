@@ -17,7 +17,7 @@ enum ShortWait {
 
   /// Whether the condition came true.
   static func `for`(_ condition: () -> Bool) -> Bool {
-    guard Lookout.isOfUse, isWorthATry, !isTaken.exchange(true, ordering: .acquiring) else {
+    guard Lookout.isOfUse, ThreadState.current.simulated == nil, isWorthATry, !isTaken.exchange(true, ordering: .acquiring) else {
       return false
     }
     defer { isTaken.store(false, ordering: .releasing) }

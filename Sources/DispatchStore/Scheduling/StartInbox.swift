@@ -1,5 +1,3 @@
-import Foundation
-
 /// The jobs of a concurrent queue that start actions.
 ///
 /// In several shards, that threads push to and drainers take from in turn, so that no lock is
@@ -35,8 +33,9 @@ final class StartInbox: Sendable {
 
   private let shards: [Locked<Shard>]
 
-  init() {
-    let count = min(16, max(1, ProcessInfo.processInfo.activeProcessorCount))
+  /// - Parameter width: How many threads there are to take from it.
+  init(for width: Int) {
+    let count = min(16, max(1, width))
     shards = (0..<count).map { _ in Locked(Shard()) }
   }
 

@@ -37,6 +37,7 @@ final class SyncLoop: Venue, @unchecked Sendable {
   }
 
   private func detach(from dispatch: Dispatch) -> Bool {
+    yieldPoint(.detach)
     guard dispatch.result != nil || dispatch.onlyTellingIsLeft else { return false }
     condition.lock()
     defer { condition.unlock() }
@@ -45,10 +46,18 @@ final class SyncLoop: Venue, @unchecked Sendable {
   }
 
   private func next(on thread: ThreadState) -> @Sendable () -> Void {
+    yieldPoint(.takeStep, on: thread)
     if let step = pop(blocks: false) { return step }
     let wait = LibraryWait(on: thread)
     defer { wait.end() }
+    thread.simulated?.wait(for: "the end of its `.sync` dispatch") { self.hasSteps }
     return pop(blocks: true)!
+  }
+
+  private var hasSteps: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    return !steps.isEmpty
   }
 
   private func pop(blocks: Bool) -> (@Sendable () -> Void)? {
@@ -63,6 +72,7 @@ final class SyncLoop: Venue, @unchecked Sendable {
   override var description: String { "the caller's thread" }
 
   override func post(_ step: @escaping @Sendable () -> Void) {
+    yieldPoint(.post, description)
     condition.lock()
     guard !isDetached else {
       condition.unlock()
@@ -81,6 +91,7 @@ final class SyncLoop: Venue, @unchecked Sendable {
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    yieldPoint(.post, description)
     condition.lock()
     let isDetached = self.isDetached
     if !isDetached {
@@ -88,7 +99,7 @@ final class SyncLoop: Venue, @unchecked Sendable {
       condition.signal()
     }
     condition.unlock()
-    if isDetached { DispatchQueue.global().async { executor.run(job) } }
+    if isDetached { executor.runAnywhere(job) }
   }
 
   /// A job has its own context, that of its task, not that of the caller whose thread it borrows.

@@ -7,6 +7,8 @@ enum GeneratedIdentifier {
 
   @usableFromInline
   static func next(for model: Any.Type) -> String {
-    "\(model)#\(count.wrappingAdd(1, ordering: .relaxed).newValue)"
+    let world = ThreadState.current.simulated?.world
+    let number = world?.makeNumber() ?? count.wrappingAdd(1, ordering: .relaxed).newValue
+    return "\(model)#\(number)"
   }
 }

@@ -29,6 +29,7 @@ extension Store {
     let owner = owner ?? DispatchContext.current(on: thread)?.owner
     let action = action ?? owner?.action(in: self)
     let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
+    yieldPoint(.commit, on: thread, identifier)
     box.lock.lock()
     thread.exclusive = box
     defer {

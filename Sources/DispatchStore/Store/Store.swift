@@ -77,6 +77,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// to read a part of a large model, use `withModel`.
   public var model: Model {
     ExclusiveSection.check(box, "read", on: .current)
+    yieldPoint(.read, identifier)
     return box.withLock { _ in box.model.pointee }
   }
 

@@ -25,6 +25,7 @@ class StoreBase {
   @usableFromInline
   final func enter(on thread: ThreadState) -> Bool {
     ExclusiveSection.check(self, "changed", on: thread)
+    yieldPoint(.commit, on: thread, identifier)
     lock.lock()
     if isObserved {
       lock.unlock()
@@ -38,6 +39,7 @@ class StoreBase {
   @usableFromInline
   final func enterToRead(on thread: ThreadState) {
     ExclusiveSection.check(self, "read", on: thread)
+    yieldPoint(.read, on: thread, identifier)
     lock.lock()
     thread.exclusive = self
   }

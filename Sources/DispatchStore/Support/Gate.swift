@@ -5,6 +5,12 @@ final class Gate<Value: Sendable>: @unchecked Sendable {  // because `condition`
   private let condition = NSCondition()
   private var value: Value?
 
+  private var isOpen: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    return value != nil
+  }
+
   func open(_ value: Value) {
     condition.lock()
     self.value = value
@@ -13,6 +19,7 @@ final class Gate<Value: Sendable>: @unchecked Sendable {  // because `condition`
   }
 
   func wait() -> Value {
+    ThreadState.current.simulated?.wait(for: "its turn to tell") { self.isOpen }
     condition.lock()
     defer { condition.unlock() }
     while true {

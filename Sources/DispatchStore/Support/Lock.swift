@@ -27,7 +27,7 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
 
   @inline(__always)
   func lock() {
-    pthread_mutex_lock(mutex)
+    mutex.lock()
   }
 
   @inline(__always)

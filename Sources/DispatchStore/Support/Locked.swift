@@ -28,7 +28,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
-      pthread_mutex_lock(mutex)
+      mutex.lock()
       defer { pthread_mutex_unlock(mutex) }
       return try body(&value.pointee)
     }

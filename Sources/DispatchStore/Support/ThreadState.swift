@@ -27,6 +27,8 @@ struct ThreadState {
     var turns: [any TellingTurn] = []
     /// Whose commits were told here, of other dispatches: what follows that follows here too.
     var toldOwners: [any CommitOwner] = []
+    /// The same thread, where it is one of a simulated world; the world keeps it.
+    unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool whose slot this thread occupies.
     var pool: ConcurrentPool?
     /// The loop of this thread's last `.sync` dispatch.
@@ -75,6 +77,11 @@ struct ThreadState {
   var toldOwners: [any CommitOwner] {
     @inline(__always) get { fields.pointee.toldOwners }
     @inline(__always) nonmutating _modify { yield &fields.pointee.toldOwners }
+  }
+
+  var simulated: (any SimulatedThread)? {
+    @inline(__always) get { fields.pointee.simulated }
+    @inline(__always) nonmutating set { fields.pointee.simulated = newValue }
   }
 
   var pool: ConcurrentPool? {
@@ -192,6 +199,13 @@ struct ThreadState {
     fields.pointee.respondersCache.destroy()
     fields.deinitialize(count: 1)
     fields.deallocate()
+  }
+
+  /// Forgets what this thread knows, as if it were a new one.
+  static func renew() {
+    guard let pointer = pthread_getspecific(key) else { return }
+    pthread_setspecific(key, nil)
+    end(pointer)
   }
 
   static let key: pthread_key_t = {

@@ -1,0 +1,40 @@
+extension Dispatcher {
+  /// Notes where a dispatch comes from outside the simulated world of its dispatcher.
+  @inline(__always)
+  func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
+    #if SIMULATION
+      guard let world = pool.world, thread.simulated?.world !== world else { return }
+      world.wasEntered(
+        """
+        The dispatch at \(callSite()) comes from outside the simulation: from an unstructured task, \
+        the main actor or a thread of its own. Use child tasks, `async let` or a task group.
+        """)
+    #endif
+  }
+
+  /// Notes a dispatch that begins.
+  @inline(__always)
+  func note(_ dispatch: Dispatch, _ mode: @autoclosure () -> Mode, on thread: ThreadState) {
+    #if SIMULATION
+      if let world = pool.world { note(dispatch, mode(), in: world, on: thread) }
+    #endif
+  }
+
+  private func note(
+    _ dispatch: Dispatch, _ mode: Mode, in world: any SimulatedWorld, on thread: ThreadState
+  ) {
+    guard thread.simulated?.world === world else { return }
+    world.began(dispatch.id, "dispatch \(dispatch.id) (\(dispatch.callSite), \(mode))")
+    yieldPoint(.dispatch, on: thread, "\(dispatch.id) \(mode)")
+  }
+}
+
+extension Dispatch {
+  /// Notes that it has ended.
+  @inline(__always)
+  func noteEnd() {
+    #if SIMULATION
+      if let world = ThreadState.current.simulated?.world { world.ended(id) }
+    #endif
+  }
+}

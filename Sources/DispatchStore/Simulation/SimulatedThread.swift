@@ -1,0 +1,64 @@
+/// A thread of a simulated world, as the engine sees it; it runs only while it has the baton.
+///
+/// In a world all waits and all changes of what threads share come by here, so that which thread goes on
+/// is drawn from the seed. Only its own thread calls it.
+package protocol SimulatedThread: AnyObject {
+  /// The world that it belongs to.
+  var world: any SimulatedWorld { get }
+
+  /// Whether it stands for the main queue.
+  var isMainQueue: Bool { get }
+
+  /// The bug that is planted in this world, to see whether it is found.
+  var mutant: Mutant? { get }
+
+  /// Lets the world decide who goes on.
+  func yield(_ transition: Transition, _ subject: () -> String)
+
+  /// Goes on once the condition holds; other threads ask for that.
+  func wait(for reason: String, until condition: @escaping () -> Bool)
+
+  /// Looks out for something for a time that the seed decides; whether it came.
+  func lookOut(for condition: () -> Bool) -> Bool
+}
+
+extension SimulatedThread {
+  /// From now on the calling thread is this one, and knows nothing yet.
+  package func begin() {
+    ThreadState.renew()
+    ThreadState.current.simulated = self
+  }
+}
+
+/// The one that the calling thread is.
+package var currentSimulatedThread: (any SimulatedThread)? { ThreadState.current.simulated }
+
+/// From now on the calling thread is of no world.
+package func leaveSimulation() {
+  ThreadState.renew()
+}
+
+/// Where one transition has ended and the next one begins; nothing but in a simulation.
+///
+/// Compiled where the trait `Simulation` is on, and in debug builds.
+///
+/// - Parameter subject: What it is about; asked for where a trace is written.
+@inline(__always)
+func yieldPoint(
+  _ transition: Transition, on thread: ThreadState? = nil,
+  _ subject: @autoclosure () -> String = ""
+) {
+  #if SIMULATION
+    if let simulated = (thread ?? .current).simulated { simulated.yield(transition, subject) }
+  #endif
+}
+
+/// Whether a bug is planted here in the simulation that runs.
+@inline(__always)
+func isPlanted(_ mutant: Mutant) -> Bool {
+  #if SIMULATION
+    ThreadState.current.simulated?.mutant == mutant
+  #else
+    false
+  #endif
+}

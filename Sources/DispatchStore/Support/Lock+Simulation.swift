@@ -1,0 +1,36 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension UnsafeMutablePointer<pthread_mutex_t> {
+  /// Locks it; in a simulation the thread that has it may be one that others have to let go on.
+  @inline(__always)
+  func lock() {
+    #if SIMULATION
+      if pthread_mutex_trylock(self) != 0 { lockContended() }
+    #else
+      pthread_mutex_lock(self)
+    #endif
+  }
+
+  #if SIMULATION
+    @inline(never)
+    private func lockContended() {
+      guard let thread = ThreadState.current.simulated else {
+        pthread_mutex_lock(self)
+        return
+      }
+      repeat {
+        thread.wait(for: "a lock") {
+          guard pthread_mutex_trylock(self) == 0 else { return false }
+          pthread_mutex_unlock(self)
+          return true
+        }
+      } while pthread_mutex_trylock(self) != 0
+    }
+  #endif
+}

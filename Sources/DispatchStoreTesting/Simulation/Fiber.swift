@@ -1,0 +1,104 @@
+import DispatchStore
+import Foundation
+
+/// A thread of a world: a true thread, that sleeps unless it has the baton.
+///
+/// It outlives its world, in which it may run one piece of work after the other; `FiberPool` hands it on.
+final class Fiber: SimulatedThread, @unchecked Sendable {
+  // because only the thread that has the baton of its world changes it
+  private let semaphore = Semaphore()
+  private let home: FiberPool
+  private(set) var number = 0
+  private var present: World?
+  var state = State.idle
+  /// What it runs, or is to run.
+  var work: Work?
+  /// For orders that go by priority.
+  var priority: UInt64 = 0
+
+  enum State {
+    /// It has no work.
+    case idle
+    /// It can go on.
+    case ready
+    /// It can go on once the condition holds.
+    case waiting(for: String, until: () -> Bool)
+  }
+
+  init(of pool: FiberPool) {
+    home = pool
+    let thread = Thread { [self] in live() }
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  private func live() {
+    while true {
+      semaphore.wait()
+      guard let world = present else { return }
+      begin()
+      world.runWorks(on: self)
+      leaveSimulation()
+      present = nil
+      guard home.put(self) else { return }
+    }
+  }
+
+  /// Becomes a thread of a world, which gives it work.
+  func enter(_ world: World, as number: Int) {
+    self.number = number
+    present = world
+    state = .idle
+  }
+
+  /// Gets the baton.
+  func wake() { semaphore.signal() }
+
+  /// Sleeps until it gets the baton.
+  func sleep() { semaphore.wait() }
+
+  /// Its pool is done with it.
+  func retire() {
+    present = nil
+    semaphore.signal()
+  }
+
+  var name: String { work?.name ?? "idle" }
+
+  var isIdle: Bool {
+    if case .idle = state { true } else { false }
+  }
+
+  var canGoOn: Bool {
+    switch state {
+    case .idle: false
+    case .ready: true
+    case .waiting(_, let condition): condition()
+    }
+  }
+
+  // MARK: As the engine sees it
+
+  var world: any SimulatedWorld { present! }
+  var mutant: Mutant? { present?.options.mutant }
+
+  var isMainQueue: Bool {
+    if case .main? = work?.kind { true } else { false }
+  }
+
+  func yield(_ transition: Transition, _ subject: () -> String) {
+    present!.yield(self, transition, subject)
+  }
+
+  func wait(for reason: String, until condition: @escaping () -> Bool) {
+    present!.wait(self, for: reason, until: condition)
+  }
+
+  func lookOut(for condition: () -> Bool) -> Bool {
+    for _ in 0..<present!.draw(4) {
+      if condition() { return true }
+      yield(.linger) { "" }
+    }
+    return condition()
+  }
+}

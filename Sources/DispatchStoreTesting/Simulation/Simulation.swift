@@ -1,0 +1,66 @@
+public import DispatchStore
+import Foundation
+
+/// A world in which dispatchers run one step at a time, in an order that follows from a seed.
+///
+/// The same seed gives the same order of the same steps each time, in every build and on every machine,
+/// as long as the scenario itself hangs on nothing else: no time of day, no addresses, no hash order, no
+/// threads or tasks of its own that leave the world. Child tasks, `async let`, default actors and sleeps
+/// on the simulation's clock are of the world; unstructured tasks and the main actor are not, and a
+/// dispatch from there fails the run.
+public struct Simulation: Sendable {
+  /// From what the order is drawn.
+  public var seed: UInt64
+  /// How it is drawn.
+  public var order: SimulationOrder
+  /// The run fails where it takes more steps.
+  public var stepLimit: Int
+  /// How many actions the dispatcher's queue runs at once, unless the scenario sets that.
+  public var width: Int
+
+  /// Makes a simulation, to be run.
+  public init(
+    seed: UInt64, order: SimulationOrder = .mixed, stepLimit: Int = 100_000, width: Int = 2
+  ) {
+    self.seed = seed
+    self.order = order
+    self.stepLimit = stepLimit
+    self.width = width
+  }
+
+  /// Runs a scenario in a world of its own, with a trace.
+  ///
+  /// - Parameter scenario: Gets a dispatcher of that world. The run ends when it has returned and nothing
+  ///   is left to do.
+  public func run(
+    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+  ) async -> SimulationReport {
+    await onThread { runHere(scenario) }
+  }
+
+  /// The same for a thread that may wait.
+  package func runHere(
+    mutant: Mutant? = nil, _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+  ) -> SimulationReport {
+    let pool = FiberPool()
+    defer { pool.close() }
+    var options = WorldOptions(self, mutant: mutant)
+    options.isTraced = true
+    return World(options, on: pool).run(scenario)
+  }
+}
+
+extension WorldOptions {
+  init(_ simulation: Simulation, mutant: Mutant? = nil) {
+    self.init(
+      seed: simulation.seed, order: simulation.order, stepLimit: simulation.stepLimit,
+      width: simulation.width, mutant: mutant)
+  }
+}
+
+/// Runs what blocks on a thread of its own.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  await withUnsafeContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(returning: body()) }
+  }
+}

@@ -1,0 +1,24 @@
+/// Why a simulation failed.
+public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What kind of failure it was.
+  public enum Kind: String, Sendable, Hashable {
+    /// The scenario threw.
+    case threw
+    /// An expectation was not met.
+    case expectation
+    /// Nothing could go on, and something had not ended.
+    case stalled
+    /// It took more steps than it may.
+    case tooLong
+    /// Something that is not of the world took part in it.
+    case leftWorld
+  }
+
+  /// The kind.
+  public let kind: Kind
+  /// What happened; of a stall: who waits for what.
+  public let message: String
+
+  /// The message.
+  public var description: String { message }
+}

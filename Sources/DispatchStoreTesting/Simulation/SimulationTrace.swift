@@ -1,0 +1,40 @@
+import DispatchStore
+
+/// What happened in a simulation, step by step.
+///
+/// It holds no addresses, hash order, time of day or names of the system, so that it is the same each time.
+public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
+  /// A step that a thread took.
+  public struct Step: Sendable, Hashable {
+    /// The thread, as the simulation calls it.
+    public let thread: String
+    /// What it did.
+    public let transition: String
+    /// What that was about, such as a store or a lane.
+    public let subject: String
+  }
+
+  /// All steps, in order.
+  public private(set) var steps: [Step] = []
+
+  mutating func append(_ thread: String, _ transition: Transition, _ subject: String) {
+    steps.append(Step(thread: thread, transition: transition.rawValue, subject: subject))
+  }
+
+  /// A line for each step: its number, its thread, what it did.
+  ///
+  /// A star marks where another thread goes on although the one before could have.
+  public var description: String {
+    let width = steps.map(\.thread.count).max() ?? 0
+    let digits = String(steps.count).count
+    var lines: [String] = []
+    for (number, step) in steps.enumerated() {
+      let thread = step.thread + String(repeating: " ", count: width - step.thread.count)
+      let counted = String(number + 1)
+      let padding = String(repeating: " ", count: digits - counted.count)
+      let subject = step.subject.isEmpty ? "" : " · \(step.subject)"
+      lines.append("\(padding)\(counted)  \(thread)  \(step.transition)\(subject)")
+    }
+    return lines.joined(separator: "\n")
+  }
+}

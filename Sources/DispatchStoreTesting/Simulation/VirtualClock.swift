@@ -1,0 +1,119 @@
+import Foundation
+
+/// A clock whose time passes only when a test says so.
+///
+/// Whoever sleeps until a time that has come goes on in the order of those times, and of equal ones in the
+/// order in which they began to sleep. It may be used from any thread. In a simulation, time passes
+/// when nothing else can go on.
+public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards what changes
+  /// A time, counted from when the clock was made.
+  public struct Instant: InstantProtocol, Hashable, Sendable {
+    /// The time since the clock was made.
+    public let offset: Duration
+
+    /// A time so long after the clock was made.
+    public init(offset: Duration) {
+      self.offset = offset
+    }
+
+    public func advanced(by duration: Duration) -> Instant {
+      Instant(offset: offset + duration)
+    }
+
+    public func duration(to other: Instant) -> Duration {
+      other.offset - offset
+    }
+
+    public static func < (lhs: Instant, rhs: Instant) -> Bool {
+      lhs.offset < rhs.offset
+    }
+  }
+
+  private struct Sleeper {
+    let number: Int
+    let deadline: Instant
+    let wake: @Sendable () -> Void
+  }
+
+  private let lock = NSLock()
+  private var time = Instant(offset: .zero)
+  private var count = 0
+  /// Those who sleep, the first to be woken last.
+  private var sleepers: [Sleeper] = []
+
+  /// Makes a clock at zero.
+  public init() {}
+
+  /// The time.
+  public var now: Instant { lock.withLock { time } }
+
+  /// No time is shorter.
+  public var minimumResolution: Duration { .nanoseconds(1) }
+
+  /// How many sleep.
+  public var sleeperCount: Int { lock.withLock { sleepers.count } }
+
+  /// Sleeps until the clock is set to that time or past it; throws where the task is cancelled.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    let sleep = VirtualSleep()
+    try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        guard sleep.begin(continuation) else { return }
+        let number = call(at: deadline) { sleep.end(.success(())) }
+        sleep.whenCancelled { self.forget(number) }
+      }
+    } onCancel: {
+      sleep.end(.failure(CancellationError()))
+    }
+  }
+
+  /// Calls a closure when that much time has passed: at once where that is none.
+  func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    call(at: now.advanced(by: delay), body)
+  }
+
+  @discardableResult
+  private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
+    let number = lock.withLock { () -> Int? in
+      guard deadline > time else { return nil }
+      count += 1
+      let place = sleepers.firstIndex { $0.deadline <= deadline } ?? sleepers.endIndex
+      sleepers.insert(Sleeper(number: count, deadline: deadline, wake: body), at: place)
+      return count
+    }
+    if number == nil { body() }
+    return number
+  }
+
+  private func forget(_ number: Int?) {
+    let forgotten = lock.withLock { () -> Sleeper? in
+      sleepers.firstIndex { $0.number == number }.map { sleepers.remove(at: $0) }
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  /// Lets time pass: wakes whoever sleeps until then, one after the other, each at its time.
+  public func advance(by duration: Duration) {
+    let end = now.advanced(by: duration)
+    while wakeFirst(until: end) {}
+    lock.withLock { time = max(time, end) }
+  }
+
+  /// Lets time pass until the next one wakes; false where nobody sleeps.
+  @discardableResult
+  public func advanceToNextSleeper() -> Bool {
+    wakeFirst(until: nil)
+  }
+
+  private func wakeFirst(until end: Instant?) -> Bool {
+    let first = lock.withLock { () -> Sleeper? in
+      guard let first = sleepers.last, end.map({ first.deadline <= $0 }) ?? true else {
+        return nil
+      }
+      time = max(time, first.deadline)
+      return sleepers.removeLast()
+    }
+    first?.wake()
+    return first != nil
+  }
+}

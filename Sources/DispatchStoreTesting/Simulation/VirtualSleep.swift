@@ -1,0 +1,40 @@
+import Foundation
+
+/// One sleep, that ends once: because its time has come, or because its task was cancelled.
+final class VirtualSleep: @unchecked Sendable {  // because `lock` guards what changes
+  private let lock = NSLock()
+  private var continuation: UnsafeContinuation<Void, any Error>?
+  private var onCancel: (() -> Void)?
+  private var result: Result<Void, any Error>?
+
+  /// False where it has ended already.
+  func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
+    let result = lock.withLock {
+      if self.result == nil { self.continuation = continuation }
+      return self.result
+    }
+    if let result { continuation.resume(with: result) }
+    return result == nil
+  }
+
+  /// - Parameter body: Called where it was, or will be, cancelled.
+  func whenCancelled(_ body: @escaping () -> Void) {
+    let isCancelled = lock.withLock { () -> Bool in
+      if case .failure? = result { return true }
+      onCancel = body
+      return false
+    }
+    if isCancelled { body() }
+  }
+
+  func end(_ result: Result<Void, any Error>) {
+    let (continuation, onCancel) = lock.withLock { () -> (UnsafeContinuation<Void, any Error>?, (() -> Void)?) in
+      guard self.result == nil else { return (nil, nil) }
+      self.result = result
+      defer { (self.continuation, self.onCancel) = (nil, nil) }
+      return (self.continuation, self.onCancel)
+    }
+    if case .failure = result { onCancel?() }
+    continuation?.resume(with: result)
+  }
+}

@@ -1,0 +1,306 @@
+import DispatchStore
+import Dispatch
+import Foundation
+
+/// A world in which one thread at a time runs, and the seed decides which one.
+///
+/// The thread that runs has the baton. At each yield point it draws who goes on, wakes that one and
+/// sleeps. Work that was not begun is given to the first thread that has none.
+final class World: SimulatedWorld, @unchecked Sendable {
+  // because what changes belongs to the thread that has the baton, and `lock` guards the rest
+  let options: WorldOptions
+  let clock = VirtualClock()
+  private let pool: FiberPool
+  private var threads: [Fiber] = []
+  private var works: [Work] = []
+  private var schedule: Schedule
+  private var generator: SeededGenerator
+  private var candidates: [Candidate] = []
+  /// How many works of a line have begun and not ended.
+  private var running: [ObjectIdentifier: Int] = [:]
+  private var names: [String: Int] = [:]
+  private var workCount = 0
+  private var stepCount = 0
+  private var identifierBlocks: UInt64 = 0
+  private var numbers: UInt64 = 0
+  private var underWay: [TransactionID: String] = [:]
+  private var hasReturned = false
+  private var isOver = false
+  private var failure: SimulationFailure?
+  private var trace = SimulationTrace()
+  private let over = Semaphore()
+  /// Signalled where something came from outside.
+  private let outside = DispatchSemaphore(value: 0)
+  private let lock = NSLock()
+  private var fromOutside: [(SimulatedWork, @Sendable () -> Void)] = []
+
+  private enum Candidate {
+    case thread(Fiber)
+    case work(Int)
+  }
+
+  init(_ options: WorldOptions, on pool: FiberPool) {
+    self.options = options
+    self.pool = pool
+    schedule =
+      options.deviations.map { Schedule(seed: options.seed, deviations: $0) }
+      ?? Schedule(seed: options.seed, order: options.order)
+    // Another stream, so that a choice in the scenario does not hang on who went on.
+    generator = SeededGenerator(seed: ~options.seed)
+  }
+
+  // MARK: The run, seen from outside
+
+  /// Runs a scenario to its end; the calling thread waits meanwhile.
+  func run(
+    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+  ) -> SimulationReport {
+    start(scenario)
+    takeInFromOutside()
+    handBaton(to: .work(0), from: nil)
+    over.wait()
+    return SimulationReport(
+      seed: options.seed, failure: failure, stepCount: stepCount, trace: trace,
+      deviations: schedule.deviations)
+  }
+
+  private func start(_ scenario: @escaping @Sendable (Dispatcher) async throws -> Void) {
+    let dispatcher = makeDispatcher("dispatcher")
+    Task(executorPreference: WorldExecutor(self)) {
+      do {
+        try await scenario(dispatcher)
+      } catch {
+        self.fail(.threw, "\(error)")
+      }
+      self.hasReturned = true
+    }
+  }
+
+  func makeDispatcher(_ name: String) -> Dispatcher {
+    Dispatcher(name: name, in: self)
+  }
+
+  // MARK: Steps
+
+  func yield(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
+    fiber.state = .ready
+    step(fiber)
+    note(fiber, transition, subject)
+  }
+
+  func wait(_ fiber: Fiber, for reason: String, until condition: @escaping () -> Bool) {
+    guard !condition() else { return }
+    fiber.state = .waiting(for: reason, until: condition)
+    note(fiber, .wait) { reason }
+    step(fiber)
+    fiber.state = .ready
+  }
+
+  private func step(_ fiber: Fiber) {
+    stepCount += 1
+    if stepCount > options.stepLimit {
+      fail(.tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
+      end(stuck: fiber)
+    }
+    if !goOn(from: fiber) { end(stuck: fiber) }
+  }
+
+  private func note(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
+    if options.isTraced { trace.append(fiber.name, transition, subject()) }
+  }
+
+  /// Runs what a thread is given, until the world is over.
+  func runWorks(on fiber: Fiber) {
+    while let work = fiber.work {
+      note(fiber, .begin) { "" }
+      work.body()
+      note(fiber, .end) { "" }
+      if let line = work.line { running[line]! -= 1 }
+      fiber.work = nil
+      fiber.state = .idle
+      if !isOver, !goOn(from: fiber) { end(stuck: nil) }
+    }
+  }
+
+  /// Draws who goes on, and sleeps until that is this thread; false where nobody can.
+  private func goOn(from fiber: Fiber) -> Bool {
+    repeat {
+      takeInFromOutside()
+      gatherCandidates()
+      if candidates.isEmpty { continue }
+      let present = candidates.firstIndex {
+        if case .thread(let thread) = $0 { thread === fiber } else { false }
+      }
+      let choice = schedule.choose(
+        among: candidates.count, present: present, fallBehind: { fiber.priority = $0 },
+        priority: { place in
+          switch candidates[place] {
+          case .thread(let thread): thread.priority
+          case .work(let index): works[index].priority
+          }
+        })
+      handBaton(to: candidates[choice], from: fiber)
+      return true
+    } while candidates.isEmpty && clock.advanceToNextSleeper()
+    return false
+  }
+
+  private func gatherCandidates() {
+    candidates.removeAll(keepingCapacity: true)
+    for thread in threads where thread.canGoOn { candidates.append(.thread(thread)) }
+    var seen: Set<ObjectIdentifier> = []
+    for (index, work) in works.enumerated() {
+      if let line = work.line {
+        guard seen.insert(line).inserted, running[line, default: 0] < width(of: work) else {
+          continue
+        }
+      }
+      candidates.append(.work(index))
+    }
+  }
+
+  /// How many works of its line may run at once.
+  private func width(of work: Work) -> Int {
+    guard case .operation(let queue) = work.kind else { return 1 }
+    if queue.isSuspended { return 0 }
+    let width = queue.maxConcurrentOperationCount
+    return width < 0 ? self.width : width
+  }
+
+  private func handBaton(to candidate: Candidate, from fiber: Fiber?) {
+    let next: Fiber
+    switch candidate {
+    case .thread(let thread):
+      next = thread
+    case .work(let index):
+      let work = works.remove(at: index)
+      if let line = work.line { running[line, default: 0] += 1 }
+      next = idleThread()
+      next.work = work
+      next.priority = work.priority
+    }
+    next.state = .ready
+    guard next !== fiber else { return }
+    next.wake()
+    fiber?.sleep()
+  }
+
+  private func idleThread() -> Fiber {
+    if let idle = threads.first(where: \.isIdle) { return idle }
+    let fiber = pool.take()
+    fiber.enter(self, as: threads.count)
+    threads.append(fiber)
+    return fiber
+  }
+
+  // MARK: The end
+
+  /// - Parameter stuck: The calling thread, where it is in the middle of something.
+  private func end(stuck: Fiber?) {
+    // What the scenario awaits may be on its way from outside, which is to be told.
+    if failure == nil, !hasReturned { _ = outside.wait(timeout: .now() + .milliseconds(20)) }
+    if failure == nil, !hasReturned || !unfinished.isEmpty {
+      fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
+    }
+    isOver = true
+    let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }
+    for thread in idle { thread.wake() }
+    over.signal()
+    // Its stack can't be left: what is on it is lost.
+    if let stuck { while true { stuck.sleep() } }
+  }
+
+  private var unfinished: [String] {
+    threads.compactMap { thread in
+      guard case .waiting(let reason, _) = thread.state else { return nil }
+      return "\(thread.name) waits for \(reason)"
+    } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
+      + works.map { "\($0.name) has not begun" }
+      + (hasReturned ? [] : ["the scenario has not returned"])
+  }
+
+  private static func list(_ reasons: [String]) -> String {
+    reasons.joined(separator: "; ") + "."
+  }
+
+  /// The first failure counts.
+  func fail(_ kind: SimulationFailure.Kind, _ message: String) {
+    lock.withLock {
+      if failure == nil { failure = SimulationFailure(kind: kind, message: message) }
+    }
+  }
+
+  // MARK: What the engine asks for
+
+  var width: Int { options.width }
+
+  func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
+    guard currentSimulatedThread?.world === self else {
+      return lock.withLock { fromOutside.append((kind, body)) }
+    }
+    add(kind, body)
+  }
+
+  private func takeInFromOutside() {
+    for (kind, body) in lock.withLock({ fromOutside.isEmpty ? [] : takeAll() }) { add(kind, body) }
+  }
+
+  private func takeAll() -> [(SimulatedWork, @Sendable () -> Void)] {
+    defer { fromOutside = [] }
+    return fromOutside
+  }
+
+  private func add(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
+    if case .substitute(after: let delay) = kind, delay > .zero {
+      return clock.call(after: delay) { self.add(.substitute(after: .zero), body) }
+    }
+    let role = kind.role
+    names[role, default: 0] += 1
+    let name = workCount == 0 ? "scenario" : "\(role) \(names[role]!)"
+    works.append(
+      Work(
+        number: workCount, name: name, kind: kind, priority: schedule.makePriority(), body: body))
+    workCount += 1
+  }
+
+  /// A number below `count`, drawn for the scenario or the engine.
+  func draw(_ count: Int) -> Int {
+    Int.random(in: 0..<count, using: &generator)
+  }
+
+  func makeIdentifiers() -> Range<UInt64> {
+    defer { identifierBlocks += 100 }
+    return identifierBlocks..<identifierBlocks + 100
+  }
+
+  func makeNumber() -> UInt64 {
+    numbers += 1
+    return numbers
+  }
+
+  func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String) {
+    underWay[dispatch] = description()
+  }
+
+  func ended(_ dispatch: TransactionID) {
+    underWay[dispatch] = nil
+  }
+
+  func wasEntered(_ description: String) {
+    fail(.leftWorld, description)
+    outside.signal()
+  }
+}
+
+extension SimulatedWork {
+  /// What traces call a thread that does it.
+  var role: String {
+    switch self {
+    case .operation: "drainer"
+    case .substitute: "substitute"
+    case .job: "job"
+    case .main: "main"
+    case .queue: "observer"
+    }
+  }
+}

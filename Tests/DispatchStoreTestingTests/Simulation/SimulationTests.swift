@@ -1,0 +1,84 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@Suite("Simulation")
+struct SimulationTests {
+  static let modes = Dispatcher.Mode.allBuiltIn + [.serial(lane: "a")]
+
+  /// Two producers, each of which dispatches and waits.
+  static func twoProducers(_ mode: Dispatcher.Mode) -> @Sendable (Dispatcher) async throws -> Void {
+    { dispatcher in
+      let store = dispatcher.makeTally("tally")
+      async let first = dispatcher.dispatch(action: TallyAction.add(1), mode: mode).result
+      async let second = dispatcher.dispatch(action: TallyAction.add(2), mode: mode).result
+      let successes = await [first.isSuccess, second.isSuccess]
+      guard successes == [true, true], store.model.numbers.sorted() == [1, 2] else {
+        throw Unexpected(text: "\(successes) \(store.model)")
+      }
+    }
+  }
+
+  struct Unexpected: Error { let text: String }
+
+  @Test(arguments: modes)
+  func theSameSeedGivesTheSameTrace(_ mode: Dispatcher.Mode) async {
+    for seed in 0..<20 {
+      let simulation = Simulation(seed: UInt64(seed))
+      let first = await simulation.run(Self.twoProducers(mode))
+      let second = await simulation.run(Self.twoProducers(mode))
+      #expect(first.failure == nil, "seed \(seed)")
+      #expect(first.trace.description == second.trace.description)
+      #expect(first.trace.steps.count > 5)
+    }
+  }
+
+  @Test func bothOrdersOccur() async {
+    let orders = ObservedOrders()
+    for seed in 0..<50 {
+      let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
+        let store = dispatcher.makeTally("tally")
+        async let first = dispatcher.dispatch(action: TallyAction.add(1)).result
+        async let second = dispatcher.dispatch(action: TallyAction.add(2)).result
+        _ = await (first, second)
+        await orders.insert(store.model.numbers)
+      }
+      #expect(report.failure == nil)
+    }
+    #expect(await orders.all == [[1, 2], [2, 1]])
+  }
+
+  actor ObservedOrders {
+    var all: Set<[Int]> = []
+    func insert(_ order: [Int]) { all.insert(order) }
+  }
+
+  @Test func whatTheScenarioThrowsIsTheFailure() async {
+    let report = await Simulation(seed: 1).run { _ in throw Unexpected(text: "no") }
+    #expect(report.failure?.kind == .threw)
+    #expect(report.failure?.message == "Unexpected(text: \"no\")")
+  }
+
+  @Test func aStallNamesWhatHasNotEnded() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      dispatcher.queue.isSuspended = true
+      _ = dispatcher.makeTally("tally")
+      _ = await dispatcher.dispatch(action: TallyAction.add(1), mode: .serial).result
+    }
+    #expect(report.failure?.kind == .stalled)
+    #expect(
+      report.failure?.message == """
+        Nothing can go on. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:67, serial) has \
+        not ended; drainer 1 has not begun; the scenario has not returned.
+        """)
+  }
+
+  @Test func aDispatchFromOutsideFailsTheRun() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      _ = dispatcher.makeTally("tally")
+      await Task.detached { _ = dispatcher.dispatch(action: TallyAction.add(1), mode: .sync) }.value
+    }
+    #expect(report.failure?.kind == .leftWorld)
+  }
+}
