@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "DispatchStore", targets: ["DispatchStore"]),
     .library(name: "DispatchStoreTesting", targets: ["DispatchStoreTesting"]),
     .executable(name: "churn", targets: ["churn"]),
+    .executable(name: "explore", targets: ["explore"]),
   ],
   traits: [
     .trait(
@@ -35,6 +36,9 @@ let package = Package(
     .executableTarget(
       name: "churn", dependencies: ["DispatchStore"],
       resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
+    .executableTarget(
+      name: "explore", dependencies: ["DispatchStore", "DispatchStoreTesting"],
+      swiftSettings: settings),
     .testTarget(
       name: "DispatchStoreTests", dependencies: ["DispatchStore"], swiftSettings: settings),
     .testTarget(

@@ -175,7 +175,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// The venue; for a dispatch that has not ended.
   var venue: Venue {
-    involve().venue ?? SyncLoop.callersThread
+    handOver().venue ?? SyncLoop.callersThread
   }
 
   var isSynchronous: Bool { venue is SyncLoop }

@@ -65,12 +65,12 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
     isHeld = .allocate(capacity: 1)
     isHeld.initialize(to: Atomic(false))
     let cache = self
-    Self.all.withLock { $0[cache.slots] = cache }
+    Self.all.withLockOfProcess { $0[cache.slots] = cache }
   }
 
   /// Its thread ends.
   func destroy() {
-    _ = Self.all.withLock { $0.removeValue(forKey: slots) }
+    _ = Self.all.withLockOfProcess { $0.removeValue(forKey: slots) }
     for place in 0..<Self.count { slots[place].take()?.retire() }
     slots.deinitialize(count: Self.count)
     slots.deallocate()
@@ -154,7 +154,7 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
   /// Makes all threads forget a dispatcher's stores and middlewares.
   static func forget(_ dispatcher: UInt64) {
     // What goes with them may run code of the user's: outside the locks.
-    let lapsed = all.withLock { caches in
+    let lapsed = all.withLockOfProcess { caches in
       caches.values.flatMap { $0.takeSlots(of: dispatcher) }
     }
     for lapsed in lapsed { lapsed.retire() }

@@ -28,7 +28,9 @@ extension ConcurrentPool {
 
   @inline(__always)
   private func next(_ isSubstitute: Bool, on thread: ThreadState) -> Next {
-    if hasSteps.load(ordering: .acquiring), let step = change(.popStep, { state, _ in state.popStep() }) {
+    if hasSteps.load(ordering: .acquiring),
+      let step = change(.popStep, { state, _ in state.popStep() })
+    {
       return .run(step)
     }
     // Where the queue has become narrower, some have to leave.

@@ -17,9 +17,9 @@ enum ShortWait {
 
   /// Whether the condition came true.
   static func `for`(_ condition: () -> Bool) -> Bool {
-    guard Lookout.isOfUse, ThreadState.current.simulated == nil, isWorthATry, !isTaken.exchange(true, ordering: .acquiring) else {
-      return false
-    }
+    guard Lookout.isOfUse, ThreadState.current.simulated == nil, isWorthATry,
+      !isTaken.exchange(true, ordering: .acquiring)
+    else { return false }
     defer { isTaken.store(false, ordering: .releasing) }
     let hasComeTrue = Lookout.wait(nanoseconds: nanoseconds, for: condition)
     let present = credit.load(ordering: .relaxed)

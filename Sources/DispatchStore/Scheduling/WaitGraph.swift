@@ -3,9 +3,20 @@
 /// Only waits made from inside a dispatch are entered: no others can close a ring. One lock serves the
 /// process, since handles are awaited across dispatchers. Lock order: the graph, then a lane or a
 /// dispatch.
-enum WaitGraph {
+package enum WaitGraph {
   /// The dispatches that hold up the main queue while they wait.
-  private static let mainHolders = Locked<[Dispatch]>([])
+  package final class MainHolders: Sendable {
+    fileprivate let dispatches = Locked<[Dispatch]>([])
+
+    package init() {}
+  }
+
+  private static let ofProcess = MainHolders()
+
+  /// Of the process, or of the simulated world that has a main queue of its own.
+  private static var mainHolders: Locked<[Dispatch]> {
+    (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).dispatches
+  }
 
   /// A wait that was entered.
   struct Wait {
@@ -50,7 +61,7 @@ enum WaitGraph {
       var search = Search(
         held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
       if let found = search.find(target) { throw error(waiter, target, found) }
-      for edge in edges { edge.waiter.involve().waits.append(edge.target) }
+      for edge in edges { edge.waiter.handOver().waits.append(edge.target) }
       if holdsUpMainQueue { mainHolders.append(waiter) }
       return Wait(edges: edges, mainHolder: holdsUpMainQueue ? waiter : nil)
     }

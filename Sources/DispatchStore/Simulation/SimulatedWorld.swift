@@ -5,6 +5,9 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   /// How wide a queue is that nobody has set.
   var width: Int { get }
 
+  /// Who holds up the world's main queue.
+  var mainHolders: WaitGraph.MainHolders { get }
+
   /// Runs a piece of work, in time, on a thread of the world.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 

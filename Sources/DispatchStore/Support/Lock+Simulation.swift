@@ -20,7 +20,8 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   #if SIMULATION
     @inline(never)
     private func lockContended() {
-      guard let thread = ThreadState.current.simulated else {
+      // Locks are taken also where a thread's state is made.
+      guard let thread = ThreadState.known?.simulated else {
         pthread_mutex_lock(self)
         return
       }

@@ -24,6 +24,17 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       }, to: Storage.self)
   }
 
+  /// The same for what the whole process shares, also threads beside a simulation: they don't wait for it.
+  func withLockOfProcess<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
+    }
+  }
+
   func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -201,6 +201,13 @@ struct ThreadState {
     fields.deallocate()
   }
 
+  /// The same where the thread has one already: to be asked where one can't be made.
+  static var known: ThreadState? {
+    pthread_getspecific(key).map {
+      ThreadState(fields: $0.assumingMemoryBound(to: Fields.self))
+    }
+  }
+
   /// Forgets what this thread knows, as if it were a new one.
   static func renew() {
     guard let pointer = pthread_getspecific(key) else { return }

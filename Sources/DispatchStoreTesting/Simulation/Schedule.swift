@@ -13,6 +13,7 @@ struct Schedule {
     case noted([Int: Int])
   }
 
+  private static let fairness = 64
   private let policy: Policy
   private var generator: SeededGenerator
   private var decisionCount = 0
@@ -73,7 +74,11 @@ struct Schedule {
         lowest -= 1
         fallBehind(lowest)
       }
-      choice = (0..<count).max { priority($0) < priority($1) }!
+      // From time to time any of them, lest one that polls keeps what it waits for from going on.
+      choice =
+        decision % Self.fairness == Self.fairness - 1
+        ? Int.random(in: 0..<count, using: &generator)
+        : (0..<count).max { priority($0) < priority($1) }!
     case .noted(let choices):
       choice = choices[decision].map { min($0, count - 1) } ?? plain
     }

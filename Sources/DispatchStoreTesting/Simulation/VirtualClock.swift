@@ -16,14 +16,17 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
       self.offset = offset
     }
 
+    /// The time so much later.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset + duration)
     }
 
+    /// The time from this one to another.
     public func duration(to other: Instant) -> Duration {
       other.offset - offset
     }
 
+    /// Orders times.
     public static func < (lhs: Instant, rhs: Instant) -> Bool {
       lhs.offset < rhs.offset
     }

@@ -28,12 +28,12 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards what c
   }
 
   func end(_ result: Result<Void, any Error>) {
-    let (continuation, onCancel) = lock.withLock { () -> (UnsafeContinuation<Void, any Error>?, (() -> Void)?) in
-      guard self.result == nil else { return (nil, nil) }
-      self.result = result
-      defer { (self.continuation, self.onCancel) = (nil, nil) }
-      return (self.continuation, self.onCancel)
-    }
+    lock.lock()
+    guard self.result == nil else { return lock.unlock() }
+    self.result = result
+    let (continuation, onCancel) = (self.continuation, self.onCancel)
+    (self.continuation, self.onCancel) = (nil, nil)
+    lock.unlock()
     if case .failure = result { onCancel?() }
     continuation?.resume(with: result)
   }

@@ -1,5 +1,5 @@
-import DispatchStore
 import Dispatch
+import DispatchStore
 import Foundation
 
 /// A world in which one thread at a time runs, and the seed decides which one.
@@ -10,6 +10,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   // because what changes belongs to the thread that has the baton, and `lock` guards the rest
   let options: WorldOptions
   let clock = VirtualClock()
+  let mainHolders = WaitGraph.MainHolders()
   private let pool: FiberPool
   private var threads: [Fiber] = []
   private var works: [Work] = []
@@ -97,11 +98,6 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   private func step(_ fiber: Fiber) {
-    stepCount += 1
-    if stepCount > options.stepLimit {
-      fail(.tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
-      end(stuck: fiber)
-    }
     if !goOn(from: fiber) { end(stuck: fiber) }
   }
 
@@ -122,8 +118,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
   }
 
-  /// Draws who goes on, and sleeps until that is this thread; false where nobody can.
+  /// Draws who goes on, and sleeps until that is this thread; false where nobody can or may.
   private func goOn(from fiber: Fiber) -> Bool {
+    stepCount += 1
+    guard stepCount <= options.stepLimit else {
+      fail(.tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
+      return false
+    }
     repeat {
       takeInFromOutside()
       gatherCandidates()
@@ -197,8 +198,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// - Parameter stuck: The calling thread, where it is in the middle of something.
   private func end(stuck: Fiber?) {
-    // What the scenario awaits may be on its way from outside, which is to be told.
-    if failure == nil, !hasReturned { _ = outside.wait(timeout: .now() + .milliseconds(20)) }
+    // Where nothing of the world is left, what the scenario awaits has to come from outside.
+    if failure == nil, !hasReturned, unfinished.count == 1 {
+      _ = outside.wait(timeout: .now() + .seconds(2))
+    }
     if failure == nil, !hasReturned || !unfinished.isEmpty {
       fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
     }

@@ -77,7 +77,12 @@ struct SimulationTests {
   @Test func aDispatchFromOutsideFailsTheRun() async {
     let report = await Simulation(seed: 1).run { dispatcher in
       _ = dispatcher.makeTally("tally")
-      await Task.detached { _ = dispatcher.dispatch(action: TallyAction.add(1), mode: .sync) }.value
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          dispatcher.dispatch(action: TallyAction.add(1), mode: .sync)
+          continuation.resume()
+        }
+      }
     }
     #expect(report.failure?.kind == .leftWorld)
   }

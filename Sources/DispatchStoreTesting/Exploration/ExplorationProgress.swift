@@ -1,0 +1,24 @@
+import Foundation
+
+/// A line on standard error, from time to time, of how far an exploration has come.
+package final class ExplorationProgress: @unchecked Sendable {  // because one thread calls it
+  private let name: String
+  private let total: Int
+  private let start = ContinuousClock.now
+  private var shown = ContinuousClock.now
+  private static let interval = Duration.seconds(5)
+
+  package init(_ name: String = "explore", of total: Int) {
+    self.name = name
+    self.total = total
+  }
+
+  package func show(_ count: Int) {
+    guard count < total, .now - shown > Self.interval else { return }
+    shown = .now
+    let rate = Double(count) / ((.now - start) / .seconds(1))
+    let left = Int(Double(total - count) / max(rate, 1))
+    let line = "\(name): \(count) of \(total) seeds, \(Int(rate)) a second, \(left) s left\n"
+    try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+  }
+}

@@ -1,0 +1,90 @@
+package import DispatchStore
+import Foundation
+
+/// Runs a scenario under many seeds, on several threads, and makes the first failure short.
+package struct Explorer: Sendable {
+  package var simulation: Simulation
+  package var mutant: Mutant?
+  /// How many worlds run at once.
+  package var workerCount = ProcessInfo.processInfo.activeProcessorCount
+  /// How many runs may be spent on making a failing schedule short.
+  package var shorteningLimit = 300
+  package var scenario: @Sendable (Dispatcher) async throws -> Void
+
+  package init(
+    _ simulation: Simulation, mutant: Mutant? = nil,
+    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+  ) {
+    self.simulation = simulation
+    self.mutant = mutant
+    self.scenario = scenario
+  }
+
+  /// Explores seed after seed until one fails; the calling thread waits.
+  ///
+  /// - Parameter onProgress: Called about ten times a second with the number of seeds run so far.
+  package func explore(
+    _ seeds: Range<UInt64>, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
+  ) -> ExplorationFailure? {
+    let search = SeedSearch(seeds)
+    let group = DispatchGroup()
+    for worker in 0..<max(1, min(workerCount, seeds.count)) {
+      group.enter()
+      Thread.detachNewThread {
+        Processor.pin(to: worker)
+        let pool = FiberPool()
+        while let seed = search.next() {
+          let report = run(seed, on: pool)
+          search.ended(seed, isFailure: report.failure != nil)
+        }
+        pool.close()
+        group.leave()
+      }
+    }
+    while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+      onProgress(search.count)
+    }
+    onProgress(search.count)
+    return search.firstFailure.map { shorten($0, runs: search.count) }
+  }
+
+  /// Runs one seed, on threads that are given.
+  func run(
+    _ seed: UInt64, as deviations: [Schedule.Deviation]? = nil, isTraced: Bool = false,
+    on pool: FiberPool
+  ) -> SimulationReport {
+    var options = WorldOptions(simulation, mutant: mutant)
+    options.seed = seed
+    options.deviations = deviations
+    options.isTraced = isTraced
+    return World(options, on: pool).run(scenario)
+  }
+
+  private func shorten(_ seed: UInt64, runs: Int) -> ExplorationFailure {
+    let pool = FiberPool()
+    defer { pool.close() }
+    let first = run(seed, on: pool)
+    guard let failure = first.failure else {
+      return ExplorationFailure(
+        seed: seed, failure: Self.unrepeatable, runCount: runs, switchCount: 0,
+        trace: SimulationTrace())
+    }
+    var left = shorteningLimit
+    let shortest = Shortening.shorten(first.deviations) { deviations in
+      guard left > 0 else { return false }
+      left -= 1
+      return run(seed, as: deviations, on: pool).failure?.kind == failure.kind
+    }
+    let report = run(seed, as: shortest, isTraced: true, on: pool)
+    return ExplorationFailure(
+      seed: seed, failure: report.failure ?? failure, runCount: runs,
+      switchCount: report.deviations.count, trace: report.trace)
+  }
+
+  private static let unrepeatable = SimulationFailure(
+    kind: .leftWorld,
+    message: """
+      It failed once, and not when it was run again: something in the scenario hangs on more than the \
+      seed, such as the time of day, hash order, global state or threads of its own.
+      """)
+}

@@ -1,0 +1,29 @@
+/// Makes what fails shorter, by leaving out parts of it as long as it still fails.
+///
+/// After Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
+enum Shortening {
+  /// A part of `elements` of which no single element can be left out.
+  static func shorten<Element>(
+    _ elements: [Element], while fails: ([Element]) -> Bool
+  ) -> [Element] {
+    var shortest = elements
+    var size = (shortest.count + 1) / 2
+    while size > 0, !shortest.isEmpty {
+      var hasShrunk = false
+      var start = 0
+      while start < shortest.count {
+        var shorter = shortest
+        shorter.removeSubrange(start..<min(start + size, shorter.count))
+        if fails(shorter) {
+          shortest = shorter
+          hasShrunk = true
+        } else {
+          start += size
+        }
+      }
+      if size == 1, !hasShrunk { break }
+      if size > 1 { size = (size + 1) / 2 }
+    }
+    return shortest
+  }
+}

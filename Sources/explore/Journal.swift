@@ -1,0 +1,106 @@
+import DispatchStore
+
+/// A model that notes what happened to it, in order.
+struct Journal: ModelType {
+  var entries: [Int] = []
+}
+
+/// What a journal is asked for.
+enum Entry: ActionType {
+  /// A plain reduction.
+  case note(Int)
+  /// An operation that reads the store while it runs, so that others can come between.
+  case work(Int)
+  /// The same in a task.
+  case slow(Int)
+  /// An operation that somebody else ends.
+  case late(Int)
+  /// One that fails.
+  case fail(Int)
+
+  var number: Int {
+    switch self {
+    case .note(let number), .work(let number), .slow(let number), .late(let number),
+      .fail(let number):
+      number
+    }
+  }
+}
+
+struct Refused: Error {}
+
+final class JournalReducer: Reducer<Journal, Entry> {
+  /// Called while an operation runs.
+  private let inside: @Sendable (Int) -> Void
+  private let late: @Sendable (RunningOperation<Journal, Entry>) -> Void
+
+  init(
+    inside: @escaping @Sendable (Int) -> Void = { _ in },
+    late: @escaping @Sendable (RunningOperation<Journal, Entry>) -> Void = { $0.finish() }
+  ) {
+    self.inside = inside
+    self.late = late
+  }
+
+  override func reduce(into model: inout Journal, action: Entry) {
+    model.entries.append(action.number)
+  }
+
+  override func operation(
+    for action: Entry, in store: Store<Journal, Entry>
+  ) -> ActionOperation<Journal, Entry> {
+    switch action {
+    case .note:
+      return super.operation(for: action, in: store)
+    case .work(let number):
+      return ActionOperation(action: action, store: store) { [inside] _, store in
+        inside(number)
+        _ = store.model
+        store.updateModel { $0.entries.append(number) }
+        inside(-number)
+      }
+    case .slow(let number):
+      return ActionOperation(action: action, store: store) { [inside] _, store async in
+        inside(number)
+        await Task.yield()
+        store.updateModel { $0.entries.append(number) }
+        inside(-number)
+      }
+    case .late(let number):
+      return ActionOperation(action: action, store: store) { [late] operation, _, store in
+        store.updateModel { $0.entries.append(number) }
+        late(operation)
+      }
+    case .fail:
+      return ActionOperation(action: action, store: store) { _, store in
+        _ = store.model
+        throw Refused()
+      }
+    }
+  }
+}
+
+/// A reducer without an operation of its own.
+final class PlainReducer: Reducer<Journal, Entry> {
+  override func reduce(into model: inout Journal, action: Entry) {
+    model.entries.append(action.number)
+  }
+}
+
+typealias JournalStore = Store<Journal, Entry>
+
+extension Dispatcher {
+  func makeJournal(
+    _ identifier: String, waitFor: WaitFor = .none,
+    inside: @escaping @Sendable (Int) -> Void = { _ in },
+    late: @escaping @Sendable (RunningOperation<Journal, Entry>) -> Void = { $0.finish() }
+  ) -> JournalStore {
+    register(
+      store: Store(identifier: identifier, reducer: JournalReducer(inside: inside, late: late)),
+      waitFor: waitFor)
+  }
+
+  func makePlainJournal(_ identifier: String, waitFor: WaitFor = .none) -> JournalStore {
+    register(store: Store(identifier: identifier, reducer: PlainReducer()), waitFor: waitFor)
+  }
+}

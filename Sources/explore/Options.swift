@@ -1,0 +1,92 @@
+import DispatchStoreTesting
+import Foundation
+
+/// What the command was asked for.
+struct Options {
+  var seeds: UInt64 = 10_000
+  var firstSeed: UInt64 = 0
+  var scenarios = Scenario.all
+  var traced: UInt64?
+  var runsMutants = false
+  var order = SimulationOrder.mixed
+  var workers = ProcessInfo.processInfo.activeProcessorCount
+
+  struct Fault: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static let usage = """
+    Usage: explore [options]
+
+    Runs programs against the engine in orders that are drawn from seeds.
+
+      --seeds N          how many seeds for each scenario; 10000 unless given
+      --from N           the first seed; 0 unless given
+      --scenario NAME    this scenario alone; may be repeated
+      --order ORDER      mixed, uniform or rare
+      --workers N        how many worlds run at once; one for each processor unless given
+      --trace SEED       prints what happens with one seed
+      --mutants          plants bugs in the engine, and says after how many seeds each is found
+      --help             this text
+
+    Scenarios:
+    \(Scenario.all.map { "  " + $0.name.padding(toLength: 16, withPad: " ", startingAt: 0) + $0.summary }
+      .joined(separator: "\n"))
+
+    Exit code: 0 where all is as it should be, 1 where a scenario failed or a mutant survived, 2 for
+    options that don't exist.
+    """
+
+  /// Nil where help was asked for.
+  init?(_ arguments: [String]) throws {
+    var left = arguments[...]
+    var names: [String] = []
+    while let option = left.popFirst() {
+      switch option {
+      case "--help", "-h": return nil
+      case "--seeds": seeds = try Self.number(option, &left)
+      case "--from": firstSeed = try Self.number(option, &left)
+      case "--workers": workers = Int(clamping: try Self.number(option, &left))
+      case "--trace": traced = try Self.number(option, &left)
+      case "--scenario": names.append(try Self.value(option, &left))
+      case "--order": order = try Self.order(Self.value(option, &left))
+      case "--mutants": runsMutants = true
+      default: throw Fault(description: "There is no option \(option).")
+      }
+    }
+    guard workers > 0 else { throw Fault(description: "--workers has to be 1 or more.") }
+    if !names.isEmpty { scenarios = try names.map(Self.scenario) }
+  }
+
+  private static func value(_ option: String, _ left: inout ArraySlice<String>) throws -> String {
+    guard let value = left.popFirst() else {
+      throw Fault(description: "\(option) needs a value.")
+    }
+    return value
+  }
+
+  private static func number(_ option: String, _ left: inout ArraySlice<String>) throws -> UInt64 {
+    let text = try value(option, &left)
+    guard let number = UInt64(text) else {
+      throw Fault(description: "\(option) needs a number, not \"\(text)\".")
+    }
+    return number
+  }
+
+  private static func order(_ name: String) throws -> SimulationOrder {
+    switch name {
+    case "mixed": .mixed
+    case "uniform": .uniform
+    case "rare": .rare(preemptions: 3)
+    default: throw Fault(description: "There is no order \"\(name)\"; mixed, uniform or rare.")
+    }
+  }
+
+  private static func scenario(_ name: String) throws -> Scenario {
+    guard let scenario = Scenario.all.first(where: { $0.name == name }) else {
+      let names = Scenario.all.map(\.name).joined(separator: ", ")
+      throw Fault(description: "There is no scenario \"\(name)\"; there are \(names).")
+    }
+    return scenario
+  }
+}

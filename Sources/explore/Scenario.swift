@@ -1,0 +1,23 @@
+import DispatchStore
+
+/// Something that the engine promises, as a program that is run in many orders.
+struct Scenario: Sendable {
+  let name: String
+  /// What it looks for.
+  let summary: String
+  let body: @Sendable (Dispatcher) async throws -> Void
+
+  static let all = [
+    lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
+    operations,
+  ]
+}
+
+/// A promise that was not kept.
+struct Broken: Error, CustomStringConvertible {
+  let description: String
+}
+
+func check(_ isKept: Bool, _ promise: @autoclosure () -> String) throws {
+  if !isKept { throw Broken(description: promise()) }
+}

@@ -1,0 +1,92 @@
+import DispatchStore
+
+extension Scenario {
+  /// Two producers and a third that changes its mode: one at a time, and each in its own order.
+  static let lanes = Scenario(
+    name: "lanes", summary: "one at a time, in the order of each producer, each told once"
+  ) { dispatcher in
+    let inside = Shared(Set<Int>())
+    let overlaps = Shared(0)
+    let store = dispatcher.makeJournal("journal") { number in
+      inside.with { inside in
+        if number > 0, !inside.isEmpty { overlaps.with { $0 += 1 } }
+        if number > 0 { inside.insert(number) } else { inside.remove(-number) }
+      }
+    }
+    let completions = Shared([Int: Int]())
+    await withTaskGroup { group in
+      for producer in 1...3 {
+        group.addTask {
+          var last: DispatchHandle?
+          for turn in 1...3 {
+            let number = producer * 10 + turn
+            let action: Entry = producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
+            last = dispatcher.dispatch(action: action, mode: .serial) {
+              completions.with { $0[number, default: 0] += 1 }
+            }
+          }
+          _ = await last?.result
+        }
+      }
+    }
+    let entries = store.model.entries
+    try check(overlaps.now == 0, "two actions of the lane ran at once")
+    try check(entries.count == 9, "\(entries) instead of nine entries")
+    for producer in 1...3 {
+      let own = entries.filter { $0 / 10 == producer }
+      try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
+    }
+    try check(
+      completions.now.count == 9 && completions.now.values.allSatisfy { $0 == 1 },
+      "completions ran \(completions.now.sorted { $0.key < $1.key })")
+  }
+
+  /// Completions that dispatch to the lane that they run on, while others push to it.
+  static let handOver = Scenario(
+    name: "hand-over", summary: "chains go on in their lane while others push to it"
+  ) { dispatcher in
+    let store = dispatcher.makePlainJournal("journal")
+    @Sendable func chain(_ number: Int, _ left: Int, _ then: @escaping @Sendable () -> Void) {
+      dispatcher.dispatch(action: Entry.note(number), mode: .serial) {
+        if left > 0 { chain(number + 1, left - 1, then) } else { then() }
+      }
+    }
+    async let first: Void = withUnsafeContinuation { done in chain(10, 2) { done.resume() } }
+    async let second: Void = withUnsafeContinuation { done in chain(20, 2) { done.resume() } }
+    async let other = dispatcher.dispatch(action: Entry.note(30), mode: .serial).result
+    _ = await (first, second, other)
+    let entries = store.model.entries
+    try check(entries.sorted() == [10, 11, 12, 20, 21, 22, 30], "\(entries)")
+    for chain in [10, 20] {
+      let own = entries.filter { $0 / 10 == chain / 10 }
+      try check(own == own.sorted(), "\(own) is not the order of the chain")
+    }
+  }
+
+  /// Lanes that run empty and are used again.
+  static let namedLanes = Scenario(
+    name: "named-lanes", summary: "a lane that retires loses nothing, and leaves nothing"
+  ) { dispatcher in
+    let store = dispatcher.makePlainJournal("journal")
+    await withTaskGroup { group in
+      for producer in 1...3 {
+        group.addTask {
+          for turn in 1...2 {
+            let lane = producer == 3 ? "b" : "a"
+            let handle = dispatcher.dispatch(
+              action: Entry.note(producer * 10 + turn), mode: .serial(lane: lane))
+            if producer == 1 { _ = await handle.result }
+            if producer == 3, turn == 2 { _ = await handle.result }
+          }
+        }
+      }
+    }
+    _ = await dispatcher.dispatch(action: Entry.note(40), mode: .serial(lane: "a")).result
+    let entries = store.model.entries
+    try check(entries.sorted() == [11, 12, 21, 22, 31, 32, 40], "\(entries)")
+    for producer in 1...3 {
+      let own = entries.filter { $0 / 10 == producer }
+      try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import DispatchStore
+
+extension Scenario {
+  /// Commits of three threads, one of which dispatches from inside an observer.
+  static let observers = Scenario(
+    name: "observers", summary: "each commit is told once, in order, before its dispatch ends"
+  ) { dispatcher in
+    let store = dispatcher.makePlainJournal("journal")
+    let other = dispatcher.register(
+      store: Store<Journal, Echo>(identifier: "other", reducer: EchoReducer()))
+    let heard = Shared([UInt64]())
+    let echoes = Shared([UInt64]())
+    let late = Shared([Int]())
+    let tokens = [
+      store.observe { change in
+        heard.with { $0.append(change.version) }
+        dispatcher.dispatch(action: Echo.of(change.model.entries.last ?? 0), mode: .sync)
+      },
+      other.observe { change in
+        echoes.with { $0.append(change.version) }
+        if change.model.entries.last == 2 { store.updateModel { $0.entries.append(9) } }
+      },
+    ]
+    await withTaskGroup { group in
+      for number in 1...3 {
+        group.addTask {
+          let mode: Dispatcher.Mode = number == 3 ? .async : .sync
+          _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
+          let place = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
+          if !heard.now.contains(place ?? 0) { late.with { $0.append(number) } }
+        }
+      }
+    }
+    let entries = store.model.entries
+    try check(entries.sorted() == [1, 2, 3, 9], "\(entries)")
+    try check(heard.now == [1, 2, 3, 4], "heard \(heard.now)")
+    try check(echoes.now == [1, 2, 3, 4], "echoes \(echoes.now)")
+    try check(late.now.isEmpty, "\(late.now) had ended before their commit was told")
+    for token in tokens { token.cancel() }
+    _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
+    try check(heard.now.count == 4, "heard after it was cancelled")
+  }
+}
+
+enum Echo: ActionType {
+  case of(Int)
+}
+
+final class EchoReducer: Reducer<Journal, Echo> {
+  override func reduce(into model: inout Journal, action: Echo) {
+    switch action {
+    case .of(let number): model.entries.append(number)
+    }
+  }
+}

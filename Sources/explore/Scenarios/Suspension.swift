@@ -1,0 +1,39 @@
+import DispatchStore
+import Foundation
+
+extension Scenario {
+  /// The queue is suspended, goes on, and changes its width.
+  static let suspension = Scenario(
+    name: "suspension", summary: "a suspended queue stops between actions, and loses nothing"
+  ) { dispatcher in
+    let running = Shared(0)
+    let widest = Shared(0)
+    let store = dispatcher.makeJournal("journal") { number in
+      let count = running.with { running in
+        running += number > 0 ? 1 : -1
+        return running
+      }
+      widest.with { $0 = max($0, count) }
+    }
+    async let control: Void = {
+      dispatcher.queue.isSuspended = true
+      dispatcher.queue.maxConcurrentOperationCount = 1
+      _ = store.model
+      dispatcher.queue.isSuspended = false
+      dispatcher.queue.maxConcurrentOperationCount = 3
+    }()
+    await withTaskGroup { group in
+      for number in 1...6 {
+        group.addTask {
+          let mode: Dispatcher.Mode = number.isMultiple(of: 3) ? .serial : .async
+          let action: Entry = number == 4 ? .slow(4) : .work(number)
+          _ = await dispatcher.dispatch(action: action, mode: mode).result
+        }
+      }
+    }
+    await control
+    try check(store.model.entries.sorted() == [1, 2, 3, 4, 5, 6], "\(store.model.entries)")
+    // A task under way holds no place.
+    try check(widest.now <= 4, "\(widest.now) at once")
+  }
+}

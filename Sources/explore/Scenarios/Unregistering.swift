@@ -1,0 +1,52 @@
+import DispatchStore
+
+extension Scenario {
+  /// A store leaves, and another one of its name comes, while actions are under way.
+  static let unregistering = Scenario(
+    name: "unregistering", summary: "what is under way goes on with the stores that it began with"
+  ) { dispatcher in
+    let first = dispatcher.makeJournal("journal")
+    let stays = dispatcher.makePlainJournal("stays", waitFor: WaitFor(["journal"]))
+    let middlewares = Bracket()
+    dispatcher.register(middleware: middlewares)
+    async let actions = withTaskGroup { group in
+      for (number, mode) in [Dispatcher.Mode.async, .serial, .sync].enumerated() {
+        group.addTask {
+          await dispatcher.dispatch(action: Entry.work(number + 1), mode: mode).result
+        }
+      }
+      var results: [DispatchResult] = []
+      for await result in group { results.append(result) }
+      return results
+    }
+    async let second = { @Sendable () -> JournalStore in
+      dispatcher.unregister(store: first)
+      return dispatcher.makePlainJournal("journal")
+    }()
+    let (results, replacement) = await (actions, second)
+    for result in results { try check(result.isSuccess, "\(result)") }
+    let entries = first.model.entries + replacement.model.entries
+    try check(Set(entries).count == entries.count, "\(entries): an action reached both stores")
+    try check(stays.model.entries.sorted() == [1, 2, 3], "\(stays.model.entries)")
+    try check(middlewares.open.now == 0, "\(middlewares.open.now) did not hear the end")
+    try check(middlewares.faults.now.isEmpty, "\(middlewares.faults.now)")
+  }
+}
+
+/// Notes how many parts have begun and not ended.
+final class Bracket: Middleware {
+  let open = Shared(0)
+  let faults = Shared([String]())
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    open.with { $0 += 1 }
+    return .pass
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    open.with { $0 -= 1 }
+    if transaction.outcome == nil { faults.with { $0.append("no outcome for \(transaction.id)") } }
+  }
+}

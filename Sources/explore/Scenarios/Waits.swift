@@ -1,0 +1,65 @@
+import DispatchStore
+
+extension Scenario {
+  /// Waits of all kinds, from inside and outside; none may hang.
+  static let waits = Scenario(
+    name: "waits", summary: "a wait ends, or is refused because it could not"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let outer = dispatcher.register(
+      store: Store<Journal, Nested>(
+        identifier: "outer", reducer: NestedReducer(dispatcher: dispatcher)))
+    let first = dispatcher.dispatch(action: Entry.slow(1), mode: .serial)
+    async let synchronous = dispatcher.dispatch(
+      action: Entry.slow(2), mode: .sync, options: .after(first)
+    ).result
+    async let nested = dispatcher.dispatch(action: Nested.sync(3)).result
+    async let awaited = dispatcher.dispatch(action: Nested.await(4), mode: .serial(lane: "x")).result
+    async let refused = dispatcher.dispatch(action: Nested.await(5), mode: .serial).result
+    async let blocked = dispatcher.dispatch(action: Nested.sync(6), mode: .mainThread).result
+    let results = await [first.result, synchronous, nested, awaited, blocked]
+    let refusal = await refused
+    // The last one in that lane: what was not waited for has run then.
+    _ = await dispatcher.dispatch(action: Entry.note(7), mode: .serial).result
+    for result in results { try check(result.isSuccess, "\(result)") }
+    try check(refusal.isSuccess, "\(refusal)")
+    // The fifth waits for one in its own lane, which is refused; that one runs all the same.
+    let entries = store.model.entries
+    try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 7], "\(entries)")
+    try check(
+      outer.model.entries.sorted() == [-5, 3, 4, 6], "\(outer.model.entries): refused or not")
+    try check(entries.firstIndex(of: 1)! < entries.firstIndex(of: 2)!, "2 did not wait for 1")
+  }
+}
+
+enum Nested: ActionType {
+  case sync(Int)
+  case await(Int)
+}
+
+final class NestedReducer: Reducer<Journal, Nested> {
+  private let dispatcher: Dispatcher
+
+  init(dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+  }
+
+  override func operation(
+    for action: Nested, in store: Store<Journal, Nested>
+  ) -> ActionOperation<Journal, Nested> {
+    let dispatcher = dispatcher
+    switch action {
+    case .sync(let number):
+      return ActionOperation(action: action, store: store) { _, store in
+        dispatcher.dispatch(action: Entry.slow(number), mode: .sync)
+        store.updateModel { $0.entries.append(number) }
+      }
+    case .await(let number):
+      return ActionOperation(action: action, store: store) { _, store async in
+        let handle = dispatcher.dispatch(action: Entry.work(number), mode: .serial)
+        let result = await handle.result
+        store.updateModel { $0.entries.append(result.isSuccess ? number : -number) }
+      }
+    }
+  }
+}
