@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 
 /// A model that notes what happened to it, in order.
 struct Journal: ModelType {
@@ -17,11 +18,13 @@ enum Entry: ActionType {
   case late(Int)
   /// One that fails.
   case fail(Int)
+  /// One that goes on until it is cancelled.
+  case hold(Int)
 
   var number: Int {
     switch self {
     case .note(let number), .work(let number), .slow(let number), .late(let number),
-      .fail(let number):
+      .fail(let number), .hold(let number):
       number
     }
   }
@@ -70,6 +73,11 @@ final class JournalReducer: Reducer<Journal, Entry> {
       return ActionOperation(action: action, store: store) { [late] operation, _, store in
         store.updateModel { $0.entries.append(number) }
         late(operation)
+      }
+    case .hold:
+      return ActionOperation(action: action, store: store) { _, store async throws in
+        // Longer than anything else: where nobody cancels it, it ends as finished.
+        try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(3_600))
       }
     case .fail:
       return ActionOperation(action: action, store: store) { _, store in

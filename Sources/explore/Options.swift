@@ -1,3 +1,4 @@
+import DispatchStore
 import DispatchStoreTesting
 import Foundation
 
@@ -8,6 +9,7 @@ struct Options {
   var scenarios = Scenario.all
   var traced: UInt64?
   var runsMutants = false
+  var mutant: Mutant?
   var order = SimulationOrder.mixed
   var workers = ProcessInfo.processInfo.activeProcessorCount
 
@@ -27,6 +29,7 @@ struct Options {
       --workers N        how many worlds run at once; one for each processor unless given
       --trace SEED       prints what happens with one seed
       --mutants          plants bugs in the engine, and says after how many seeds each is found
+      --mutant NAME      plants this one alone
       --help             this text
 
     Scenarios:
@@ -51,6 +54,7 @@ struct Options {
       case "--scenario": names.append(try Self.value(option, &left))
       case "--order": order = try Self.order(Self.value(option, &left))
       case "--mutants": runsMutants = true
+      case "--mutant": mutant = try Self.mutant(Self.value(option, &left))
       default: throw Fault(description: "There is no option \(option).")
       }
     }
@@ -80,6 +84,14 @@ struct Options {
     case "rare": .rare(preemptions: 3)
     default: throw Fault(description: "There is no order \"\(name)\"; mixed, uniform or rare.")
     }
+  }
+
+  private static func mutant(_ name: String) throws -> Mutant {
+    guard let mutant = Mutant(rawValue: name) else {
+      let names = Mutant.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Fault(description: "There is no mutant \"\(name)\"; there are \(names).")
+    }
+    return mutant
   }
 
   private static func scenario(_ name: String) throws -> Scenario {

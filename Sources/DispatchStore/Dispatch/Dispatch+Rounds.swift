@@ -46,7 +46,7 @@ extension Dispatch {
     case .park:
       break
     case .skip:
-      dispatch.venue.release(dispatch)
+      if !isPlanted(.keptPlace) { dispatch.venue.release(dispatch) }
     }
     return .goesOn
   }

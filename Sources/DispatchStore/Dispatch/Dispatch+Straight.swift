@@ -27,6 +27,9 @@ extension Dispatch {
     dispatch.around = thread.context.take()
     thread.context = dispatch
     let left = dispatch.runStores(action, from: place, &outcomes, on: thread)
+    if isPlanted(.completionTwice), left != nil {
+      dispatch.completion?.run { dispatch.makeResult(outcomes) }
+    }
     if left == nil, let completion = dispatch.takeCompletion() {
       completion.run { dispatch.makeResult(outcomes) }
     }

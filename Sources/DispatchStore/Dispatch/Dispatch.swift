@@ -229,6 +229,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
-    if !involve().withState({ $0.wait(waiter) }) { waiter() }
+    let details = involve()
+    if isPlanted(.forgottenWaiter) {
+      if result != nil { return waiter() }
+      yieldPoint(.await, id.description)
+      _ = details.withState { $0.wait(waiter) }
+      return
+    }
+    if !details.withState({ $0.wait(waiter) }) { waiter() }
   }
 }

@@ -85,7 +85,7 @@ final class DispatchDetails: @unchecked Sendable {
     state.withLock { state in
       for _ in 0..<untold { round.commitLeft(at: place) }
       continuation = Continuation(round: round, place: place)
-      return state!.begin(round)
+      return state!.begin(round) && !isPlanted(.lostCancellation)
     }
   }
 

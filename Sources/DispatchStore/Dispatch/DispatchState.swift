@@ -73,8 +73,9 @@ struct DispatchState {
   /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.
   mutating func oneBeforeEnded() -> Bool {
     guard case .waiting(let reached, let left, let before) = phase else { return false }
-    phase = .waiting(reached: reached, left: left - 1, before: before)
-    return reached && left == 1
+    let still = isPlanted(.oneBeforeIsEnough) ? 0 : left - 1
+    phase = .waiting(reached: reached, left: still, before: before)
+    return reached && still == 0
   }
 
   enum Cancel {

@@ -57,14 +57,15 @@ struct RoundState {
   ) {
     let endedCount = ended?.count ?? 0
     places = stores.enumerated().map { place, identifier in
-      let waits = prerequisites?[place] ?? []
+      var waits = prerequisites?[place] ?? []
+      if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
       return Place(
         storeIdentifier: identifier, prerequisites: waits,
         missing: waits.count { $0 >= endedCount })
     }
     open = places.count - endedCount
-    for (place, waits) in (prerequisites ?? []).enumerated() {
-      for wait in waits { places[wait].dependents.append(place) }
+    for place in places.indices {
+      for wait in places[place].prerequisites { places[wait].dependents.append(place) }
     }
     guard let ended else { return }
     for (place, outcome) in ended.enumerated() { places[place].phase = .closed(outcome) }

@@ -202,7 +202,7 @@ extension ActionOperation {
   private func ended(_ outcome: StoreOutcome) {
     let part = withState { state in
       state.task = nil
-      return state.part.take()
+      return isPlanted(.doubleFinish) ? state.part : state.part.take()
     }
     tellEnd()
     part?.operationEnded(outcome)

@@ -91,7 +91,9 @@ struct OperationState {
   }
 
   mutating func finish(_ outcome: StoreOutcome) -> Finish {
-    if case .ended = phase { return .repeated }
+    if case .ended(let outcome) = phase {
+      return isPlanted(.doubleFinish) ? .end(outcome) : .repeated
+    }
     guard asked == nil else { return .repeated }
     asked = outcome
     return endIfIdle().map(Finish.end) ?? .later

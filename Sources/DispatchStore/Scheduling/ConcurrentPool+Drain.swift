@@ -39,7 +39,7 @@ extension ConcurrentPool {
       ? change(.popStart) { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    if isSuspended { return starts.isEmpty ? .nothing : .suspended }
+    if isSuspended, !isPlanted(.ignoredSuspension) { return starts.isEmpty ? .nothing : .suspended }
     return starts.pop(on: thread).map(Next.run) ?? .nothing
   }
 

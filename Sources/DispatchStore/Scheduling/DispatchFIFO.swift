@@ -20,6 +20,7 @@ struct DispatchFIFO {
   /// Takes over dispatches that are linked from the newest to the oldest.
   mutating func append(newestFirst top: Unmanaged<Dispatch>?) {
     guard let top else { return }
+    if isPlanted(.laneOrder), first == nil { return appendAsLinked(top) }
     var oldest: Unmanaged<Dispatch>?
     var rest: Unmanaged<Dispatch>? = top
     while let dispatch = rest {
@@ -31,6 +32,12 @@ struct DispatchFIFO {
     }
     if let last { last._withUnsafeGuaranteedRef { $0.next = oldest } } else { first = oldest }
     last = top
+  }
+
+  private mutating func appendAsLinked(_ top: Unmanaged<Dispatch>) {
+    first = top
+    last = top
+    while let next = last?._withUnsafeGuaranteedRef(\.next) { last = next }
   }
 
   mutating func popFirst() -> Dispatch? {

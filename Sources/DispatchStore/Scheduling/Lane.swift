@@ -70,6 +70,7 @@ final class Lane: Venue, @unchecked Sendable {
         if case .goesOn = Dispatch.reach(&dispatch, on: thread) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
+          if isPlanted(.earlyRelease) { release(dispatch) }
         } else {
           ended = dispatch
         }
@@ -167,6 +168,11 @@ final class Lane: Venue, @unchecked Sendable {
     }
     // Whoever makes the lane busy again sets it: that is after the word has changed.
     let departure = Departure(busyFor: busyFor.take(), isRetired: key != nil)
+    if isPlanted(.lostWakeUp), key == nil, !hasPush {
+      yieldPoint(.leave, description)
+      _ = change { LaneWord($0.top, .idle) }
+      return departure
+    }
     if change({ $0.leaving(as: key == nil ? .idle : .retired) }) != nil { return departure }
     busyFor = departure.busyFor
     return nil
@@ -188,7 +194,9 @@ final class Lane: Venue, @unchecked Sendable {
 
   override var dispatcher: Dispatcher? { busyFor }
   override var needsMainQueue: Bool { isMain }
-  override var isSuspended: Bool { !isMain && pool.isSuspended }
+  override var isSuspended: Bool {
+    !isMain && pool.isSuspended && !isPlanted(.ignoredSuspension)
+  }
 
   override var description: String {
     isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"
@@ -218,6 +226,11 @@ final class Lane: Venue, @unchecked Sendable {
 
   override func post(_ step: @escaping @Sendable () -> Void) {
     yieldPoint(.post, description)
+    if isPlanted(.lostStep) {
+      askForDrainer(isStart: false)
+      yieldPoint(.post, description)
+      return state.withLock { $0.post(step) }
+    }
     state.withLock { $0.post(step) }
     askForDrainer(isStart: false)
   }

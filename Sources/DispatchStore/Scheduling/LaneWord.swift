@@ -38,7 +38,7 @@ struct LaneWord: Equatable {
   /// steps with it.
   func pushing(_ dispatch: Unmanaged<Dispatch>) -> (word: LaneWord, needsDrainer: Bool)? {
     switch activity {
-    case .retired: nil
+    case .retired: isPlanted(.pushToRetired) ? (LaneWord(dispatch, .drained), true) : nil
     case .idle: (LaneWord(dispatch, .drained), true)
     case .held: (LaneWord(dispatch, .held), false)
     case .drained: (LaneWord(dispatch, .drained), false)

@@ -1,4 +1,7 @@
 extension Dispatcher {
+  /// The simulated world that runs its work.
+  package var world: (any SimulatedWorld)? { pool.world }
+
   /// Notes where a dispatch comes from outside the simulated world of its dispatcher.
   @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {

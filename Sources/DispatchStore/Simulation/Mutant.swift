@@ -7,30 +7,34 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostWakeUp
   /// A concurrent drainer that has left does not look once more.
   case lostStart
-  /// A step for a lane that is held asks nobody to drain it.
+  /// Somebody is asked to drain a lane before the step is there.
   case lostStep
-  /// A lane calls a second drainer while one is there.
-  case secondDrainer
+  /// A drainer that is there already goes on although the queue was suspended.
+  case ignoredSuspension
   /// What was pushed to a lane is taken in newest first.
   case laneOrder
-  /// A lane lets go of its holder when the first of its stores has ended.
+  /// A lane goes on while its holder waits for something elsewhere.
   case earlyRelease
-  /// The end of an operation runs the completion once for each time that it is heard.
-  case completionTwice
-  /// A store that waits for another one is started at once.
-  case droppedEdge
-  /// A thread tells its commit although another one has the turn.
-  case notificationOrder
-  /// A commit that was left to the teller is not waited for.
-  case endBeforeTelling
-  /// A waiter that comes between the end and its telling is forgotten.
-  case forgottenWaiter
-  /// A cancellation that comes before the round begins is lost.
-  case lostCancellation
-  /// A dispatch that waits for two others goes on after the first.
-  case oneBeforeIsEnough
-  /// A retired lane takes one more dispatch.
+  /// A lane that has retired is drained once more, beside the new one of its name.
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.
   case placeNotLent
+  /// A store does not wait for the last one of those that it has to wait for.
+  case droppedEdge
+  /// A store that can't end at once lets the completion run early, and again at the end.
+  case completionTwice
+  /// Two threads may tell of one store at once.
+  case notificationOrder
+  /// A dispatch does not wait for its commit that was left to another thread to be told.
+  case endBeforeTelling
+  /// Whoever begins to wait while the end is being told is forgotten.
+  case forgottenWaiter
+  /// A cancellation that comes before others go on with a dispatch is lost.
+  case lostCancellation
+  /// The place of a dispatch that was cancelled while it waited is not given up.
+  case keptPlace
+  /// A dispatch that waits for two others goes on after the first.
+  case oneBeforeIsEnough
+  /// An operation that has ended can be finished once more, and is heard of again.
+  case doubleFinish
 }

@@ -57,7 +57,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
   }
 
   private mutating func enqueue(_ notice: Notice<Model, Action>, mayWait: Bool) -> Turn {
-    if !isTelling {
+    if !isTelling || isPlanted(.notificationOrder) {
       isTelling = true
       return .tell(notice)
     }
@@ -70,6 +70,10 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
       let gate = Gate<GateWord>()
       pending.append(PendingNotice(notice: notice, gate: gate))
       return .wait(gate)
+    }
+    if isPlanted(.endBeforeTelling) {
+      pending.append(PendingNotice(notice: notice.unowned, gate: nil))
+      return .leave
     }
     notice.owner?.commitLeft()
     pending.append(PendingNotice(notice: notice, gate: nil))

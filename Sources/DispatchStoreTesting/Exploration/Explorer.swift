@@ -26,6 +26,7 @@ package struct Explorer: Sendable {
   package func explore(
     _ seeds: Range<UInt64>, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> ExplorationFailure? {
+    CrashNote.install()
     let search = SeedSearch(seeds)
     let group = DispatchGroup()
     for worker in 0..<max(1, min(workerCount, seeds.count)) {

@@ -37,7 +37,9 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
       semaphore.wait()
       guard let world = present else { return }
       begin()
+      CrashNote.set(world.options.seed)
       world.runWorks(on: self)
+      CrashNote.set(nil)
       leaveSimulation()
       present = nil
       guard home.put(self) else { return }

@@ -198,8 +198,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// - Parameter stuck: The calling thread, where it is in the middle of something.
   private func end(stuck: Fiber?) {
-    // Where nothing of the world is left, what the scenario awaits has to come from outside.
-    if failure == nil, !hasReturned, unfinished.count == 1 {
+    // Where nothing of the world is left, what the scenario awaits has to come from outside: whoever
+    // reads a trace is to be told so.
+    if options.isTraced, failure == nil, !hasReturned, unfinished.count == 1 {
       _ = outside.wait(timeout: .now() + .seconds(2))
     }
     if failure == nil, !hasReturned || !unfinished.isEmpty {

@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 
 extension Scenario {
   /// Cancelled before, while and after it runs.
@@ -15,18 +16,35 @@ extension Scenario {
         completions.with { $0[action.number, default: 0] += 1 }
       }
     }
+    let held = dispatcher.dispatch(action: Entry.hold(6), mode: .serial(lane: "held"))
+    let heldToo = dispatcher.dispatch(action: Entry.hold(7))
+    dispatcher.simulation?.cancelAtSomeTime(held)
+    dispatcher.simulation?.cancelAtSomeTime(heldToo)
     let first = dispatch(.work(1))
     let second = dispatch(.slow(2))
     let aside = dispatcher.dispatch(action: Entry.work(5))
     let third = dispatch(.note(3), .after(aside, first))
     let fourth = dispatch(.note(4))
-    async let cancelsSecond: Void = second.cancel()
-    async let cancelsThird: Void = third.cancel()
-    _ = await (cancelsSecond, cancelsThird)
-    let results = [await first.result, await second.result, await third.result, await fourth.result]
+    dispatcher.simulation?.cancelAtSomeTime(second)
+    dispatcher.simulation?.cancelAtSomeTime(third)
+    let results = [
+      await first.result, await second.result, await third.result, await fourth.result,
+    ]
+    for handle in [held, heldToo] {
+      let outcome = await handle.result["journal"]
+      try check(outcome?.isCancelled == true, "an operation did not hear that it was cancelled")
+    }
     _ = await aside.result
     try check(results[0].isSuccess && results[3].isSuccess, "the others were not cancelled")
     let entries = store.model.entries
+    if let third = entries.firstIndex(of: 3) {
+      try check(
+        results[2]["journal"]?.isFinished == true,
+        "3 was cancelled before it started, and ran: \(entries)")
+      try check(
+        entries[..<third].contains(1) && entries[..<third].contains(5),
+        "3 did not wait for 1 and 5: \(entries)")
+    }
     for (number, result) in zip([2, 3], results[1...2]) {
       try check(
         result.isSuccess == false || entries.contains(number),

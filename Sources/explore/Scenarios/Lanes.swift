@@ -20,7 +20,8 @@ extension Scenario {
           var last: DispatchHandle?
           for turn in 1...3 {
             let number = producer * 10 + turn
-            let action: Entry = producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
+            let action: Entry =
+              producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
             last = dispatcher.dispatch(action: action, mode: .serial) {
               completions.with { $0[number, default: 0] += 1 }
             }
@@ -67,14 +68,24 @@ extension Scenario {
   static let namedLanes = Scenario(
     name: "named-lanes", summary: "a lane that retires loses nothing, and leaves nothing"
   ) { dispatcher in
-    let store = dispatcher.makePlainJournal("journal")
+    let inside = Shared(0)
+    let overlaps = Shared(0)
+    // Those of lane `b` are not counted: their numbers are above thirty.
+    let store = dispatcher.makeJournal("journal") { number in
+      guard abs(number) < 30 else { return }
+      let count = inside.with { inside in
+        inside += number > 0 ? 1 : -1
+        return inside
+      }
+      if count > 1 { overlaps.with { $0 += 1 } }
+    }
     await withTaskGroup { group in
       for producer in 1...3 {
         group.addTask {
           for turn in 1...2 {
             let lane = producer == 3 ? "b" : "a"
             let handle = dispatcher.dispatch(
-              action: Entry.note(producer * 10 + turn), mode: .serial(lane: lane))
+              action: Entry.work(producer * 10 + turn), mode: .serial(lane: lane))
             if producer == 1 { _ = await handle.result }
             if producer == 3, turn == 2 { _ = await handle.result }
           }
@@ -83,6 +94,7 @@ extension Scenario {
     }
     _ = await dispatcher.dispatch(action: Entry.note(40), mode: .serial(lane: "a")).result
     let entries = store.model.entries
+    try check(overlaps.now == 0, "two actions of lane a ran at once")
     try check(entries.sorted() == [11, 12, 21, 22, 31, 32, 40], "\(entries)")
     for producer in 1...3 {
       let own = entries.filter { $0 / 10 == producer }

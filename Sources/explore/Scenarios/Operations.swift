@@ -29,7 +29,9 @@ extension Scenario {
         _ = await (first, second, update)
       }
     }()
-    let results = [await late.result, await abandoned.result, await failed.result, await last.result]
+    let results = [
+      await late.result, await abandoned.result, await failed.result, await last.result,
+    ]
     await ending
     try check(results[0].isSuccess, "\(results[0])")
     try check(!results[1].isSuccess, "an operation that was abandoned has finished")

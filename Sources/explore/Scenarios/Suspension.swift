@@ -8,6 +8,7 @@ extension Scenario {
   ) { dispatcher in
     let running = Shared(0)
     let widest = Shared(0)
+    let early = Shared(false)
     let store = dispatcher.makeJournal("journal") { number in
       let count = running.with { running in
         running += number > 0 ? 1 : -1
@@ -18,7 +19,9 @@ extension Scenario {
     async let control: Void = {
       dispatcher.queue.isSuspended = true
       dispatcher.queue.maxConcurrentOperationCount = 1
-      _ = store.model
+      dispatcher.dispatch(action: Entry.work(7))
+      dispatcher.dispatch(action: Entry.note(8), mode: .serial)
+      for _ in 0..<4 { if !store.model.entries.allSatisfy({ $0 < 7 }) { early.with { $0 = true } } }
       dispatcher.queue.isSuspended = false
       dispatcher.queue.maxConcurrentOperationCount = 3
     }()
@@ -32,7 +35,11 @@ extension Scenario {
       }
     }
     await control
-    try check(store.model.entries.sorted() == [1, 2, 3, 4, 5, 6], "\(store.model.entries)")
+    // The last one in that lane, and in the queue.
+    _ = await dispatcher.dispatch(action: Entry.note(9), mode: .serial).result
+    let entries = store.model.entries.filter { $0 != 7 }
+    try check(!early.now, "an action started while the queue was suspended: \(entries)")
+    try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 8, 9], "\(entries)")
     // A task under way holds no place.
     try check(widest.now <= 4, "\(widest.now) at once")
   }

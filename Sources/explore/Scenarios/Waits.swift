@@ -14,10 +14,13 @@ extension Scenario {
       action: Entry.slow(2), mode: .sync, options: .after(first)
     ).result
     async let nested = dispatcher.dispatch(action: Nested.sync(3)).result
-    async let awaited = dispatcher.dispatch(action: Nested.await(4), mode: .serial(lane: "x")).result
+    async let awaited = dispatcher.dispatch(action: Nested.await(4), mode: .serial(lane: "x"))
+      .result
     async let refused = dispatcher.dispatch(action: Nested.await(5), mode: .serial).result
+    async let behind = dispatcher.dispatch(action: Nested.after(8)).result
+    async let behindToo = dispatcher.dispatch(action: Nested.after(9)).result
     async let blocked = dispatcher.dispatch(action: Nested.sync(6), mode: .mainThread).result
-    let results = await [first.result, synchronous, nested, awaited, blocked]
+    let results = await [first.result, synchronous, nested, awaited, blocked, behind, behindToo]
     let refusal = await refused
     // The last one in that lane: what was not waited for has run then.
     _ = await dispatcher.dispatch(action: Entry.note(7), mode: .serial).result
@@ -25,9 +28,9 @@ extension Scenario {
     try check(refusal.isSuccess, "\(refusal)")
     // The fifth waits for one in its own lane, which is refused; that one runs all the same.
     let entries = store.model.entries
-    try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 7], "\(entries)")
+    try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9], "\(entries)")
     try check(
-      outer.model.entries.sorted() == [-5, 3, 4, 6], "\(outer.model.entries): refused or not")
+      outer.model.entries.sorted() == [-5, 3, 4, 6, 8, 9], "\(outer.model.entries): refused or not")
     try check(entries.firstIndex(of: 1)! < entries.firstIndex(of: 2)!, "2 did not wait for 1")
   }
 }
@@ -35,6 +38,8 @@ extension Scenario {
 enum Nested: ActionType {
   case sync(Int)
   case await(Int)
+  /// `.sync` after another one that needs a thread of the queue.
+  case after(Int)
 }
 
 final class NestedReducer: Reducer<Journal, Nested> {
@@ -52,6 +57,12 @@ final class NestedReducer: Reducer<Journal, Nested> {
     case .sync(let number):
       return ActionOperation(action: action, store: store) { _, store in
         dispatcher.dispatch(action: Entry.slow(number), mode: .sync)
+        store.updateModel { $0.entries.append(number) }
+      }
+    case .after(let number):
+      return ActionOperation(action: action, store: store) { _, store in
+        let first = dispatcher.dispatch(action: Entry.work(number))
+        dispatcher.dispatch(action: Entry.note(number), mode: .sync, options: .after(first))
         store.updateModel { $0.entries.append(number) }
       }
     case .await(let number):
