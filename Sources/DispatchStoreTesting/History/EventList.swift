@@ -32,7 +32,11 @@ struct EventList {
     for (place, event) in events.enumerated() {
       operation.append(event.operation)
       isReturn.append(event.isReturn)
-      if event.isReturn { returnEvent[event.operation] = place } else { callEvent[event.operation] = place }
+      if event.isReturn {
+        returnEvent[event.operation] = place
+      } else {
+        callEvent[event.operation] = place
+      }
     }
     next = (0...end).map { $0 == end ? 0 : $0 + 1 }
     previous = (0...end).map { $0 == 0 ? end : $0 - 1 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Calls and returns are stamped by one atomic counter, as close to the operation as can be: logical
 /// time, no clock is read. May be used from any thread, and takes no lock, so that it hardly changes
 /// how the threads meet; the counter does order them, so that Thread Sanitizer sees fewer races than it
-/// would without the recorder. An operation costs two allocations' worth of memory until the recorder goes.
+/// would without the recorder. An operation costs one allocation, kept until the recorder goes.
 ///
 /// ```swift
 /// let value = recorder.record(.read, on: "thread 1") { .value(register.load()) }
@@ -14,8 +14,7 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
   typealias Entry = HistoryEntry<Operation, Response>
 
   private let clock = Atomic(0)
-  /// The list of all entries, the newest one first. It only grows, so that pushing needs no more than
-  /// an exchange of its head.
+  // The list of all entries. It only grows, so that pushing needs no more than an exchange of its head.
   private let newest = Atomic<Unmanaged<Entry>?>(nil)
 
   /// Makes a recorder of an empty history.
@@ -70,7 +69,9 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
   }
 
   /// Records a call whose return is told later, by any thread.
-  public func begin(_ operation: Operation, on process: String) -> RecordedCall<Operation, Response> {
+  public func begin(
+    _ operation: Operation, on process: String
+  ) -> RecordedCall<Operation, Response> {
     let entry = Entry(operation, process)
     let pushed = Unmanaged.passRetained(entry)
     var head = newest.load(ordering: .relaxed)
@@ -100,9 +101,10 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     return History(operations)
   }
 
-  /// The next stamp. Acquires and releases, so that an operation with an earlier return than another
-  /// one's call has really ended before that one begins, on whatever processor.
+  /// The next stamp.
   func tick() -> Int {
+    // Acquires and releases, so that an operation that returned at an earlier stamp than another one
+    // was called at has really ended before that one begins, on whatever processor.
     clock.add(1, ordering: .acquiringAndReleasing).newValue
   }
 }

@@ -13,7 +13,7 @@ extension HistoryWitness: CustomStringConvertible {
       let padding = String(repeating: " ", count: width - name.count)
       lines.append("  \(name)\(padding)  leaves \(Self.short(step.state))")
     }
-    lines.append("No place for:")
+    lines.append("No place in it for:")
     let misfits = misfits.prefix(Self.shownMisfits)
     lines += misfits.map { "  \(Self.short($0.operation)): \(Self.text($0.reason))" }
     lines += left(self.misfits.count - misfits.count)

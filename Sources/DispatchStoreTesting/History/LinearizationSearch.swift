@@ -134,7 +134,9 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return true
   }
 
-  /// Places all reads that fit. Each that is taken out may let the ones behind its return be reached.
+  /// Places all reads that fit.
+  ///
+  /// Each one's return goes with it, so that calls behind that come into reach.
   private mutating func placeReads() {
     var event = events.first
     while event != events.end, !events.isReturn[event] {

@@ -14,11 +14,13 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
     }
   }
 
-  /// Who called it: a thread, a task, a client. Calls of one process may overlap.
+  /// Who called it: a thread, a task, a client.
+  ///
+  /// Calls of one process may overlap.
   public let process: String
   /// What was asked.
   public let operation: Operation
-  /// When it was called. Stamps are of logical time: only their order counts.
+  /// When it was called, in logical time: only the order of stamps counts.
   public let callStamp: Int
   /// Its end; nil where it never returned, so that it may or may not have taken effect.
   public let returned: Return?
@@ -30,7 +32,10 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
     if let returned {
       precondition(
         callStamp <= returned.stamp,
-        "\(process) returned from \(operation) at \(returned.stamp), before its call at \(callStamp).")
+        """
+        \(process) returned from \(operation) at \(returned.stamp), before its call at \(callStamp). \
+        Give both the stamps of one clock.
+        """)
     }
     self.process = process
     self.operation = operation

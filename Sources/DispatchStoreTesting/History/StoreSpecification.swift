@@ -1,5 +1,7 @@
+public import DispatchStore
+
 /// How one store answers actions and reads that come one after the other: by a pure function.
-public struct StoreSpecification<Model: Hashable & Sendable, Action: Sendable>:
+public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>:
   SequentialSpecification
 {
   /// The model before the first operation.
@@ -15,6 +17,19 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: Sendable>:
   public init(model: Model, reduce: @escaping @Sendable (inout Model, Action) throws -> Void) {
     initialState = model
     self.reduce = reduce
+  }
+
+  /// Makes a specification of a reducer that overrides `reduce(into:action:)` and no more.
+  ///
+  /// It says whether the store keeps what the reducer says, not whether the reducer is right.
+  ///
+  /// - Parameters:
+  ///   - model: The store's first model.
+  ///   - reducer: What says what an action does; nothing else may use it afterwards.
+  public init(model: Model, reducer: sending Reducer<Model, Action>) {
+    // Like a store's: its methods may be called on several threads at once.
+    nonisolated(unsafe) let reducer = reducer
+    self.init(model: model) { model, action in try reducer.reduce(into: &model, action: action) }
   }
 
   /// Applies an action or a read to the model.
