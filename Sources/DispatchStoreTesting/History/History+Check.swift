@@ -1,14 +1,15 @@
 extension History {
   /// Checks whether the history is linearizable: see `SequentialSpecification`.
   ///
-  /// A few hundred operations of eight processes take milliseconds, but the worst case is exponential
-  /// in the operations that overlap. A history of several objects is checked faster by its parts: see
+  /// On the caller's thread. A few hundred operations of eight processes take milliseconds, and some
+  /// tenths of a second where there is something to find; but the worst case is exponential in the
+  /// operations that overlap. A history of several objects is checked faster by its parts: see
   /// `check(by:maxSteps:against:)`.
   ///
   /// - Parameters:
   ///   - specification: How the object answers operations that come one after the other.
-  ///   - maxSteps: After how many applied operations to give up. A step costs some microseconds and, at
-  ///     worst, keeps one state and one bit for each operation.
+  ///   - maxSteps: After how many applied operations to give up. A step takes some microseconds, and
+  ///     may keep a state, and a bit for each operation, until the end of the check.
   public func check<Specification: SequentialSpecification>(
     against specification: Specification, maxSteps: Int = 1_000_000
   ) -> HistoryVerdict<Specification>

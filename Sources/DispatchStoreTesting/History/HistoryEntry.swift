@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// What a recorder keeps of one operation.
 final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @unchecked Sendable {

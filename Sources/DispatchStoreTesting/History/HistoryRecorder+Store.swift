@@ -12,15 +12,17 @@ extension HistoryRecorder {
   /// Dispatches an action to one store, and records its part.
   ///
   /// The part's call is this one, and its return is the dispatch's completion, in every mode: dispatches
-  /// that a process does not await overlap, and may take effect in any order. A part that finished,
-  /// or whose reducer threw, is recorded with that; one that a middleware vetoed, or that never began
-  /// because the dispatch was refused, is left out; one that was cancelled, or ended by the dispatcher
-  /// for another reason, stays pending. An action that a middleware replaced is recorded as dispatched.
+  /// that a process does not await overlap, and may take effect in any order, also where their lane has
+  /// one. A part that finished, or whose reducer threw, is recorded with that. One that was vetoed, or
+  /// did not take part because the dispatch was refused, is left out. One that was cancelled, or failed
+  /// with a `DispatchError`, stays pending. An action that a middleware replaced is recorded as
+  /// dispatched.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - store: The store, registered with a dispatcher.
   ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
   ///   - process: Who dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
   ///   - fileID: The call site's file.
@@ -29,6 +31,7 @@ extension HistoryRecorder {
   @discardableResult
   public func dispatch<Model, Action>(
     _ action: Action, to store: Store<Model, Action>, mode: Dispatcher.Mode, on process: String,
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle
@@ -36,7 +39,7 @@ extension HistoryRecorder {
     let identifier = store.identifier
     let call = begin(.dispatch(action, to: identifier), on: process)
     return store.dispatch(
-      action, mode: mode,
+      action, mode: mode, options: options,
       then: { result in
         call.returned(with: result, of: identifier)
         completion?(result)
@@ -53,6 +56,7 @@ extension HistoryRecorder {
   ///   - dispatcher: The dispatcher.
   ///   - stores: The stores whose parts are recorded; those that do not take part are left out.
   ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
   ///   - process: Who dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
   ///   - fileID: The call site's file.
@@ -62,6 +66,7 @@ extension HistoryRecorder {
   public func dispatch<Model, Action>(
     _ action: Action, through dispatcher: Dispatcher, to stores: [Store<Model, Action>],
     mode: Dispatcher.Mode, on process: String,
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle
@@ -70,7 +75,7 @@ extension HistoryRecorder {
       (store.identifier, begin(.dispatch(action, to: store.identifier), on: process))
     }
     return dispatcher.dispatch(
-      action: action, mode: mode,
+      action: action, mode: mode, options: options,
       then: { result in
         for (identifier, call) in calls { call.returned(with: result, of: identifier) }
         completion?(result)
@@ -78,6 +83,10 @@ extension HistoryRecorder {
   }
 
   /// Reads a store's model, and records the read.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - process: Who reads: a thread, a task, a client.
   @discardableResult
   public func read<Model, Action>(_ store: Store<Model, Action>, on process: String) -> Model
   where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {

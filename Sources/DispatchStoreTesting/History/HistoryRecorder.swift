@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// Records what processes call at the same time, and what they get, for a history check.
 ///
