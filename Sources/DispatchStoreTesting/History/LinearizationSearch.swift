@@ -56,11 +56,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     state = specification.initialState
     placed = OperationSet(capacity: history.count)
     remaining = history.count { $0.returned != nil }
-    pending = 0
-    for (place, operation) in history.enumerated() where operation.returned == nil {
-      // A pending read explains nothing.
-      if isReadOnly[place] { events.lift(place) } else { pending += 1 }
-    }
+    // A pending read explains nothing, and is never placed.
+    pending = zip(history, isReadOnly).count { $0.returned == nil && !$1 }
   }
 
   /// The operations' places in the order that was found.

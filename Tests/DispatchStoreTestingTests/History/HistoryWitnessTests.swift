@@ -130,4 +130,14 @@ struct HistoryWitnessTests {
     let wrong = history.operations.filter { $0.returned?.response == .value(-1) }
     #expect(last.returned?.stamp == wrong.compactMap(\.returned?.stamp).min())
   }
+
+  /// The search stops at the first read, which only a write that answers wrongly much later explains.
+  @Test func thePrefixMayEndLongAfterWhatStoppedTheSearch() throws {
+    let history = RegisterHistory.history(
+      "a w5", "b r", "b 5", "b r", "b 5", "b r", "b 5", "a 9", "b r", "b 5", "b r", "b 5",
+      "b r", "b 5", "b r", "b 5", "b r", "b 5", "b r", "b 5", "b r", "b 5")
+    let witness = try #require(history.check(against: Register()).witness)
+    #expect(witness.prefix.operations.map(\.number) == [1, 2, 3, 4])
+    #expect(witness.misfits.map(\.operation.number) == [1, 2, 3, 4])
+  }
 }

@@ -82,13 +82,15 @@ struct LinearizationSearchTests {
         let call = Int.random(in: 0..<20, using: &generator)
         let value = Int.random(in: 0...2, using: &generator)
         let isPending = Int.random(in: 0..<6, using: &generator) == 0
+        // A write that answers as no register does: what saw it is explained until it returns.
+        let isOdd = Int.random(in: 0..<10, using: &generator) == 0
         return Recorded(
           process: "\(process)", operation: isRead ? .read : .write(value), callStamp: call,
           returned: isPending
             ? nil
             : .init(
               stamp: call + Int.random(in: 0..<12, using: &generator),
-              response: isRead ? .value(value) : .done))
+              response: isRead || isOdd ? .value(value) : .done))
       })
   }
 
