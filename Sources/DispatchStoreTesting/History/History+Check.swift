@@ -1,0 +1,108 @@
+extension History {
+  /// Checks whether the history is linearizable: see `SequentialSpecification`.
+  ///
+  /// On the caller's thread. A few hundred operations of eight processes take milliseconds, and some
+  /// tenths of a second where there is something to find; but the worst case is exponential in the
+  /// operations that overlap. A history of several objects is checked faster by its parts: see
+  /// `check(by:maxSteps:against:)`.
+  ///
+  /// - Parameters:
+  ///   - specification: How the object answers operations that come one after the other.
+  ///   - maxSteps: After how many applied operations to give up. A step takes some microseconds, and
+  ///     may keep a state, and a bit for each operation, until the end of the check.
+  public func check<Specification: SequentialSpecification>(
+    against specification: Specification, maxSteps: Int = 1_000_000
+  ) -> HistoryVerdict<Specification>
+  where Specification.Operation == Operation, Specification.Response == Response {
+    check(against: specification, object: nil, maxSteps: maxSteps)
+  }
+
+  /// Checks whether the history is linearizable, object by object.
+  ///
+  /// After the theorem of locality (Herlihy and Wing, 1990), used for checking by Horn and Kroening,
+  /// "Faster linearizability checking via P-compositionality", 2015. The verdict is that of the whole
+  /// history; a witness is of the first object that has one.
+  ///
+  /// - Parameters:
+  ///   - object: The object that an operation concerns.
+  ///   - maxSteps: For each object, after how many applied operations to give up.
+  ///   - specification: How that object answers operations that come one after the other.
+  public func check<Object: Hashable, Specification: SequentialSpecification>(
+    by object: (Operation) -> Object, maxSteps: Int = 1_000_000,
+    against specification: (Object) -> Specification
+  ) -> HistoryVerdict<Specification>
+  where Specification.Operation == Operation, Specification.Response == Response {
+    var orders: [[RecordedOperation<Operation, Response>]] = []
+    var undecided: HistoryVerdict<Specification>?
+    for (object, part) in split(by: object) {
+      let verdict = part.check(
+        against: specification(object), object: "\(object)", maxSteps: maxSteps)
+      switch verdict {
+      case .linearizable(let order): orders.append(order)
+      case .notLinearizable: return verdict
+      case .undecided: undecided = verdict
+      }
+    }
+    return undecided ?? .linearizable(order: History.merge(orders))
+  }
+
+  private func check<Specification: SequentialSpecification>(
+    against specification: Specification, object: String?, maxSteps: Int
+  ) -> HistoryVerdict<Specification>
+  where Specification.Operation == Operation, Specification.Response == Response {
+    var search = LinearizationSearch(specification, operations)
+    switch search.run(maxSteps: maxSteps) {
+    case .found: return .linearizable(order: search.found.map { operations[$0] })
+    case .undecided: return .undecided(afterSteps: search.steps)
+    case .exhausted:
+      return .notLinearizable(
+        shortestWitness(search, against: specification, object: object, maxSteps: maxSteps))
+    }
+  }
+
+  /// The witness of the shortest prefix that is not linearizable.
+  ///
+  /// Prefixes of a linearizable history are linearizable, so that halving finds it. It is no shorter
+  /// than what the search could pass, and most often ends at the very return that stopped it. A prefix
+  /// that can't be decided counts as linearizable.
+  private func shortestWitness<Specification: SequentialSpecification>(
+    _ whole: LinearizationSearch<Specification>, against specification: Specification,
+    object: String?, maxSteps: Int
+  ) -> HistoryWitness<Specification>
+  where Specification.Operation == Operation, Specification.Response == Response {
+    let ends = operations.compactMap { $0.returned?.stamp }.filter { $0 >= whole.barrier }.sorted()
+    var (low, high) = (0, ends.count - 1)
+    var (shortest, longest) = (self, whole.longest)
+    var middle = 0
+    while low <= high {
+      let prefix = prefix(through: ends[middle])
+      var search = LinearizationSearch(specification, prefix.operations)
+      if case .exhausted = search.run(maxSteps: maxSteps) {
+        (shortest, longest) = (prefix, search.longest)
+        high = middle - 1
+      } else {
+        low = middle + 1
+      }
+      middle = (low + high) / 2
+    }
+    return HistoryWitness(specification, shortest, longest: longest, object: object)
+  }
+
+  /// One legal order of the whole history, of those of its objects.
+  ///
+  /// Each operation takes effect where it, or one before it in its object's order, was called last: not
+  /// before its own call, and not after its return, because none of those was called after that.
+  private static func merge(
+    _ orders: [[RecordedOperation<Operation, Response>]]
+  ) -> [RecordedOperation<Operation, Response>] {
+    var points: [(stamp: Int, part: Int, place: Int)] = []
+    for (part, order) in orders.enumerated() {
+      var stamp = Int.min
+      for (place, operation) in order.enumerated() {
+        stamp = max(stamp, operation.callStamp)
+        points.append((stamp, part, place))
+      }
+    }
+    return points.sorted(by: <).map { orders[$0.part][$0.place] }
+  }
+}

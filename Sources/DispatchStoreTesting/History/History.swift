@@ -1,0 +1,60 @@
+/// Operations that processes called, maybe at the same time, in the order of their calls.
+///
+/// Made by a `HistoryRecorder`, or of operations that were recorded elsewhere.
+public struct History<Operation: Sendable, Response: Equatable & Sendable>: Sendable {
+  /// The operations, in the order of their calls.
+  public let operations: [RecordedOperation<Operation, Response>]
+
+  /// Makes a history of operations in any order, and numbers them by their calls.
+  public init(_ operations: [RecordedOperation<Operation, Response>]) {
+    var operations = operations.sorted { $0.callStamp < $1.callStamp }
+    for place in operations.indices { operations[place].number = place + 1 }
+    self.operations = operations
+  }
+
+  /// - Parameter ordered: In the order of their calls, and numbered.
+  init(ordered: [RecordedOperation<Operation, Response>]) {
+    operations = ordered
+  }
+
+  /// The parts of the history that concern one object each, in the order of their first calls.
+  ///
+  /// A history is linearizable exactly when each of these parts is: the theorem of locality of Herlihy
+  /// and Wing, 1990. The operations keep their numbers.
+  public func split<Object: Hashable>(
+    by object: (Operation) throws -> Object
+  ) rethrows -> [(object: Object, history: History)] {
+    var places: [Object: Int] = [:]
+    var parts: [(object: Object, operations: [RecordedOperation<Operation, Response>])] = []
+    for operation in operations {
+      let object = try object(operation.operation)
+      if let place = places[object] {
+        parts[place].operations.append(operation)
+      } else {
+        places[object] = parts.count
+        parts.append((object, [operation]))
+      }
+    }
+    return parts.map { ($0.object, History(ordered: $0.operations)) }
+  }
+
+  /// The history up to an instant: what was called later is left out, what returned later is pending.
+  func prefix(through stamp: Int) -> History {
+    History(
+      ordered: operations.prefix { $0.callStamp <= stamp }.map { operation in
+        guard let returned = operation.returned, returned.stamp > stamp else { return operation }
+        var pending = RecordedOperation<Operation, Response>(
+          process: operation.process, operation: operation.operation,
+          callStamp: operation.callStamp, returned: nil)
+        pending.number = operation.number
+        return pending
+      })
+  }
+}
+
+extension History: CustomStringConvertible {
+  /// One line for each operation.
+  public var description: String {
+    operations.map(\.description).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,113 @@
+public import DispatchStore
+
+/// A recorder of what is dispatched to stores of one type, and read from them.
+///
+/// ```swift
+/// let recorder = StoreHistoryRecorder<Counter, CounterAction>()
+/// ```
+public typealias StoreHistoryRecorder<Model: Equatable & Sendable, Action: ActionType> =
+  HistoryRecorder<StoreOperation<Action>, StoreResponse<Model>>
+
+extension HistoryRecorder {
+  /// Dispatches an action to one store, and records its part.
+  ///
+  /// The part's call is this one, and its return is the dispatch's completion, in every mode: dispatches
+  /// that a process does not await overlap, and may take effect in any order, also where their lane has
+  /// one. A part that finished, or whose reducer threw, is recorded with that. One that was vetoed, or
+  /// did not take part because the dispatch was refused, is left out. One that was cancelled, or failed
+  /// with a `DispatchError`, stays pending. An action that a middleware replaced is recorded as
+  /// dispatched.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - store: The store, registered with a dispatcher.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - process: Who dispatches: a thread, a task, a client.
+  ///   - completion: Run exactly once at the end, after the return was recorded.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await or cancel.
+  @discardableResult
+  public func dispatch<Model, Action>(
+    _ action: Action, to store: Store<Model, Action>, mode: Dispatcher.Mode, on process: String,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle
+  where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
+    let identifier = store.identifier
+    let call = begin(.dispatch(action, to: identifier), on: process)
+    return store.dispatch(
+      action, mode: mode, options: options,
+      then: { result in
+        call.returned(with: result, of: identifier)
+        completion?(result)
+      }, fileID: fileID, line: line)
+  }
+
+  /// Dispatches an action to all stores that respond to it, and records the parts of some.
+  ///
+  /// Each store has an operation of its own in the history: nothing is promised of several stores at
+  /// one instant. In all else as the dispatch to one store.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - dispatcher: The dispatcher.
+  ///   - stores: The stores whose parts are recorded; those that do not take part are left out.
+  ///   - mode: How to schedule it.
+  ///   - options: What else to ask for.
+  ///   - process: Who dispatches: a thread, a task, a client.
+  ///   - completion: Run exactly once at the end, after the return was recorded.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await or cancel.
+  @discardableResult
+  public func dispatch<Model, Action>(
+    _ action: Action, through dispatcher: Dispatcher, to stores: [Store<Model, Action>],
+    mode: Dispatcher.Mode, on process: String,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle
+  where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
+    let calls = stores.map { store in
+      (store.identifier, begin(.dispatch(action, to: store.identifier), on: process))
+    }
+    return dispatcher.dispatch(
+      action: action, mode: mode, options: options,
+      then: { result in
+        for (identifier, call) in calls { call.returned(with: result, of: identifier) }
+        completion?(result)
+      }, fileID: fileID, line: line)
+  }
+
+  /// Reads a store's model, and records the read.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - process: Who reads: a thread, a task, a client.
+  @discardableResult
+  public func read<Model, Action>(_ store: Store<Model, Action>, on process: String) -> Model
+  where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
+    let call = begin(.read(store.identifier), on: process)
+    let model = store.model
+    call.returned(.model(model))
+    return model
+  }
+}
+
+extension RecordedCall {
+  /// Records how a store's part in a dispatch ended.
+  fileprivate func returned<Model, Action>(
+    with result: DispatchResult, of storeIdentifier: String
+  ) where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
+    switch result[storeIdentifier] {
+    case .finished: returned(.finished)
+    case .vetoed, nil: withdraw()
+    // What the dispatcher ended may have changed the model, or may not.
+    case .cancelled, .failed(is DispatchError): break
+    case .failed(let error): returned(.failed("\(error)"))
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/// One operation of a history: what was asked, by whom and when, and what was answered.
+public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendable {
+  /// An operation's end.
+  public struct Return: Sendable {
+    /// When it returned.
+    public let stamp: Int
+    /// What it returned.
+    public let response: Response
+
+    /// Makes a return.
+    public init(stamp: Int, response: Response) {
+      self.stamp = stamp
+      self.response = response
+    }
+  }
+
+  /// Who called it: a thread, a task, a client.
+  ///
+  /// Calls of one process may overlap.
+  public let process: String
+  /// What was asked.
+  public let operation: Operation
+  /// When it was called, in logical time: only the order of stamps counts.
+  public let callStamp: Int
+  /// Its end; nil where it never returned, so that it may or may not have taken effect.
+  public let returned: Return?
+  /// Its number in the history, from 1, in the order of the calls; a part of a history keeps it.
+  public internal(set) var number = 0
+
+  /// Makes an operation.
+  public init(process: String, operation: Operation, callStamp: Int, returned: Return?) {
+    if let returned {
+      precondition(
+        callStamp <= returned.stamp,
+        """
+        \(process) returned from \(operation) at \(returned.stamp), before its call at \(callStamp). \
+        Give both the stamps of one clock.
+        """)
+    }
+    self.process = process
+    self.operation = operation
+    self.callStamp = callStamp
+    self.returned = returned
+  }
+
+  /// Whether this one had returned before the other one was called; else the two overlap, or the other
+  /// one came first.
+  ///
+  /// Equal stamps overlap, so that a coarse clock accuses nobody.
+  public func precedes(_ other: RecordedOperation) -> Bool {
+    returned.map { $0.stamp < other.callStamp } ?? false
+  }
+}
+
+extension RecordedOperation: CustomStringConvertible {
+  /// Its number, process and operation, and the response where there is one.
+  public var description: String {
+    "#\(number) \(process): \(operation)" + (returned.map { " → \($0.response)" } ?? ", pending")
+  }
+}

@@ -1,0 +1,20 @@
+/// What a store answers in a history of stores.
+public enum StoreResponse<Model: Equatable & Sendable>: Equatable, Sendable {
+  /// The action's part finished.
+  case finished
+  /// The reducer threw; the error's text.
+  case failed(String)
+  /// The model that was read.
+  case model(Model)
+}
+
+extension StoreResponse: CustomStringConvertible {
+  /// The outcome, or the model.
+  public var description: String {
+    switch self {
+    case .finished: "finished"
+    case .failed(let error): "failed (\(error))"
+    case .model(let model): "\(model)"
+    }
+  }
+}

@@ -1,0 +1,55 @@
+public import DispatchStore
+
+/// How one store answers actions and reads that come one after the other: by a pure function.
+public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>:
+  SequentialSpecification
+{
+  /// The model before the first operation.
+  public let initialState: Model
+  private let reduce: @Sendable (inout Model, Action) throws -> Void
+
+  /// Makes a specification.
+  ///
+  /// - Parameters:
+  ///   - model: The store's first model.
+  ///   - reduce: What an action does to the model; depends on nothing else. An error is compared with
+  ///     the recorded one by its text, and what was changed before it stays, as in a store.
+  public init(model: Model, reduce: @escaping @Sendable (inout Model, Action) throws -> Void) {
+    initialState = model
+    self.reduce = reduce
+  }
+
+  /// Makes a specification of a reducer that overrides `reduce(into:action:)` and no more.
+  ///
+  /// It says whether the store keeps what the reducer says, not whether the reducer is right.
+  ///
+  /// - Parameters:
+  ///   - model: The store's first model.
+  ///   - reducer: What says what an action does; nothing else may use it afterwards.
+  public init(model: Model, reducer: sending Reducer<Model, Action>) {
+    // Like a store's: its methods may be called on several threads at once.
+    nonisolated(unsafe) let reducer = reducer
+    self.init(model: model) { model, action in try reducer.reduce(into: &model, action: action) }
+  }
+
+  /// Applies an action or a read to the model.
+  public func apply(
+    _ operation: StoreOperation<Action>, to model: inout Model
+  ) -> StoreResponse<Model> {
+    switch operation {
+    case .read: return .model(model)
+    case .dispatch(let action, _):
+      do {
+        try reduce(&model, action)
+        return .finished
+      } catch {
+        return .failed("\(error)")
+      }
+    }
+  }
+
+  /// True for reads.
+  public func isReadOnly(_ operation: StoreOperation<Action>) -> Bool {
+    if case .read = operation { true } else { false }
+  }
+}
