@@ -10,9 +10,9 @@ struct SimulationTests {
   /// Two producers, each of which dispatches and waits.
   static func twoProducers(_ mode: Dispatcher.Mode) -> @Sendable (Dispatcher) async throws -> Void {
     { dispatcher in
-      let store = dispatcher.makeTally("tally")
-      async let first = dispatcher.dispatch(action: TallyAction.add(1), mode: mode).result
-      async let second = dispatcher.dispatch(action: TallyAction.add(2), mode: mode).result
+      let store = dispatcher.makeNotes("notes")
+      async let first = dispatcher.dispatch(action: Note.add(1), mode: mode).result
+      async let second = dispatcher.dispatch(action: Note.add(2), mode: mode).result
       let successes = await [first.isSuccess, second.isSuccess]
       guard successes == [true, true], store.model.numbers.sorted() == [1, 2] else {
         throw Unexpected(text: "\(successes) \(store.model)")
@@ -38,9 +38,9 @@ struct SimulationTests {
     let orders = ObservedOrders()
     for seed in 0..<50 {
       let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
-        let store = dispatcher.makeTally("tally")
-        async let first = dispatcher.dispatch(action: TallyAction.add(1)).result
-        async let second = dispatcher.dispatch(action: TallyAction.add(2)).result
+        let store = dispatcher.makeNotes("notes")
+        async let first = dispatcher.dispatch(action: Note.add(1)).result
+        async let second = dispatcher.dispatch(action: Note.add(2)).result
         _ = await (first, second)
         await orders.insert(store.model.numbers)
       }
@@ -63,8 +63,8 @@ struct SimulationTests {
   @Test func aStallNamesWhatHasNotEnded() async {
     let report = await Simulation(seed: 1).run { dispatcher in
       dispatcher.queue.isSuspended = true
-      _ = dispatcher.makeTally("tally")
-      _ = await dispatcher.dispatch(action: TallyAction.add(1), mode: .serial).result
+      _ = dispatcher.makeNotes("notes")
+      _ = await dispatcher.dispatch(action: Note.add(1), mode: .serial).result
     }
     #expect(report.failure?.kind == .stalled)
     #expect(
@@ -76,10 +76,10 @@ struct SimulationTests {
 
   @Test func aDispatchFromOutsideFailsTheRun() async {
     let report = await Simulation(seed: 1).run { dispatcher in
-      _ = dispatcher.makeTally("tally")
+      _ = dispatcher.makeNotes("notes")
       await withCheckedContinuation { continuation in
         Thread.detachNewThread {
-          dispatcher.dispatch(action: TallyAction.add(1), mode: .sync)
+          dispatcher.dispatch(action: Note.add(1), mode: .sync)
           continuation.resume()
         }
       }

@@ -1,0 +1,61 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+@Suite("Exploration")
+struct ExploreTests {
+  struct LostUpdate: Error {}
+
+  /// Reads and writes in two steps: two of them may come between.
+  @Sendable static func addsInTwoSteps(_ dispatcher: Dispatcher) async throws {
+    let notes = dispatcher.makeNotes("notes")
+    async let first: Void = notes.inject(model: Notes(numbers: notes.model.numbers + [1]))
+    async let second: Void = notes.inject(model: Notes(numbers: notes.model.numbers + [2]))
+    _ = await (first, second)
+    if notes.model.numbers.count != 2 { throw LostUpdate() }
+  }
+
+  @Test func findsTheFirstSeedThatFailsAndMakesItsScheduleShort() async throws {
+    let failure = await #expect(throws: ExplorationFailure.self) {
+      try await explore(seeds: 0..<1_000, Self.addsInTwoSteps)
+    }
+    let found = try #require(failure)
+    #expect(found.failure.kind == .threw)
+    #expect(found.failure.message == "LostUpdate()")
+    #expect(found.switchCount <= 4)
+    let described = found.description.split(separator: "\n").map(String.init)
+    #expect(described[0].hasPrefix("Seed \(found.seed) fails, the first of "))
+    #expect(described[1].hasPrefix("The shortest schedule found that still fails has "))
+    #expect(described[2].hasSuffix("scenario  begin"))
+    // The seed alone repeats it.
+    let report = await Simulation(seed: found.seed).run(Self.addsInTwoSteps)
+    #expect(report.failure == found.failure)
+  }
+
+  @Test func isTheSameWhateverRunsBesideIt() async throws {
+    let failures = await withTaskGroup(of: String.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          do throws(ExplorationFailure) {
+            try await explore(seeds: 0..<1_000, Self.addsInTwoSteps)
+            return "none"
+          } catch {
+            return "\(error.seed) \(error.trace)"
+          }
+        }
+      }
+      return await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    #expect(failures.count == 1)
+  }
+
+  @Test func passesWhereNoSeedFails() async throws {
+    try await explore(seeds: 0..<200) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      async let first = dispatcher.dispatch(action: Note.add(1)).result
+      async let second = dispatcher.dispatch(action: Note.add(2)).result
+      _ = await (first, second)
+      if notes.model.numbers.count != 2 { throw LostUpdate() }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import DispatchStoreTesting
+
+@Suite("Schedule")
+struct ScheduleTests {
+  /// Draws of a schedule among three, of which the first runs.
+  private func draws(_ schedule: inout Schedule, _ count: Int = 200) -> [Int] {
+    (0..<count).map { _ in
+      schedule.choose(among: 3, present: 0, fallBehind: { _ in }, priority: { UInt64($0) })
+    }
+  }
+
+  @Test(arguments: [SimulationOrder.uniform, .rare(preemptions: 3), .mixed])
+  func theSameSeedDrawsTheSame(_ order: SimulationOrder) {
+    for seed in 0..<20 {
+      var first = Schedule(seed: UInt64(seed), order: order)
+      var second = Schedule(seed: UInt64(seed), order: order)
+      #expect(draws(&first) == draws(&second))
+    }
+  }
+
+  @Test func whatWasNotedIsRepeated() {
+    var drawn = Schedule(seed: 7, order: .uniform)
+    let choices = draws(&drawn)
+    var noted = Schedule(seed: 7, deviations: drawn.deviations)
+    #expect(draws(&noted) == choices)
+    #expect(noted.deviations == drawn.deviations)
+  }
+
+  @Test func withoutDeviationsTheOneThatRunsGoesOn() {
+    var schedule = Schedule(seed: 7, deviations: [])
+    #expect(draws(&schedule).allSatisfy { $0 == 0 })
+  }
+
+  @Test func theOneOfHighestPriorityGoesOnUntilItFallsBehind() {
+    var schedule = Schedule(seed: 1, order: .rare(preemptions: 1))
+    var priorities: [UInt64] = [1 << 63, 1 << 63 | 1]
+    var present = 1
+    var switches = 0
+    for _ in 0..<2_000 {
+      let choice = schedule.choose(
+        among: 2, present: present, fallBehind: { priorities[present] = $0 },
+        priority: { priorities[$0] })
+      if choice != present { switches += 1 }
+      present = choice
+    }
+    #expect(priorities[1] < 1 << 63)
+    #expect(present == 0 || switches > 1)
+  }
+}
+
+@Suite("Shortening")
+struct ShorteningTests {
+  @Test func leavesWhatIsNeededToFail() {
+    let shortest = Shortening.shorten(Array(0..<100)) { $0.contains(17) && $0.contains(61) }
+    #expect(shortest == [17, 61])
+  }
+
+  @Test func leavesNothingWhereItFailsAnyway() {
+    #expect(Shortening.shorten(Array(0..<9)) { _ in true }.isEmpty)
+  }
+
+  @Test func leavesAllWhereAllIsNeeded() {
+    #expect(Shortening.shorten(Array(0..<9)) { $0.count == 9 } == Array(0..<9))
+  }
+}
