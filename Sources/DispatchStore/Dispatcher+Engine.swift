@@ -14,7 +14,7 @@ extension Dispatcher {
         let dispatch = pool.makeDispatch(on: thread)
         dispatch.begin(to: given, completion, callSite, on: thread)
         dispatch.put(action)
-        return push(dispatch, mode)
+        return push(dispatch, mode, on: thread)
       }
       given._withUnsafeGuaranteedRef { $0.end() }
     }
@@ -87,6 +87,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     var dispatch = begun
     dispatch.beginHere(on: thread)
+    if dispatch.isHeard { dispatch.tellMiddlewares(of: action, by: self, on: thread) }
     let finished = dispatch.finishedHandle
     let outcomes = outcome.map { Array(repeating: .finished, count: place - 1) + [$0] } ?? []
     switch Dispatch.runStraight(&dispatch, at: action, from: place, after: outcomes, on: thread) {
@@ -102,19 +103,23 @@ extension Dispatcher {
   }
 
   @inline(__always)
-  private func push(_ dispatch: Dispatch, _ mode: Mode) -> DispatchHandle {
-    var isTaken = false
-    repeat {
-      let venue = lane(of: mode) ?? pool
+  private func push(
+    _ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState
+  ) -> DispatchHandle {
+    var venue = lane(of: mode) ?? pool
+    dispatch.enter(venue)
+    if dispatch.isHeard { dispatch.tellMiddlewares(by: self, in: mode, on: thread) }
+    while !venue.take(dispatch, of: self) {
+      venue = lane(of: mode) ?? pool
       dispatch.enter(venue)
-      isTaken = venue.take(dispatch, of: self)
-    } while !isTaken
+      dispatch.details?.venue = venue
+    }
     return DispatchHandle(dispatch)
   }
 }
 
-// What does not run straight: several actions, middlewares, dispatches to be waited for, refined orders,
-// and the first dispatch of its type on a thread.
+// What does not run straight: several actions, dispatches to be waited for, refined orders, stores held
+// weakly, and the first dispatch of its type on a thread.
 extension Dispatcher {
   func dispatch(_ request: DispatchRequest) -> DispatchHandle {
     let thread = ThreadState.current

@@ -80,20 +80,36 @@ extension Dispatch {
     let details = involve()
     if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
     details.outer = details.outer ?? thread.context
-    details.dispatcher = venue.dispatcher
-    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
-    let action = responders.entries[left.place].copyAction(at: address)
-    let parts = responders.entries.map { entry in
-      entry.makePart(of: action, waitFor: entry.waitFor)
-    }
-    let state = RoundState(
-      stores: responders.identifiers, prerequisites: responders.prerequisites,
+    let entry = responders.unsafelyUnwrapped.takeUnretainedValue().entries[left.place]
+    let round = makeRound(
+      of: entry.copyAction(at: address),
       ended: outcomes.isEmpty ? Array(repeating: .finished, count: left.place) : outcomes)
-    let round = Round(of: self, id, parts: parts, state: state, chain: responders.chain)
     if details.goOn(with: round, at: left.place) { round.cancel() }
     guard round.begin(at: left.place, after: left.step) else { return }
     takeResult()
     goOn()
+  }
+
+  /// Makes a round of a straight run, or of what it has left.
+  ///
+  /// - Parameter ended: How the stores before that ended, where it has begun.
+  private func makeRound(
+    of action: @autoclosure () -> any ActionType, ended: [StoreOutcome]? = nil
+  ) -> Round {
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    let hearing = hearing
+    around = nil
+    course.dispatcher = hearing?.dispatcher ?? venue.dispatcher
+    if let hearing { course.mode = hearing.mode }
+    let action = hearing?.action ?? action()
+    let parts = responders.entries.map { entry in
+      entry.makePart(of: action, waitFor: entry.waitFor)
+    }
+    hearing?.handOver(to: parts, of: responders.chain)
+    let state = RoundState(
+      stores: responders.identifiers, prerequisites: responders.prerequisites, ended: ended)
+    return Round(
+      of: self, id, parts: parts, state: state, chain: responders.chain, began: hearing?.began)
   }
 
   private var severalActions: [any ActionType]? {
@@ -185,6 +201,11 @@ extension Dispatch {
       round.cancel()
       _ = round.begin()
       take(round)
+    case nil where hearing != nil:
+      let round = makeRound(of: action!)
+      round.cancel()
+      _ = round.begin()
+      take(round)
     case nil where course.request == nil:
       let count = responders.unsafelyUnwrapped.takeUnretainedValue().entries.count
       course.results.append(makeResult(Array(repeating: .cancelled, count: count)))
@@ -230,8 +251,14 @@ extension Dispatch {
   }
 
   func transaction(_ id: TransactionID) -> DispatchTransaction {
+    transaction(id, by: course.dispatcher!, in: course.mode)
+  }
+
+  func transaction(
+    _ id: TransactionID, by dispatcher: Dispatcher, in mode: Dispatcher.Mode
+  ) -> DispatchTransaction {
     DispatchTransaction(
-      id: id, dispatcher: course.dispatcher!, parent: id == self.id ? parent : self.id,
-      mode: course.mode, callSite: callSite)
+      id: id, dispatcher: dispatcher, parent: id == self.id ? parent : self.id, mode: mode,
+      callSite: callSite)
   }
 }

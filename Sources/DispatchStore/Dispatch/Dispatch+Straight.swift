@@ -21,17 +21,30 @@ extension Dispatch {
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from place: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
+    if dispatch.around != nil { return runHeard(&dispatch, at: action, on: thread) }
     var outcomes = ended
     let outerAction = thread.action
     thread.action = action
     dispatch.around = thread.context.take()
     thread.context = dispatch
     let left = dispatch.runStores(action, from: place, &outcomes, on: thread)
-    if left == nil, let completion = dispatch.takeCompletion() {
-      completion.run { dispatch.makeResult(outcomes) }
-    }
+    if left == nil { dispatch.runCompletion(after: outcomes) }
     thread.context = dispatch.around.take()
     thread.action = outerAction
+    return end(&dispatch, left, at: action, after: outcomes, on: thread)
+  }
+
+  @inline(__always)
+  func runCompletion(after outcomes: [StoreOutcome]) {
+    if let completion = takeCompletion() { completion.run { makeResult(outcomes) } }
+  }
+
+  /// Hands over what is left, or lets go of what has ended.
+  @inline(__always)
+  static func end(
+    _ dispatch: inout Dispatch, _ left: Left?, at action: UnsafeRawPointer,
+    after outcomes: [StoreOutcome], on thread: ThreadState
+  ) -> StraightEnd {
     if let left {
       dispatch.goOn(from: left, action, after: outcomes, on: thread)
       return .goesOn
@@ -65,23 +78,30 @@ extension Dispatch {
         let step =
           outcomeBeforeStart(at: index, outcomes)
           ?? responders.run(action, at: index, of: self, on: thread)
-        if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
-        switch step {
-        case .finished:
-          if !outcomes.isEmpty { outcomes.append(.finished) }
-        case .ended(let outcome):
-          if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
-          outcomes.append(outcome)
-        case .goesOn:
-          return Left(place: index, step: step)
-        }
+        guard note(step, at: index, in: &outcomes) else { return Left(place: index, step: step) }
       }
       return nil
     }
   }
 
+  /// Notes how a store ended; false where it has not.
   @inline(__always)
-  private func outcomeBeforeStart(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
+  func note(_ step: StraightStep, at index: Int, in outcomes: inout [StoreOutcome]) -> Bool {
+    if details?.hasUntoldCommits == true { return false }
+    switch step {
+    case .finished:
+      if !outcomes.isEmpty { outcomes.append(.finished) }
+    case .ended(let outcome):
+      if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
+      outcomes.append(outcome)
+    case .goesOn:
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  func outcomeBeforeStart(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
     if details != nil, isCancelled { return .ended(.cancelled) }
     return outcomes.isEmpty ? nil : dependencyFailure(at: place, outcomes)
   }

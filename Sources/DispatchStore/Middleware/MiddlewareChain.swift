@@ -2,47 +2,56 @@
 struct MiddlewareChain {
   let middlewares: [any Middleware]
 
-  /// What came of asking all of them about one store.
+  /// What came of asking all of them about one store, where one did more than let the action pass.
   struct Reply {
     /// What the store is to see.
     var action: any ActionType
     /// How many of them heard, and so will hear the end.
-    var heard = 0
+    var heard: Int
     /// The part's end, where one of them vetoed or failed.
     var outcome: StoreOutcome?
+
+    /// The first one who says how it ends decides that.
+    func ending(_ outcome: StoreOutcome) -> Reply {
+      Reply(action: action, heard: heard, outcome: self.outcome ?? outcome)
+    }
   }
 
+  /// Nil where all of them let the action pass.
   func will(
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType
-  ) -> Reply {
-    var reply = Reply(action: action)
-    for middleware in middlewares {
-      reply.heard += 1
+  ) -> Reply? {
+    var changed: Reply?
+    for (place, middleware) in middlewares.enumerated() {
+      var reply: Reply { changed ?? Reply(action: action, heard: middlewares.count) }
       do {
-        let verdict = try middleware.willDispatch(
-          transaction: transaction, action: reply.action, in: store)
-        switch verdict {
+        switch try middleware.willDispatch(
+          transaction: transaction, action: changed?.action ?? action, in: store)
+        {
         case .pass:
           break
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
-          reply.action = replacement
+          changed = reply
+          changed?.action = replacement
         case .veto(let reason):
-          reply.outcome = reply.outcome ?? .vetoed(Veto(middleware: middleware, reason: reason))
-          return reply
+          changed = reply.ending(.vetoed(Veto(middleware: middleware, reason: reason)))
+          changed?.heard = place + 1
+          return changed
         }
       } catch {
-        reply.outcome = reply.outcome ?? .failed(Self.failure(of: middleware, error, in: store))
+        changed = reply.ending(.failed(Self.failure(of: middleware, error, in: store)))
       }
     }
-    return reply
+    return changed
   }
 
   func did(
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int,
     report: (DispatchIncident) -> Void
   ) {
-    for middleware in middlewares[..<heard].reversed() {
+    for place in (0..<heard).reversed() {
+      let middleware = middlewares[place]
       do {
         try middleware.didDispatch(transaction: transaction, action: action, in: store)
       } catch {

@@ -22,8 +22,10 @@ final class Responders: @unchecked Sendable {
   let chain: MiddlewareChain
   /// Whether a dispatch can run through them as declared, store after store, as long as each ends at once.
   let isStraight: Bool
-  /// Whether no reducer has an operation of its own either.
+  /// Whether there are no middlewares, and no reducer has an operation of its own either.
   let isLight: Bool
+  /// Whether middlewares are to be told of a store.
+  let isHeard: Bool
   /// By place, where a dispatch can run straight.
   private let steps: UnsafeMutablePointer<Step>
   let count: Int
@@ -51,9 +53,10 @@ final class Responders: @unchecked Sendable {
     onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
     prerequisites = order?.prerequisitesInOrder
     isStraight =
-      isOrdered && chain.middlewares.isEmpty && entries.count < Dispatch.noPlace
+      isOrdered && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
-    isLight = isStraight && !entries.contains { $0.overrides.operation }
+    isHeard = !chain.middlewares.isEmpty && !entries.isEmpty
+    isLight = isStraight && !isHeard && !entries.contains { $0.overrides.operation }
     count = entries.count
     steps = .allocate(capacity: isStraight ? count : 0)
     for (place, entry) in entries.enumerated() where isStraight {
