@@ -54,6 +54,7 @@ extension Dispatcher {
       let dispatch = thread.spareDispatches.pop() ?? Dispatch()
       dispatch.begin(
         to: given, completion, CallSite(fileID: fileID, line: line), on: thread, as: id)
+      if responders.isHeard { return runHeard(dispatch, at: action, on: thread) }
       return runHere(dispatch, at: action, from: place, after: outcome, on: thread)
     }
   }
@@ -87,10 +88,33 @@ extension Dispatcher {
   ) -> DispatchHandle {
     var dispatch = begun
     dispatch.beginHere(on: thread)
-    if dispatch.isHeard { dispatch.tellMiddlewares(of: action, by: self, on: thread) }
     let finished = dispatch.finishedHandle
     let outcomes = outcome.map { Array(repeating: .finished, count: place - 1) + [$0] } ?? []
-    switch Dispatch.runStraight(&dispatch, at: action, from: place, after: outcomes, on: thread) {
+    let end = Dispatch.runStraight(
+      &dispatch, at: action, from: place, after: outcomes, on: thread)
+    return handle(of: dispatch, finished, after: end, on: thread)
+  }
+
+  /// The same where there are middlewares.
+  @inline(never)
+  private func runHeard(
+    _ begun: consuming Dispatch, at action: UnsafeRawPointer, on thread: ThreadState
+  ) -> DispatchHandle {
+    var dispatch = begun
+    dispatch.beginHere(on: thread)
+    let finished = dispatch.finishedHandle
+    dispatch.tellMiddlewares(of: action, by: self, on: thread)
+    let end = Dispatch.runHeard(&dispatch, at: action, on: thread)
+    return handle(of: dispatch, finished, after: end, on: thread)
+  }
+
+  /// Brings what goes on to its end.
+  @inline(__always)
+  private func handle(
+    of dispatch: consuming Dispatch, _ finished: DispatchHandle, after end: StraightEnd,
+    on thread: ThreadState
+  ) -> DispatchHandle {
+    switch end {
     case .unheard:
       thread.spareDispatches.push(dispatch)
       return finished

@@ -6,7 +6,9 @@ extension Dispatch {
   }
 
   /// Tells the middlewares of the action that it keeps, before anything is scheduled.
-  func tellMiddlewares(by dispatcher: Dispatcher, in mode: Dispatcher.Mode, on thread: ThreadState) {
+  func tellMiddlewares(
+    by dispatcher: Dispatcher, in mode: Dispatcher.Mode, on thread: ThreadState
+  ) {
     tellMiddlewares(of: action!, by: dispatcher, in: mode, on: thread)
   }
 

@@ -53,7 +53,12 @@ extension Dispatch {
   @inline(__always)
   private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
     let action = dispatch.takeAction()
-    return withAddress(of: action) { runStraight(&dispatch, at: $0, on: thread) }
+    return withAddress(of: action) { address in
+      // Before a run, nothing else is around it.
+      dispatch.around == nil
+        ? runStraight(&dispatch, at: address, on: thread)
+        : runHeard(&dispatch, at: address, on: thread)
+    }
   }
 
   /// The round that runs has closed.

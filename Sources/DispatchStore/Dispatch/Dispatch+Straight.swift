@@ -21,7 +21,6 @@ extension Dispatch {
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from place: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
-    if dispatch.around != nil { return runHeard(&dispatch, at: action, on: thread) }
     var outcomes = ended
     let outerAction = thread.action
     thread.action = action

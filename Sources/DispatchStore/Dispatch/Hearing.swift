@@ -11,9 +11,9 @@ final class Hearing: DispatchContext, @unchecked Sendable {
   let began = ContinuousClock.now
   private let heard: Dispatch
   /// By place, where a middleware did more than let the action pass.
-  private var replies: [Int: MiddlewareChain.Reply] = [:]
+  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
   /// The context around the hooks, or around the straight run.
-  var around: DispatchContext?
+  @exclusivity(unchecked) var around: DispatchContext?
 
   init(
     of dispatch: Dispatch, _ action: any ActionType, by dispatcher: Dispatcher,

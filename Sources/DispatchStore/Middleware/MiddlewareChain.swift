@@ -3,17 +3,19 @@ struct MiddlewareChain {
   let middlewares: [any Middleware]
 
   /// What came of asking all of them about one store, where one did more than let the action pass.
-  struct Reply {
+  ///
+  /// An object, so that where there is none nothing is copied.
+  final class Reply {
     /// What the store is to see.
-    var action: any ActionType
+    fileprivate(set) var action: any ActionType
     /// How many of them heard, and so will hear the end.
-    var heard: Int
-    /// The part's end, where one of them vetoed or failed.
-    var outcome: StoreOutcome?
+    fileprivate(set) var heard: Int
+    /// The part's end, where one of them vetoed or failed: the first one who did decides that.
+    fileprivate(set) var outcome: StoreOutcome?
 
-    /// The first one who says how it ends decides that.
-    func ending(_ outcome: StoreOutcome) -> Reply {
-      Reply(action: action, heard: heard, outcome: self.outcome ?? outcome)
+    fileprivate init(action: any ActionType, heard: Int) {
+      self.action = action
+      self.heard = heard
     }
   }
 
@@ -21,36 +23,43 @@ struct MiddlewareChain {
   func will(
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType
   ) -> Reply? {
-    var changed: Reply?
-    for (place, middleware) in middlewares.enumerated() {
-      var reply: Reply { changed ?? Reply(action: action, heard: middlewares.count) }
+    var reply: Reply?
+    for place in middlewares.indices {
+      let middleware = middlewares[place]
       do {
-        switch try middleware.willDispatch(
-          transaction: transaction, action: changed?.action ?? action, in: store)
-        {
+        let verdict = try middleware.willDispatch(
+          transaction: transaction, action: reply?.action ?? action, in: store)
+        if case .pass = verdict { continue }
+        let changed = reply ?? Reply(action: action, heard: middlewares.count)
+        reply = changed
+        switch verdict {
         case .pass:
           break
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
-          changed = reply
-          changed?.action = replacement
+          changed.action = replacement
         case .veto(let reason):
-          changed = reply.ending(.vetoed(Veto(middleware: middleware, reason: reason)))
-          changed?.heard = place + 1
+          changed.outcome =
+            changed.outcome ?? .vetoed(Veto(middleware: middleware, reason: reason))
+          changed.heard = place + 1
           return changed
         }
       } catch {
-        changed = reply.ending(.failed(Self.failure(of: middleware, error, in: store)))
+        let failed = reply ?? Reply(action: action, heard: middlewares.count)
+        failed.outcome = failed.outcome ?? .failed(Self.failure(of: middleware, error, in: store))
+        reply = failed
       }
     }
-    return changed
+    return reply
   }
 
   func did(
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int,
     report: (DispatchIncident) -> Void
   ) {
-    for place in (0..<heard).reversed() {
+    var place = heard
+    while place > 0 {
+      place -= 1
       let middleware = middlewares[place]
       do {
         try middleware.didDispatch(transaction: transaction, action: action, in: store)
