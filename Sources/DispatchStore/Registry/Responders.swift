@@ -94,7 +94,10 @@ final class Responders: @unchecked Sendable {
       }
       return switch calls.reduce(action, thread) {
       case .done: .finished
-      case .observed: entries[place].reduceObserved(action, of: dispatch, on: thread)
+      case .observed:
+        step.pointee.store._withUnsafeGuaranteedRef {
+          calls.reduceObserved(action, $0, dispatch, thread)
+        }
       case .failed(let error): .ended(.of(thrown: error))
       }
     }

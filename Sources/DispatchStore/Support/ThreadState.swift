@@ -24,7 +24,7 @@ struct ThreadState {
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreBase?
     /// The stores whose telling turn this thread holds, outermost first.
-    var turns: [any TellingTurn] = []
+    var turns: [StoreBase] = []
     /// Whose commits were told here, of other dispatches: what follows that follows here too.
     var toldOwners: [any CommitOwner] = []
     /// The pool whose slot this thread occupies.
@@ -67,7 +67,7 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
   }
 
-  var turns: [any TellingTurn] {
+  var turns: [StoreBase] {
     @inline(__always) get { fields.pointee.turns }
     @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
   }
