@@ -89,7 +89,11 @@ extension Dispatcher {
     var dispatch = begun
     dispatch.beginHere(on: thread)
     let finished = dispatch.finishedHandle
-    let outcomes = outcome.map { Array(repeating: .finished, count: place - 1) + [$0] } ?? []
+    var outcomes: [StoreOutcome] = []
+    if let outcome {
+      outcomes = dispatch.allFinished
+      outcomes[place - 1] = outcome
+    }
     let end = Dispatch.runStraight(
       &dispatch, at: action, from: place, after: outcomes, on: thread)
     return handle(of: dispatch, finished, after: end, on: thread)

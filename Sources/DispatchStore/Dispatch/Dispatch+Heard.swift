@@ -51,12 +51,17 @@ extension Dispatch {
       thread.context = hearing.around.take()
       thread.action = outerAction
     }
-    for index in 0..<responders.count {
+    let order = order(of: responders)
+    for turn in 0..<responders.count {
+      let index = order?[turn] ?? turn
       place = UInt16(truncatingIfNeeded: index)
       let step = run(responders, at: index, action, hearing.reply(at: index), outcomes, on: thread)
-      guard note(step, at: index, in: &outcomes) else { return Left(place: index, step: step) }
+      guard note(step, at: index, in: &outcomes) else {
+        return Left(turn: turn, place: index, step: step)
+      }
       place = UInt16.max
-      hearing.tellDid(outcomes.last ?? .finished, at: index, of: responders, on: thread)
+      let outcome = outcomes.isEmpty ? .finished : outcomes[index]
+      hearing.tellDid(outcome, at: index, of: responders, on: thread)
     }
     runCompletion(after: outcomes)
     // It refers to the dispatch, that is to be used again.

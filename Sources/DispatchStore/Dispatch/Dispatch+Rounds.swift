@@ -77,44 +77,11 @@ extension Dispatch {
     end()
   }
 
-  /// Makes a round of what a straight run has left.
-  func goOn(
-    from left: Left, _ address: UnsafeRawPointer, after outcomes: [StoreOutcome],
-    on thread: ThreadState
-  ) {
-    let details = involve()
-    if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
-    details.outer = details.outer ?? thread.context
-    let entry = responders.unsafelyUnwrapped.takeUnretainedValue().entries[left.place]
-    let round = makeRound(
-      of: entry.copyAction(at: address),
-      ended: outcomes.isEmpty ? Array(repeating: .finished, count: left.place) : outcomes)
-    if details.goOn(with: round, at: left.place) { round.cancel() }
+  /// Goes on with a round where a straight run has left.
+  func begin(_ round: Round, after left: Left) {
     guard round.begin(at: left.place, after: left.step) else { return }
     takeResult()
     goOn()
-  }
-
-  /// Makes a round of a straight run, or of what it has left.
-  ///
-  /// - Parameter ended: How the stores before that ended, where it has begun.
-  private func makeRound(
-    of action: @autoclosure () -> any ActionType, ended: [StoreOutcome]? = nil
-  ) -> Round {
-    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
-    let hearing = hearing
-    around = nil
-    course.dispatcher = hearing?.dispatcher ?? venue.dispatcher
-    if let hearing { course.mode = hearing.mode }
-    let action = hearing?.action ?? action()
-    let parts = responders.entries.map { entry in
-      entry.makePart(of: action, waitFor: entry.waitFor)
-    }
-    hearing?.handOver(to: parts, of: responders.chain)
-    let state = RoundState(
-      stores: responders.identifiers, prerequisites: responders.prerequisites, ended: ended)
-    return Round(
-      of: self, id, parts: parts, state: state, chain: responders.chain, began: hearing?.began)
   }
 
   private var severalActions: [any ActionType]? {
@@ -207,10 +174,7 @@ extension Dispatch {
       _ = round.begin()
       take(round)
     case nil where hearing != nil:
-      let round = makeRound(of: action!)
-      round.cancel()
-      _ = round.begin()
-      take(round)
+      take(makeCancelledRound(course))
     case nil where course.request == nil:
       let count = responders.unsafelyUnwrapped.takeUnretainedValue().entries.count
       course.results.append(makeResult(Array(repeating: .cancelled, count: count)))

@@ -14,11 +14,11 @@ extension Dispatch {
   /// - Parameters:
   ///   - dispatch: To which the caller has the only reference, but for those of handles.
   ///   - action: The address of its action.
-  ///   - place: The store to begin with.
-  ///   - ended: How those before it ended; empty where they have finished.
+  ///   - first: The turn to begin with.
+  ///   - ended: By place: how those before it ended; empty where they have finished.
   @inline(__always)
   static func runStraight(
-    _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from place: Int = 0,
+    _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from first: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
     var outcomes = ended
@@ -26,7 +26,7 @@ extension Dispatch {
     thread.action = action
     dispatch.around = thread.context.take()
     thread.context = dispatch
-    let left = dispatch.runStores(action, from: place, &outcomes, on: thread)
+    let left = dispatch.runStores(action, from: first, &outcomes, on: thread)
     if left == nil { dispatch.runCompletion(after: outcomes) }
     thread.context = dispatch.around.take()
     thread.action = outerAction
@@ -59,12 +59,14 @@ extension Dispatch {
 
   /// What is left to others: a store that waits for something, and what comes after it.
   struct Left {
+    /// Those before it have ended.
+    let turn: Int
     let place: Int
     /// Its operation, or how it ended where only the telling of commits is left.
     let step: StraightStep
   }
 
-  /// Outcomes are noted from the first one on that is not `finished`.
+  /// Outcomes are noted where one is not `finished`.
   @inline(__always)
   private func runStores(
     _ action: UnsafeRawPointer, from first: Int, _ outcomes: inout [StoreOutcome],
@@ -72,15 +74,27 @@ extension Dispatch {
   ) -> Left? {
     defer { place = UInt16.max }
     return responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { responders in
-      for index in first..<responders.count {
+      let order = order(of: responders)
+      for turn in first..<responders.count {
+        let index = order?[turn] ?? turn
         place = UInt16(truncatingIfNeeded: index)
         let step =
           outcomeBeforeStart(at: index, outcomes)
           ?? responders.run(action, at: index, of: self, on: thread)
-        guard note(step, at: index, in: &outcomes) else { return Left(place: index, step: step) }
+        guard note(step, at: index, in: &outcomes) else {
+          return Left(turn: turn, place: index, step: step)
+        }
       }
       return nil
     }
+  }
+
+  /// The order of a straight run, where it is not that of the places.
+  @inline(__always)
+  func order(of responders: Responders) -> [Int]? {
+    guard let order = responders.poolOrder, busyVenue?.takeUnretainedValue().runsSideBySide == true
+    else { return nil }
+    return order
   }
 
   /// Notes how a store ended; false where it has not.
@@ -89,10 +103,10 @@ extension Dispatch {
     if details?.hasUntoldCommits == true { return false }
     switch step {
     case .finished:
-      if !outcomes.isEmpty { outcomes.append(.finished) }
+      break
     case .ended(let outcome):
-      if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
-      outcomes.append(outcome)
+      if outcomes.isEmpty { outcomes = allFinished }
+      outcomes[index] = outcome
     case .goesOn:
       return false
     }
@@ -115,6 +129,12 @@ extension Dispatch {
       .failed(
         DispatchError.dependencyFailed(
           entry.identifier, after: responders.entries[failed].identifier, outcomes[failed])))
+  }
+
+  /// By place: what outcomes are noted in.
+  var allFinished: [StoreOutcome] {
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    return Array(repeating: .finished, count: responders.count)
   }
 
   /// The result of a straight run.

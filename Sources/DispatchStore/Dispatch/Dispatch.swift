@@ -16,7 +16,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
   @exclusivity(unchecked) private(set) var responders: Unmanaged<Responders>?
   /// While it is pending or runs, its venue is busy and so there.
-  private var busyVenue: Unmanaged<Venue>?
+  private(set) var busyVenue: Unmanaged<Venue>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
   @exclusivity(unchecked) var action: (any ActionType)?

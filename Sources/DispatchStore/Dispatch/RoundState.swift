@@ -51,24 +51,28 @@ struct RoundState {
   /// - Parameters:
   ///   - stores: By place: the identifier of the store.
   ///   - prerequisites: By place: the earlier places that it waits for; nil where none does.
-  ///   - ended: How the first places ended, where those were run before; the next one has been started.
+  ///   - ended: By place: how those ended that were run before; empty where none was.
+  ///   - started: The place that has been started.
   init(
-    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome]? = nil
+    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome?] = [],
+    started: Int? = nil
   ) {
-    let endedCount = ended?.count ?? 0
+    let hasEnded = { ended.isEmpty ? false : ended[$0] != nil }
     places = stores.enumerated().map { place, identifier in
       let waits = prerequisites?[place] ?? []
       return Place(
         storeIdentifier: identifier, prerequisites: waits,
-        missing: waits.count { $0 >= endedCount })
+        missing: waits.count { !hasEnded($0) })
     }
-    open = places.count - endedCount
+    open = places.indices.count { !hasEnded($0) }
     for (place, waits) in (prerequisites ?? []).enumerated() {
       for wait in waits { places[wait].dependents.append(place) }
     }
-    guard let ended else { return }
-    for (place, outcome) in ended.enumerated() { places[place].phase = .closed(outcome) }
-    places[endedCount].phase = .starting(nil)
+    for (place, outcome) in ended.enumerated() {
+      if let outcome { places[place].phase = .closed(outcome) }
+    }
+    guard let started else { return }
+    places[started].phase = .starting(nil)
     active = 1
   }
 

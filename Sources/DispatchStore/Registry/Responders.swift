@@ -22,6 +22,11 @@ final class Responders: @unchecked Sendable {
   let chain: MiddlewareChain
   /// Whether a dispatch can run through them as declared, store after store, as long as each ends at once.
   let isStraight: Bool
+  /// The same for the concurrent queue, where one that may block holds up no store but those that wait
+  /// for it.
+  private let isStraightInPool: Bool
+  /// By turn: the places in the order in which they run there; nil where it is the same.
+  let poolOrder: [Int]?
   /// Whether there are no middlewares, and no reducer has an operation of its own either.
   let isLight: Bool
   /// Whether middlewares are to be told of a store.
@@ -55,6 +60,10 @@ final class Responders: @unchecked Sendable {
     isStraight =
       isOrdered && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
+    let poolOrder = PoolOrder(
+      prerequisites: prerequisites, operations: entries.map(\.overrides.operation))
+    isStraightInPool = isStraight && poolOrder != nil
+    self.poolOrder = poolOrder?.permutation
     isHeard = !chain.middlewares.isEmpty && !entries.isEmpty
     isLight = isStraight && !isHeard && !entries.contains { $0.overrides.operation }
     count = entries.count
@@ -103,9 +112,9 @@ final class Responders: @unchecked Sendable {
     }
   }
 
-  /// Stores of one dispatch run beside each other in the concurrent queue.
+  /// Stores that may block run beside each other in the concurrent queue.
   func runsStraight(in mode: Dispatcher.Mode) -> Bool {
-    isStraight && (entries.count == 1 || !mode.isAsync)
+    mode.isAsync ? isStraightInPool : isStraight
   }
 
   /// A dispatch that refers to it has ended.
