@@ -208,10 +208,13 @@ extension Dispatch {
   /// Runs user code as caused by a transaction of this dispatch.
   func perform(_ transaction: TransactionID, part: Part?, _ body: () -> Void) {
     let thread = ThreadState.current
-    let outer = thread.context
+    let (outer, light) = (thread.context, thread.putLightTransactionAside())
     thread.context = PartContext(
       self, transaction: transaction, owner: part, outer: outer ?? details?.outer)
-    defer { thread.context = outer }
+    defer {
+      thread.context = outer
+      thread.lightTransaction = light
+    }
     if let taskLocals = details?.taskLocals, !taskLocals.isEmpty {
       taskLocals.bind(body)
     } else {

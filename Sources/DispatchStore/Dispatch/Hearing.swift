@@ -35,6 +35,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
   /// Tells of all stores, in their order.
   func tellWill(_ responders: Responders, on thread: ThreadState) {
     let told = heard.transaction(heard.id, by: dispatcher, in: mode)
+    let light = thread.putLightTransactionAside()
     around = thread.context.take()
     thread.context = self
     for (place, entry) in responders.entries.enumerated() {
@@ -42,6 +43,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
       if let reply { replies[place] = reply }
     }
     thread.context = around.take()
+    thread.lightTransaction = light
   }
 
   /// Tells that a store's part has ended; inside the straight run.

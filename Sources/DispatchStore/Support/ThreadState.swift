@@ -62,6 +62,12 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.lightTransaction }
   }
 
+  /// A reduction without a context may dispatch: what hears of that has a context, and comes before it.
+  func putLightTransactionAside() -> UInt64 {
+    defer { lightTransaction = UInt64.max }
+    return lightTransaction
+  }
+
   var exclusive: StoreBase? {
     @inline(__always) get { fields.pointee.exclusive }
     @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
