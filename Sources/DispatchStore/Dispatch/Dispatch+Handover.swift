@@ -39,8 +39,8 @@ extension Dispatch {
     let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
     let hearing = hearing
     around = nil
-    details.dispatcher = hearing?.dispatcher ?? venue.dispatcher
-    if let hearing { details.mode = hearing.mode }
+    details.dispatcher = hearing?.told.dispatcher ?? venue.dispatcher
+    if let hearing { details.mode = hearing.told.mode }
     let action = hearing?.action ?? action()
     let parts = responders.entries.map { entry in
       entry.makePart(of: action, waitFor: entry.waitFor)

@@ -4,8 +4,8 @@
 /// pending and runs.
 final class Hearing: DispatchContext, @unchecked Sendable {
   // because what changes belongs to the thread that dispatches, and then to the step that runs
-  let dispatcher: Dispatcher
-  let mode: Dispatcher.Mode
+  /// What hooks are told of the dispatch.
+  let told: DispatchTransaction
   /// The action as dispatched.
   let action: any ActionType
   let began = ContinuousClock.now
@@ -21,8 +21,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
   ) {
     heard = dispatch
     self.action = action
-    self.dispatcher = dispatcher
-    self.mode = mode
+    told = dispatch.transaction(dispatch.id, by: dispatcher, in: mode)
   }
 
   override var dispatch: Dispatch { heard }
@@ -34,7 +33,6 @@ final class Hearing: DispatchContext, @unchecked Sendable {
 
   /// Tells of all stores, in their order.
   func tellWill(_ responders: Responders, on thread: ThreadState) {
-    let told = heard.transaction(heard.id, by: dispatcher, in: mode)
     let light = thread.putLightTransactionAside()
     around = thread.context.take()
     thread.context = self
@@ -51,13 +49,13 @@ final class Hearing: DispatchContext, @unchecked Sendable {
     _ outcome: StoreOutcome, at place: Int, of responders: Responders, on thread: ThreadState
   ) {
     let reply = reply(at: place)
-    var told = heard.transaction(heard.id, by: dispatcher, in: mode)
+    var told = told
     told.outcome = outcome
     told.duration = .now - began
     thread.context = self
     responders.chain.did(
       told, action: reply?.action ?? action, in: responders.entries[place].store!,
-      heard: reply?.heard ?? responders.chain.middlewares.count, report: dispatcher.report)
+      heard: reply?.heard ?? responders.chain.middlewares.count)
     thread.context = heard
   }
 

@@ -145,9 +145,7 @@ final class Round: @unchecked Sendable {
       told.outcome = outcome
       told.duration = began.map { .now - $0 }
       dispatch.perform(transaction, part: nil) {
-        chain.did(
-          told, action: part.action, in: part.storeForHooks, heard: part.heard,
-          report: told.dispatcher.report)
+        chain.did(told, action: part.action, in: part.storeForHooks, heard: part.heard)
       }
     }
     // Released outside the lock: what goes with an operation may run code.

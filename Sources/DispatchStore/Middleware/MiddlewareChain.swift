@@ -10,12 +10,17 @@ struct MiddlewareChain {
     fileprivate(set) var action: any ActionType
     /// How many of them heard, and so will hear the end.
     fileprivate(set) var heard: Int
-    /// The part's end, where one of them vetoed or failed: the first one who did decides that.
-    fileprivate(set) var outcome: StoreOutcome?
+    /// The part's end, where one of them vetoed or failed.
+    private(set) var outcome: StoreOutcome?
 
     fileprivate init(action: any ActionType, heard: Int) {
       self.action = action
       self.heard = heard
+    }
+
+    /// The first one who says so decides.
+    fileprivate func end(as outcome: StoreOutcome) {
+      self.outcome = self.outcome ?? outcome
     }
   }
 
@@ -24,38 +29,36 @@ struct MiddlewareChain {
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType
   ) -> Reply? {
     var reply: Reply?
+    func changed() -> Reply {
+      let present = reply ?? Reply(action: action, heard: middlewares.count)
+      reply = present
+      return present
+    }
     for place in middlewares.indices {
       let middleware = middlewares[place]
       do {
         let verdict = try middleware.willDispatch(
           transaction: transaction, action: reply?.action ?? action, in: store)
-        if case .pass = verdict { continue }
-        let changed = reply ?? Reply(action: action, heard: middlewares.count)
-        reply = changed
         switch verdict {
         case .pass:
-          break
+          continue
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
-          changed.action = replacement
+          changed().action = replacement
         case .veto(let reason):
-          changed.outcome =
-            changed.outcome ?? .vetoed(Veto(middleware: middleware, reason: reason))
-          changed.heard = place + 1
-          return changed
+          changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
+          changed().heard = place + 1
+          return reply
         }
       } catch {
-        let failed = reply ?? Reply(action: action, heard: middlewares.count)
-        failed.outcome = failed.outcome ?? .failed(Self.failure(of: middleware, error, in: store))
-        reply = failed
+        changed().end(as: .failed(Self.failure(of: middleware, error, in: store)))
       }
     }
     return reply
   }
 
   func did(
-    _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int,
-    report: (DispatchIncident) -> Void
+    _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int
   ) {
     var place = heard
     while place > 0 {
@@ -65,7 +68,7 @@ struct MiddlewareChain {
         try middleware.didDispatch(transaction: transaction, action: action, in: store)
       } catch {
         let message = "\(type(of: middleware)) threw in didDispatch of \(transaction.id): \(error)"
-        report(
+        transaction.dispatcher.report(
           DispatchIncident(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
       }
