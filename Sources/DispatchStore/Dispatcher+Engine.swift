@@ -16,7 +16,7 @@ extension Dispatcher {
         dispatch.begin(to: given, completion, callSite, on: thread)
         dispatch.put(action)
         note(dispatch, mode, on: thread)
-        return push(dispatch, mode)
+        return push(dispatch, mode, on: thread)
       }
       given._withUnsafeGuaranteedRef { $0.end() }
     }
@@ -58,6 +58,7 @@ extension Dispatcher {
       dispatch.begin(
         to: given, completion, CallSite(fileID: fileID, line: line), on: thread, as: id)
       note(dispatch, .sync, on: thread)
+      if responders.isHeard { return runHeard(dispatch, at: action, on: thread) }
       return runHere(dispatch, at: action, from: place, after: outcome, on: thread)
     }
   }
@@ -92,8 +93,36 @@ extension Dispatcher {
     var dispatch = begun
     dispatch.beginHere(on: thread)
     let finished = dispatch.finishedHandle
-    let outcomes = outcome.map { Array(repeating: .finished, count: place - 1) + [$0] } ?? []
-    switch Dispatch.runStraight(&dispatch, at: action, from: place, after: outcomes, on: thread) {
+    var outcomes: [StoreOutcome] = []
+    if let outcome {
+      outcomes = dispatch.allFinished
+      outcomes[place - 1] = outcome
+    }
+    let end = Dispatch.runStraight(
+      &dispatch, at: action, from: place, after: outcomes, on: thread)
+    return handle(of: dispatch, finished, after: end, on: thread)
+  }
+
+  /// The same where there are middlewares.
+  @inline(never)
+  private func runHeard(
+    _ begun: consuming Dispatch, at action: UnsafeRawPointer, on thread: ThreadState
+  ) -> DispatchHandle {
+    var dispatch = begun
+    dispatch.beginHere(on: thread)
+    let finished = dispatch.finishedHandle
+    dispatch.tellMiddlewares(of: action, by: self, on: thread)
+    let end = Dispatch.runHeard(&dispatch, at: action, on: thread)
+    return handle(of: dispatch, finished, after: end, on: thread)
+  }
+
+  /// Brings what goes on to its end.
+  @inline(__always)
+  private func handle(
+    of dispatch: consuming Dispatch, _ finished: DispatchHandle, after end: StraightEnd,
+    on thread: ThreadState
+  ) -> DispatchHandle {
+    switch end {
     case .unheard:
       thread.spareDispatches.push(dispatch)
       return finished
@@ -106,19 +135,23 @@ extension Dispatcher {
   }
 
   @inline(__always)
-  private func push(_ dispatch: Dispatch, _ mode: Mode) -> DispatchHandle {
-    var isTaken = false
-    repeat {
-      let venue = lane(of: mode) ?? pool
+  private func push(
+    _ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState
+  ) -> DispatchHandle {
+    var venue = lane(of: mode) ?? pool
+    dispatch.enter(venue)
+    if dispatch.isHeard { dispatch.tellMiddlewares(by: self, in: mode, on: thread) }
+    while !venue.take(dispatch, of: self) {
+      venue = lane(of: mode) ?? pool
       dispatch.enter(venue)
-      isTaken = venue.take(dispatch, of: self)
-    } while !isTaken
+      dispatch.details?.venue = venue
+    }
     return DispatchHandle(dispatch)
   }
 }
 
-// What does not run straight: several actions, middlewares, dispatches to be waited for, refined orders,
-// and the first dispatch of its type on a thread.
+// What does not run straight: several actions, dispatches to be waited for, refined orders, stores held
+// weakly, and the first dispatch of its type on a thread.
 extension Dispatcher {
   func dispatch(_ request: DispatchRequest) -> DispatchHandle {
     let thread = ThreadState.current

@@ -16,10 +16,12 @@ struct Path: Sendable {
     Path(name: "serial-operation") { pending($0, Fixture(OperationReducer()), .serial) },
     Path(name: "async-reduction") { pending($0, Fixture(PlainReducer(), width: 1), .async) },
     Path(name: "async-operation") { pending($0, Fixture(OperationReducer(), width: 1), .async) },
+    Path(name: "async-stores", run: severalStores),
     Path(name: "chain", run: chain),
     Path(name: "wait-for-10", run: waitForTen),
     Path(name: "observed", run: observed),
-    Path(name: "middleware", run: middleware),
+    Path(name: "middleware") { sync($0, heardFixture()) },
+    Path(name: "serial-middleware") { pending($0, heardFixture(), .serial) },
   ]
 
   /// On the calling thread, one after the other.
@@ -70,9 +72,19 @@ struct Path: Sendable {
     token.cancel()
   }
 
-  private static func middleware(_ count: Int) {
+  private static func heardFixture() -> Fixture<Add> {
     let fixture = Fixture(PlainReducer())
     fixture.dispatcher.register(middleware: PassingMiddleware())
-    sync(count, fixture)
+    return fixture
+  }
+
+  /// Four stores answer each action, one of them with an operation, for which another one waits.
+  private static func severalStores(_ count: Int) {
+    let fixture = Fixture(PlainReducer(), width: 1)
+    let operation = fixture.dispatcher.register(store: Store(reducer: OperationReducer()))
+    fixture.dispatcher.register(store: Store(reducer: PlainReducer()))
+    fixture.dispatcher.register(
+      store: Store(reducer: PlainReducer()), waitFor: WaitFor([operation.identifier]))
+    pending(count, fixture, .async)
   }
 }

@@ -55,7 +55,12 @@ extension Dispatch {
   @inline(__always)
   private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
     let action = dispatch.takeAction()
-    return withAddress(of: action) { runStraight(&dispatch, at: $0, on: thread) }
+    return withAddress(of: action) { address in
+      // Before a run, nothing else is around it.
+      dispatch.around == nil
+        ? runStraight(&dispatch, at: address, on: thread)
+        : runHeard(&dispatch, at: address, on: thread)
+    }
   }
 
   /// The round that runs has closed.
@@ -74,25 +79,8 @@ extension Dispatch {
     end()
   }
 
-  /// Makes a round of what a straight run has left.
-  func goOn(
-    from left: Left, _ address: UnsafeRawPointer, after outcomes: [StoreOutcome],
-    on thread: ThreadState
-  ) {
-    let details = involve()
-    if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
-    details.outer = details.outer ?? thread.context
-    details.dispatcher = venue.dispatcher
-    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
-    let action = responders.entries[left.place].copyAction(at: address)
-    let parts = responders.entries.map { entry in
-      entry.makePart(of: action, waitFor: entry.waitFor)
-    }
-    let state = RoundState(
-      stores: responders.identifiers, prerequisites: responders.prerequisites,
-      ended: outcomes.isEmpty ? Array(repeating: .finished, count: left.place) : outcomes)
-    let round = Round(of: self, id, parts: parts, state: state, chain: responders.chain)
-    if details.goOn(with: round, at: left.place) { round.cancel() }
+  /// Goes on with a round where a straight run has left.
+  func begin(_ round: Round, after left: Left) {
     guard round.begin(at: left.place, after: left.step) else { return }
     takeResult()
     goOn()
@@ -189,6 +177,8 @@ extension Dispatch {
       round.cancel()
       _ = round.begin()
       take(round)
+    case nil where hearing != nil:
+      take(makeCancelledRound(course))
     case nil where course.request == nil:
       let count = responders.unsafelyUnwrapped.takeUnretainedValue().entries.count
       course.results.append(makeResult(Array(repeating: .cancelled, count: count)))
@@ -223,10 +213,13 @@ extension Dispatch {
   /// Runs user code as caused by a transaction of this dispatch.
   func perform(_ transaction: TransactionID, part: Part?, _ body: () -> Void) {
     let thread = ThreadState.current
-    let outer = thread.context
+    let (outer, light) = (thread.context, thread.putLightTransactionAside())
     thread.context = PartContext(
       self, transaction: transaction, owner: part, outer: outer ?? details?.outer)
-    defer { thread.context = outer }
+    defer {
+      thread.context = outer
+      thread.lightTransaction = light
+    }
     if let taskLocals = details?.taskLocals, !taskLocals.isEmpty {
       taskLocals.bind(body)
     } else {
@@ -235,8 +228,14 @@ extension Dispatch {
   }
 
   func transaction(_ id: TransactionID) -> DispatchTransaction {
+    transaction(id, by: course.dispatcher!, in: course.mode)
+  }
+
+  func transaction(
+    _ id: TransactionID, by dispatcher: Dispatcher, in mode: Dispatcher.Mode
+  ) -> DispatchTransaction {
     DispatchTransaction(
-      id: id, dispatcher: course.dispatcher!, parent: id == self.id ? parent : self.id,
-      mode: course.mode, callSite: callSite)
+      id: id, dispatcher: dispatcher, parent: id == self.id ? parent : self.id, mode: mode,
+      callSite: callSite)
   }
 }

@@ -14,11 +14,11 @@ extension Dispatch {
   /// - Parameters:
   ///   - dispatch: To which the caller has the only reference, but for those of handles.
   ///   - action: The address of its action.
-  ///   - place: The store to begin with.
-  ///   - ended: How those before it ended; empty where they have finished.
+  ///   - first: The turn to begin with.
+  ///   - ended: By place: how those before it ended; empty where they have finished.
   @inline(__always)
   static func runStraight(
-    _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from place: Int = 0,
+    _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from first: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
     var outcomes = ended
@@ -26,15 +26,27 @@ extension Dispatch {
     thread.action = action
     dispatch.around = thread.context.take()
     thread.context = dispatch
-    let left = dispatch.runStores(action, from: place, &outcomes, on: thread)
+    let left = dispatch.runStores(action, from: first, &outcomes, on: thread)
     if isPlanted(.completionTwice), left != nil {
       dispatch.completion?.run { dispatch.makeResult(outcomes) }
     }
-    if left == nil, let completion = dispatch.takeCompletion() {
-      completion.run { dispatch.makeResult(outcomes) }
-    }
+    if left == nil { dispatch.runCompletion(after: outcomes) }
     thread.context = dispatch.around.take()
     thread.action = outerAction
+    return end(&dispatch, left, at: action, after: outcomes, on: thread)
+  }
+
+  @inline(__always)
+  func runCompletion(after outcomes: [StoreOutcome]) {
+    if let completion = takeCompletion() { completion.run { makeResult(outcomes) } }
+  }
+
+  /// Hands over what is left, or lets go of what has ended.
+  @inline(__always)
+  static func end(
+    _ dispatch: inout Dispatch, _ left: Left?, at action: UnsafeRawPointer,
+    after outcomes: [StoreOutcome], on thread: ThreadState
+  ) -> StraightEnd {
     if let left {
       dispatch.goOn(from: left, action, after: outcomes, on: thread)
       return .goesOn
@@ -50,12 +62,14 @@ extension Dispatch {
 
   /// What is left to others: a store that waits for something, and what comes after it.
   struct Left {
+    /// Those before it have ended.
+    let turn: Int
     let place: Int
     /// Its operation, or how it ended where only the telling of commits is left.
     let step: StraightStep
   }
 
-  /// Outcomes are noted from the first one on that is not `finished`.
+  /// Outcomes are noted where one is not `finished`.
   @inline(__always)
   private func runStores(
     _ action: UnsafeRawPointer, from first: Int, _ outcomes: inout [StoreOutcome],
@@ -63,28 +77,47 @@ extension Dispatch {
   ) -> Left? {
     defer { place = UInt16.max }
     return responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { responders in
-      for index in first..<responders.count {
+      let order = order(of: responders)
+      for turn in first..<responders.count {
+        let index = order?[turn] ?? turn
         place = UInt16(truncatingIfNeeded: index)
         let step =
           outcomeBeforeStart(at: index, outcomes)
           ?? responders.run(action, at: index, of: self, on: thread)
-        if details?.hasUntoldCommits == true { return Left(place: index, step: step) }
-        switch step {
-        case .finished:
-          if !outcomes.isEmpty { outcomes.append(.finished) }
-        case .ended(let outcome):
-          if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: index) }
-          outcomes.append(outcome)
-        case .goesOn:
-          return Left(place: index, step: step)
+        guard note(step, at: index, in: &outcomes) else {
+          return Left(turn: turn, place: index, step: step)
         }
       }
       return nil
     }
   }
 
+  /// The order of a straight run, where it is not that of the places.
   @inline(__always)
-  private func outcomeBeforeStart(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
+  func order(of responders: Responders) -> [Int]? {
+    guard let order = responders.poolOrder, busyVenue?.takeUnretainedValue().runsSideBySide == true
+    else { return nil }
+    return order
+  }
+
+  /// Notes how a store ended; false where it has not.
+  @inline(__always)
+  func note(_ step: StraightStep, at index: Int, in outcomes: inout [StoreOutcome]) -> Bool {
+    if details?.hasUntoldCommits == true { return false }
+    switch step {
+    case .finished:
+      break
+    case .ended(let outcome):
+      if outcomes.isEmpty { outcomes = allFinished }
+      outcomes[index] = outcome
+    case .goesOn:
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  func outcomeBeforeStart(at place: Int, _ outcomes: [StoreOutcome]) -> StraightStep? {
     if details != nil, isCancelled { return .ended(.cancelled) }
     return outcomes.isEmpty ? nil : dependencyFailure(at: place, outcomes)
   }
@@ -99,6 +132,12 @@ extension Dispatch {
       .failed(
         DispatchError.dependencyFailed(
           entry.identifier, after: responders.entries[failed].identifier, outcomes[failed])))
+  }
+
+  /// By place: what outcomes are noted in.
+  var allFinished: [StoreOutcome] {
+    let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
+    return Array(repeating: .finished, count: responders.count)
   }
 
   /// The result of a straight run.

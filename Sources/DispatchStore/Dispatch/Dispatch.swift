@@ -16,7 +16,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
   @exclusivity(unchecked) private(set) var responders: Unmanaged<Responders>?
   /// While it is pending or runs, its venue is busy and so there.
-  private var busyVenue: Unmanaged<Venue>?
+  private(set) var busyVenue: Unmanaged<Venue>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
   @exclusivity(unchecked) var action: (any ActionType)?
@@ -24,7 +24,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private let word = Atomic<UInt8>(Dispatch.isWaiting)
   /// The place of the store whose part runs straight.
   @exclusivity(unchecked) var place = UInt16.max
-  /// The context around a straight `.sync` run.
+  /// The context around a straight `.sync` run; where there are middlewares, their `Hearing`.
   @exclusivity(unchecked) var around: DispatchContext?
   /// The details' address: set once, and released with the dispatch.
   private let reference = Atomic<UInt>(0)
@@ -193,6 +193,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The handle that is given out where all stores finish at once.
   var finishedHandle: DispatchHandle {
     responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { DispatchHandle(finished: id, $0) }
+  }
+
+  /// Whether middlewares are to be told.
+  var isHeard: Bool {
+    @inline(__always) get { responders.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.isHeard) }
   }
 
   func takeCompletion() -> Completion? {

@@ -25,6 +25,12 @@ class DispatchContext: @unchecked Sendable {
     thread.context ?? inTask
   }
 
+  /// On whose behalf code that runs here changes stores.
+  @usableFromInline
+  static func owner(on thread: ThreadState) -> (any CommitOwner)? {
+    current(on: thread)?.owner
+  }
+
   /// The transaction that causes what is dispatched here; `UInt64.max` for none.
   @inline(__always)
   static func currentTransaction(on thread: ThreadState) -> UInt64 {

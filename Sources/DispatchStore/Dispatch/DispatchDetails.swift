@@ -1,7 +1,7 @@
 /// What a dispatch has that others take part in, beyond a straight run through its stores.
 ///
-/// One that has several actions or middlewares begins with it. Any other one gets it when somebody
-/// awaits or cancels it, or when one of its stores can't end at once.
+/// One that can't run straight begins with it. Any other one gets it when somebody awaits or cancels it,
+/// or when one of its stores can't end at once.
 final class DispatchDetails: @unchecked Sendable {
   // because what is not constant or in `state` belongs to the step that runs
   /// Nil until the dispatch has handed over its own state.

@@ -42,9 +42,14 @@ class Part: CommitOwner, @unchecked Sendable {
   }
 
   func willDispatch(_ chain: MiddlewareChain, _ transaction: DispatchTransaction) {
-    let reply = chain.will(transaction, action: action, in: storeForHooks)
+    take(chain.will(transaction, action: action, in: storeForHooks), of: chain)
+  }
+
+  /// Takes what the middlewares said of it; nil where they let the action pass.
+  func take(_ reply: MiddlewareChain.Reply?, of chain: MiddlewareChain) {
+    heard = reply?.heard ?? chain.middlewares.count
+    guard let reply else { return }
     action = reply.action
-    heard = reply.heard
     decided = reply.outcome
   }
 

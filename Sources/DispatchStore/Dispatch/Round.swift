@@ -18,13 +18,13 @@ final class Round: @unchecked Sendable {
 
   init(
     of dispatch: Dispatch, _ transaction: TransactionID, parts: [Part], state: RoundState,
-    chain: MiddlewareChain
+    chain: MiddlewareChain, began: ContinuousClock.Instant? = nil
   ) {
     self.dispatch = dispatch
     self.transaction = transaction
     self.parts = parts
     self.chain = chain
-    began = chain.middlewares.isEmpty ? nil : .now
+    self.began = chain.middlewares.isEmpty ? nil : began ?? .now
     self.state = Locked(state)
     for (place, part) in parts.enumerated() { part.enter(self, at: place) }
   }
@@ -146,9 +146,7 @@ final class Round: @unchecked Sendable {
       told.outcome = outcome
       told.duration = began.map { .now - $0 }
       dispatch.perform(transaction, part: nil) {
-        chain.did(
-          told, action: part.action, in: part.storeForHooks, heard: part.heard,
-          report: told.dispatcher.report)
+        chain.did(told, action: part.action, in: part.storeForHooks, heard: part.heard)
       }
     }
     yieldPoint(.close, part.identifier)

@@ -33,6 +33,7 @@ struct RoundState {
     var dependents: [Int] = []
     /// Commits of its own that were left to other threads to tell.
     var untold = 0
+    var wasUntold = false
     /// The operation under way, to be cancelled.
     var operation: Operation?
 
@@ -51,25 +52,29 @@ struct RoundState {
   /// - Parameters:
   ///   - stores: By place: the identifier of the store.
   ///   - prerequisites: By place: the earlier places that it waits for; nil where none does.
-  ///   - ended: How the first places ended, where those were run before; the next one has been started.
+  ///   - ended: By place: how those ended that were run before; empty where none was.
+  ///   - started: The place that has been started.
   init(
-    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome]? = nil
+    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome?] = [],
+    started: Int? = nil
   ) {
-    let endedCount = ended?.count ?? 0
+    let hasEnded = { ended.isEmpty ? false : ended[$0] != nil }
     places = stores.enumerated().map { place, identifier in
       var waits = prerequisites?[place] ?? []
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
       return Place(
         storeIdentifier: identifier, prerequisites: waits,
-        missing: waits.count { $0 >= endedCount })
+        missing: waits.count { !hasEnded($0) })
     }
-    open = places.count - endedCount
+    open = places.indices.count { !hasEnded($0) }
     for place in places.indices {
       for wait in places[place].prerequisites { places[wait].dependents.append(place) }
     }
-    guard let ended else { return }
-    for (place, outcome) in ended.enumerated() { places[place].phase = .closed(outcome) }
-    places[endedCount].phase = .starting(nil)
+    for (place, outcome) in ended.enumerated() {
+      if let outcome { places[place].phase = .closed(outcome) }
+    }
+    guard let started else { return }
+    places[started].phase = .starting(nil)
     active = 1
   }
 
@@ -188,16 +193,17 @@ struct RoundState {
     guard places[place].untold == 0, case .untold(let outcome) = places[place].phase else {
       return .wait
     }
-    active += 1
-    untoldPlaces -= 1
-    return end(place, outcome)
+    // Until it has closed, it counts as untold: nobody is to wait for the thread that closes it.
+    places[place].phase = .closing(outcome)
+    places[place].wasUntold = true
+    return .close(outcome)
   }
 
   /// What follows the end has been done; the places that may start now, and what is to be released.
   mutating func closed(_ place: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard case .closing(let outcome) = places[place].phase else { return ([], false, nil) }
     places[place].phase = .closed(outcome)
-    active -= 1
+    if places[place].wasUntold { untoldPlaces -= 1 } else { active -= 1 }
     open -= 1
     var next: [Int] = []
     for dependent in places[place].dependents {

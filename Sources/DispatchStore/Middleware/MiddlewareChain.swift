@@ -2,52 +2,73 @@
 struct MiddlewareChain {
   let middlewares: [any Middleware]
 
-  /// What came of asking all of them about one store.
-  struct Reply {
+  /// What came of asking all of them about one store, where one did more than let the action pass.
+  ///
+  /// An object, so that where there is none nothing is copied.
+  final class Reply {
     /// What the store is to see.
-    var action: any ActionType
+    fileprivate(set) var action: any ActionType
     /// How many of them heard, and so will hear the end.
-    var heard = 0
+    fileprivate(set) var heard: Int
     /// The part's end, where one of them vetoed or failed.
-    var outcome: StoreOutcome?
+    private(set) var outcome: StoreOutcome?
+
+    fileprivate init(action: any ActionType, heard: Int) {
+      self.action = action
+      self.heard = heard
+    }
+
+    /// The first one who says so decides.
+    fileprivate func end(as outcome: StoreOutcome) {
+      self.outcome = self.outcome ?? outcome
+    }
   }
 
+  /// Nil where all of them let the action pass.
   func will(
     _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType
-  ) -> Reply {
-    var reply = Reply(action: action)
-    for middleware in middlewares {
-      reply.heard += 1
+  ) -> Reply? {
+    var reply: Reply?
+    func changed() -> Reply {
+      let present = reply ?? Reply(action: action, heard: middlewares.count)
+      reply = present
+      return present
+    }
+    for place in middlewares.indices {
+      let middleware = middlewares[place]
       do {
         let verdict = try middleware.willDispatch(
-          transaction: transaction, action: reply.action, in: store)
+          transaction: transaction, action: reply?.action ?? action, in: store)
         switch verdict {
         case .pass:
-          break
+          continue
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
-          reply.action = replacement
+          changed().action = replacement
         case .veto(let reason):
-          reply.outcome = reply.outcome ?? .vetoed(Veto(middleware: middleware, reason: reason))
+          changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
+          changed().heard = place + 1
           return reply
         }
       } catch {
-        reply.outcome = reply.outcome ?? .failed(Self.failure(of: middleware, error, in: store))
+        changed().end(as: .failed(Self.failure(of: middleware, error, in: store)))
       }
     }
     return reply
   }
 
   func did(
-    _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int,
-    report: (DispatchIncident) -> Void
+    _ transaction: DispatchTransaction, action: any ActionType, in store: any StoreType, heard: Int
   ) {
-    for middleware in middlewares[..<heard].reversed() {
+    var place = heard
+    while place > 0 {
+      place -= 1
+      let middleware = middlewares[place]
       do {
         try middleware.didDispatch(transaction: transaction, action: action, in: store)
       } catch {
         let message = "\(type(of: middleware)) threw in didDispatch of \(transaction.id): \(error)"
-        report(
+        transaction.dispatcher.report(
           DispatchIncident(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
       }

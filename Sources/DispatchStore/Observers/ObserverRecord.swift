@@ -1,18 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// A registered observer.
-final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Sendable {
+/// A registered observer, without the store's types.
+@usableFromInline
+final class ObserverRecord: @unchecked Sendable {
   // because `firstVersion` is written once, under the store's lock, before any other thread knows it
-  private let body: @Sendable (StoreChange<Model, Action>) -> Void
+  private let body: @Sendable (ObservedChange) -> Void
   private let queue: DispatchQueue?
   private let isActive = Atomic(true)
   /// The first commit that it hears of.
   var firstVersion: UInt64 = 0
 
-  init(
-    on delivery: ObserverDelivery, _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
-  ) {
+  /// - Parameter body: Given the changes of its store, which are `TypedChange`s.
+  @usableFromInline
+  init(on delivery: ObserverDelivery, _ body: @escaping @Sendable (ObservedChange) -> Void) {
     self.body = body
     queue =
       switch delivery {
@@ -22,9 +23,9 @@ final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Send
       }
   }
 
+  @usableFromInline
   init(
-    on delivery: MainDelivery,
-    _ body: @escaping @MainActor @Sendable (StoreChange<Model, Action>) -> Void
+    on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (ObservedChange) -> Void
   ) {
     self.body = { change in MainActor.assumeIsolated { body(change) } }
     queue = .main
@@ -36,7 +37,7 @@ final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Send
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
-  func hear(_ change: StoreChange<Model, Action>) {
+  func hear(_ change: ObservedChange) {
     guard let queue else { return call(change) }
     if let world = ThreadState.current.simulated?.world {
       world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue))) {
@@ -47,7 +48,7 @@ final class ObserverRecord<Model: Sendable, Action: ActionType>: @unchecked Send
     }
   }
 
-  private func call(_ change: StoreChange<Model, Action>) {
+  private func call(_ change: ObservedChange) {
     guard isActive.load(ordering: .sequentiallyConsistent) else { return }
     body(change)
   }

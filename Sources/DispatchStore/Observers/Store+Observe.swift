@@ -9,11 +9,12 @@ extension Store {
   ///   - delivery: Where the observer hears.
   ///   - initial: Whether it hears of the present model first.
   ///   - body: Called with each change, never while the store's lock is held.
+  @inlinable
   public func observe(
     on delivery: ObserverDelivery = .inline, initial: Bool = false,
     _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
   ) -> ObserverToken {
-    observe(ObserverRecord(on: delivery, body), initial: initial)
+    observe(ObserverRecord(on: delivery) { body(Self.typed($0)) }, initial: initial)
   }
 
   /// Hears of each commit on the main queue, isolated to the main actor.
@@ -22,26 +23,33 @@ extension Store {
   ///   - delivery: `.main`.
   ///   - initial: Whether it hears of the present model first.
   ///   - body: Called with each change, in commit order; nobody waits for it.
+  @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (StoreChange<Model, Action>) -> Void
   ) -> ObserverToken {
-    observe(ObserverRecord(on: delivery, body), initial: initial)
+    observe(ObserverRecord(on: delivery) { body(Self.typed($0)) }, initial: initial)
   }
 
-  private func observe(
-    _ observer: ObserverRecord<Model, Action>, initial: Bool
-  ) -> ObserverToken {
+  @inlinable
+  @inline(__always)
+  static func typed(_ change: ObservedChange) -> StoreChange<Model, Action> {
+    unsafeDowncast(change, to: TypedChange<Model, Action>.self).change
+  }
+
+  @usableFromInline
+  func observe(_ observer: ObserverRecord, initial: Bool) -> ObserverToken {
     let thread = ThreadState.current
     ExclusiveSection.check(box, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
     let turn = box.withLock { core in
-      let present = StoreChange<Model, Action>(
-        model: box.model.pointee, version: box.version, action: nil, transaction: nil)
+      let present = TypedChange<Model, Action>(
+        StoreChange(
+          model: box.model.pointee, version: box.version, action: nil, transaction: nil))
       return core.add(
         observer, present: present, initial: initial, mayWait: thread.turns.isEmpty)
     }
-    take(turn, on: thread)
+    box.take(turn, on: thread)
     return ObserverToken { [weak box] in
       observer.cancel()
       // Inside an exclusive section no second lock is taken: the next telling clears up.

@@ -1,13 +1,7 @@
-/// A store's turn to tell, as the thread that has it holds it.
-protocol TellingTurn: AnyObject {
-  /// The thread begins to wait inside the library: nobody may wait for its turn any longer.
-  func tellerBeginsToWait()
-  func tellerHasWaited()
-}
-
-extension Store: TellingTurn {
+/// A store's turn to tell, whatever the store's types.
+extension StoreBase {
   /// Does about a notice what the store's lock decided.
-  func take(_ turn: StoreCore<Model, Action>.Turn, on thread: ThreadState) {
+  func take(_ turn: StoreCore.Turn, on thread: ThreadState) {
     switch turn {
     case .none, .leave:
       break
@@ -16,18 +10,18 @@ extension Store: TellingTurn {
     case .wait(let gate):
       guard case .tell = gate.wait() else { return }
       yieldPoint(.takeTurn, on: thread, identifier)
-      tell(box.withLock { $0.takeOver() }, on: thread)
+      tell(withLock { $0.takeOver() }, on: thread)
     }
   }
 
   /// Tells one notice and those that were left behind it, then passes the turn on.
-  private func tell(_ notice: Notice<Model, Action>, on thread: ThreadState) {
+  private func tell(_ notice: Notice, on thread: ThreadState) {
     thread.turns.append(self)
     yieldPoint(.tell, on: thread, identifier)
     deliver(notice)
     telling: while true {
       yieldPoint(.nextNotice, on: thread, identifier)
-      switch box.withLock({ $0.next() }) {
+      switch withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
         if let owner = left.owner { thread.toldOwners.append(owner) }
@@ -42,10 +36,10 @@ extension Store: TellingTurn {
     if thread.turns.isEmpty { thread.followToldCommits() }
   }
 
-  private func deliver(_ notice: Notice<Model, Action>) {
+  private func deliver(_ notice: Notice) {
     if let only = notice.only { return only.hear(notice.change) }
     var isCancelled = false
-    for observer in box.withLock({ $0.observers }) {
+    for observer in withLock({ $0.observers }) {
       if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
       isCancelled = isCancelled || observer.isCancelled
     }
@@ -54,18 +48,19 @@ extension Store: TellingTurn {
 
   /// Lets go of them outside the lock: what an observer captures may run code when it goes.
   private func forgetCancelledObservers() {
-    withExtendedLifetime(box.withLock { $0.takeCancelledObservers() }) {}
+    withExtendedLifetime(withLock { $0.takeCancelledObservers() }) {}
   }
 
+  /// The thread that has the turn begins to wait inside the library: nobody may wait for it any longer.
   func tellerBeginsToWait() {
     yieldPoint(.beginWait, identifier)
-    let (gates, owners) = box.withLock { $0.tellerBeginsToWait() }
+    let (gates, owners) = withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
     for owner in owners { owner.commitTold() }
   }
 
   func tellerHasWaited() {
     yieldPoint(.endWait, identifier)
-    box.withLock { $0.tellerHasWaited() }
+    withLock { $0.tellerHasWaited() }
   }
 }

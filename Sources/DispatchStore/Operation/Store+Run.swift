@@ -74,11 +74,12 @@ extension Store {
   }
 
   /// One commit, told to the observers.
-  func reduce(
+  @inlinable
+  func reduceObserved(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> StraightStep {
     do {
-      try commit(for: dispatch, action: action, on: thread) { model in
+      try commitObserved(for: dispatch, action: action, on: thread) { model in
         try reducer.reduce(into: &model, action: action)
       }
       return .finished

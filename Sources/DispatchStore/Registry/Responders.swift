@@ -22,8 +22,15 @@ final class Responders: @unchecked Sendable {
   let chain: MiddlewareChain
   /// Whether a dispatch can run through them as declared, store after store, as long as each ends at once.
   let isStraight: Bool
-  /// Whether no reducer has an operation of its own either.
+  /// The same for the concurrent queue, where one that may block holds up no store but those that wait
+  /// for it.
+  private let isStraightInPool: Bool
+  /// By turn: the places in the order in which they run there; nil where it is the same.
+  let poolOrder: [Int]?
+  /// Whether there are no middlewares, and no reducer has an operation of its own either.
   let isLight: Bool
+  /// Whether middlewares are to be told of a store.
+  let isHeard: Bool
   /// By place, where a dispatch can run straight.
   private let steps: UnsafeMutablePointer<Step>
   let count: Int
@@ -51,9 +58,14 @@ final class Responders: @unchecked Sendable {
     onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
     prerequisites = order?.prerequisitesInOrder
     isStraight =
-      isOrdered && chain.middlewares.isEmpty && entries.count < Dispatch.noPlace
+      isOrdered && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
-    isLight = isStraight && !entries.contains { $0.overrides.operation }
+    let poolOrder = PoolOrder(
+      prerequisites: prerequisites, operations: entries.map(\.overrides.operation))
+    isStraightInPool = isStraight && poolOrder != nil
+    self.poolOrder = poolOrder?.permutation
+    isHeard = !chain.middlewares.isEmpty && !entries.isEmpty
+    isLight = isStraight && !isHeard && !entries.contains { $0.overrides.operation }
     count = entries.count
     steps = .allocate(capacity: isStraight ? count : 0)
     for (place, entry) in entries.enumerated() where isStraight {
@@ -91,15 +103,18 @@ final class Responders: @unchecked Sendable {
       }
       return switch calls.reduce(action, thread) {
       case .done: .finished
-      case .observed: entries[place].reduceObserved(action, of: dispatch, on: thread)
+      case .observed:
+        step.pointee.store._withUnsafeGuaranteedRef {
+          calls.reduceObserved(action, $0, dispatch, thread)
+        }
       case .failed(let error): .ended(.of(thrown: error))
       }
     }
   }
 
-  /// Stores of one dispatch run beside each other in the concurrent queue.
+  /// Stores that may block run beside each other in the concurrent queue.
   func runsStraight(in mode: Dispatcher.Mode) -> Bool {
-    isStraight && (entries.count == 1 || !mode.isAsync)
+    mode.isAsync ? isStraightInPool : isStraight
   }
 
   /// A dispatch that refers to it has ended.

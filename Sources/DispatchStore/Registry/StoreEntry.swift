@@ -43,13 +43,6 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Commits, and tells of it.
-  func reduceObserved(
-    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    fatalError("StoreEntry is abstract.")
-  }
-
   func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {
     fatalError("StoreEntry is abstract.")
   }
@@ -113,13 +106,6 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override func copyAction(at address: UnsafeRawPointer) -> any ActionType {
     address.assumingMemoryBound(to: Action.self).pointee
-  }
-
-  override func reduceObserved(
-    _ action: UnsafeRawPointer, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    strong.unsafelyUnwrapped.reduce(
-      action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
   }
 
   override func makePart(of action: any ActionType, waitFor: WaitFor) -> Part {

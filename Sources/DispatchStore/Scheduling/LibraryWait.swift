@@ -3,7 +3,7 @@
 /// Its place in the pool is lent, and threads that wait for its turn to tell leave their changes to it.
 struct LibraryWait {
   private let pool: ConcurrentPool?
-  private let turns: [any TellingTurn]
+  private let turns: [StoreBase]
 
   init(on thread: ThreadState) {
     pool = thread.pool

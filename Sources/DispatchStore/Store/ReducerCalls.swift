@@ -13,15 +13,20 @@ final class ReducerCalls: @unchecked Sendable {
 
   /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
   let reduce: (UnsafeRawPointer, ThreadState) -> Reduction
+  /// The same where somebody is to be told; takes the store too.
+  let reduceObserved: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
   /// `operation(for:in:)` and what it answers; takes the store too.
   let answer: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
 
   @usableFromInline
   init(
     reduce: @escaping (UnsafeRawPointer, ThreadState) -> Reduction,
+    reduceObserved:
+      @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep,
     answer: @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
   ) {
     self.reduce = reduce
+    self.reduceObserved = reduceObserved
     self.answer = answer
   }
 }

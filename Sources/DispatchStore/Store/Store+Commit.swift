@@ -20,37 +20,32 @@ extension Store {
     return try commitObserved(for: owner(), action: action(), on: thread, body)
   }
 
-  @usableFromInline
+  /// The same where somebody may have to be told; inlined, so that it is compiled for the store's types.
+  @inlinable
   @inline(never)
   func commitObserved<Value, Failure: Error>(
     for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let owner = owner ?? DispatchContext.current(on: thread)?.owner
+    let owner = owner ?? DispatchContext.owner(on: thread)
     let action = action ?? owner?.action(in: self)
     let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
-    yieldPoint(.commit, on: thread, identifier)
-    box.lock.lock()
-    thread.exclusive = box
+    box.enterToTell(on: thread)
     defer {
-      // The turn is drawn where the lock is left, so that telling follows commit order.
-      box.version &+= 1
-      let turn = isToldOf ? drawTurn(action, owner, on: thread) : .none
-      thread.exclusive = nil
-      box.lock.unlock()
-      take(turn, on: thread)
+      let change = isToldOf ? makeChange(action, owner) : nil
+      box.leaveAndTell(change, for: owner, on: thread)
     }
     return try body(&box.model.pointee)
   }
 
-  private func drawTurn(
-    _ action: Action?, _ owner: (any CommitOwner)?, on thread: ThreadState
-  ) -> StoreCore<Model, Action>.Turn {
-    box.withCore { core in
-      core.notice(
-        of: StoreChange(
-          model: box.model.pointee, version: box.version, action: action,
-          transaction: owner?.transaction), owner: owner, mayWait: thread.turns.isEmpty)
-    }
+  /// The change that the commit is about to be.
+  @inlinable
+  func makeChange(
+    _ action: Action?, _ owner: (any CommitOwner)?
+  ) -> TypedChange<Model, Action> {
+    TypedChange(
+      StoreChange(
+        model: box.model.pointee, version: box.version &+ 1, action: action,
+        transaction: owner?.transaction))
   }
 }

@@ -55,6 +55,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
           return .failed(error)
         }
       },
+      reduceObserved: { action, store, dispatch, thread in
+        unsafeDowncast(store, to: Store<Model, Action>.self).reduceObserved(
+          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
+      },
       answer: { action, store, dispatch, thread in
         unsafeDowncast(store, to: Store<Model, Action>.self).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)

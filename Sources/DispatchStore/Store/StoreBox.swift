@@ -1,14 +1,18 @@
 /// What of a store's state has no type of the user's: it is reached without looking a generic type up.
+///
+/// Also its observers, and the turn to tell them.
 @usableFromInline
-class StoreBase {
+class StoreBase: @unchecked Sendable {
+  // because every access to what changes holds `lock`
   let identifier: String
   /// At hand, because a global is looked up by a call.
   let threadKey = ThreadState.key
   let lock = Lock()
   /// The number of commits so far.
-  final var version: UInt64 = 0
+  @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
   /// Whether somebody may have to be told.
-  final var isObserved = false
+  @exclusivity(unchecked) final var isObserved = false
+  @exclusivity(unchecked) private final var core = StoreCore()
 
   init(identifier: String) {
     self.identifier = identifier
@@ -56,15 +60,56 @@ class StoreBase {
     thread.exclusive = nil
     lock.unlock()
   }
+
+  /// Enters the exclusive section for a commit of which somebody may have to be told.
+  @usableFromInline
+  final func enterToTell(on thread: ThreadState) {
+    yieldPoint(.commit, on: thread, identifier)
+    lock.lock()
+    thread.exclusive = self
+  }
+
+  /// Leaves it, and tells the observers of the change, where they are to hear of it.
+  @usableFromInline
+  final func leaveAndTell(
+    _ change: ObservedChange?, for owner: (any CommitOwner)?, on thread: ThreadState
+  ) {
+    // The turn is drawn where the lock is left, so that telling follows commit order.
+    version &+= 1
+    let turn =
+      change.map { change in
+        withCore { $0.notice(of: change, owner: owner, mayWait: thread.turns.isEmpty) }
+      } ?? .none
+    thread.exclusive = nil
+    lock.unlock()
+    take(turn, on: thread)
+  }
+
+  @inline(__always)
+  final func withLock<Result, Failure: Error>(
+    _ body: (inout StoreCore) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try withCore(body)
+  }
+
+  /// For a caller who holds the lock.
+  @inline(__always)
+  private final func withCore<Result, Failure: Error>(
+    _ body: (inout StoreCore) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { isObserved = core.isObserved }
+    return try body(&core)
+  }
 }
 
-/// A store's model, its observers and its lock, that a token can refer to without keeping the store.
+/// A store's model, its observers and its lock, without the store.
 @usableFromInline
 final class StoreBox<Model: Sendable, Action: ActionType>: StoreBase, @unchecked Sendable {
   // because every access to what changes holds `lock`
   @usableFromInline
   let model: UnsafeMutablePointer<Model>
-  private var core = StoreCore<Model, Action>()
 
   @usableFromInline
   init(identifier: String, model: Model) {
@@ -76,23 +121,5 @@ final class StoreBox<Model: Sendable, Action: ActionType>: StoreBase, @unchecked
   deinit {
     model.deinitialize(count: 1)
     model.deallocate()
-  }
-
-  @inline(__always)
-  func withLock<Result, Failure: Error>(
-    _ body: (inout StoreCore<Model, Action>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return try withCore(body)
-  }
-
-  /// For a caller who holds the lock.
-  @inline(__always)
-  func withCore<Result, Failure: Error>(
-    _ body: (inout StoreCore<Model, Action>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    defer { isObserved = core.isObserved }
-    return try body(&core)
   }
 }

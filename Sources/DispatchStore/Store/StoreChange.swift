@@ -8,4 +8,35 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   public let action: Action?
   /// The dispatch that ran it; nil for an update outside a dispatch.
   public let transaction: TransactionID?
+
+  @inlinable
+  init(model: Model, version: UInt64, action: Action?, transaction: TransactionID?) {
+    self.model = model
+    self.version = version
+    self.action = action
+    self.transaction = transaction
+  }
+}
+
+/// A change as it is told: without the store's types.
+@usableFromInline
+class ObservedChange: @unchecked Sendable {  // because it is constant, and made of Sendable values
+  let version: UInt64
+
+  @usableFromInline
+  init(version: UInt64) {
+    self.version = version
+  }
+}
+
+/// The same with its types, for the observers.
+@usableFromInline
+final class TypedChange<Model: Sendable, Action: ActionType>: ObservedChange, @unchecked Sendable {
+  @usableFromInline let change: StoreChange<Model, Action>
+
+  @inlinable
+  init(_ change: StoreChange<Model, Action>) {
+    self.change = change
+    super.init(version: change.version)
+  }
 }

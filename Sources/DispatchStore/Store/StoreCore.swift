@@ -1,10 +1,12 @@
 /// What a store's lock guards beside the model: who is to be told of which commit, and by whom.
 ///
+/// Without the store's types: telling has nothing to look up.
+///
 /// Telling takes turns. `isTelling` says that some thread has the turn; commits made meanwhile wait in
 /// `pending`, in commit order, each with the thread that waits to tell it, or left to the teller.
-struct StoreCore<Model: Sendable, Action: ActionType> {
-  private(set) var observers: [ObserverRecord<Model, Action>] = []
-  private var pending = FIFO<PendingNotice<Model, Action>>()
+struct StoreCore {
+  private(set) var observers: [ObserverRecord] = []
+  private var pending = FIFO<PendingNotice>()
   private var isTelling = false
   /// The thread that has the turn waits for something inside the library: nobody may wait for it.
   private var tellerWaits = false
@@ -14,7 +16,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     /// Nobody is to be told.
     case none
     /// The thread has the turn: tell this, then ask `next()`.
-    case tell(Notice<Model, Action>)
+    case tell(Notice)
     /// Wait at the gate, and do as it says.
     case wait(Gate<GateWord>)
     /// The teller tells it, next in order.
@@ -33,17 +35,15 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
 
   /// Whose turn it is to tell of the commit that was just made.
   mutating func notice(
-    of change: @autoclosure () -> StoreChange<Model, Action>, owner: (any CommitOwner)?,
-    mayWait: Bool
+    of change: ObservedChange, owner: (any CommitOwner)?, mayWait: Bool
   ) -> Turn {
     guard isObserved else { return .none }
-    return enqueue(Notice(change: change(), only: nil, owner: owner), mayWait: mayWait)
+    return enqueue(Notice(change: change, only: nil, owner: owner), mayWait: mayWait)
   }
 
   /// Adds an observer, that hears from the next commit on; where asked, of the present model first.
   mutating func add(
-    _ observer: ObserverRecord<Model, Action>, present: StoreChange<Model, Action>, initial: Bool,
-    mayWait: Bool
+    _ observer: ObserverRecord, present: ObservedChange, initial: Bool, mayWait: Bool
   ) -> Turn {
     observer.firstVersion = present.version + 1
     observers.append(observer)
@@ -51,12 +51,12 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
     return enqueue(Notice(change: present, only: observer, owner: nil), mayWait: mayWait)
   }
 
-  mutating func takeCancelledObservers() -> [ObserverRecord<Model, Action>] {
+  mutating func takeCancelledObservers() -> [ObserverRecord] {
     defer { observers.removeAll(where: \.isCancelled) }
     return observers.filter(\.isCancelled)
   }
 
-  private mutating func enqueue(_ notice: Notice<Model, Action>, mayWait: Bool) -> Turn {
+  private mutating func enqueue(_ notice: Notice, mayWait: Bool) -> Turn {
     if !isTelling || isPlanted(.notificationOrder) {
       isTelling = true
       return .tell(notice)
@@ -83,7 +83,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
   /// What the thread that has the turn does next.
   enum Next {
     /// Tell this, which was left.
-    case tell(Notice<Model, Action>)
+    case tell(Notice)
     /// The turn goes to the thread at this gate.
     case handOver(Gate<GateWord>)
     /// Nothing is pending; the turn is free.
@@ -100,7 +100,7 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
   }
 
   /// The notice of the thread that has just been handed the turn.
-  mutating func takeOver() -> Notice<Model, Action> {
+  mutating func takeOver() -> Notice {
     pending.popFirst()!.notice
   }
 
@@ -129,16 +129,16 @@ struct StoreCore<Model: Sendable, Action: ActionType> {
 }
 
 /// Something that observers are to hear: a commit, or for one of them the model it began with.
-struct Notice<Model: Sendable, Action: ActionType> {
-  let change: StoreChange<Model, Action>
-  let only: ObserverRecord<Model, Action>?
+struct Notice {
+  let change: ObservedChange
+  let only: ObserverRecord?
   /// The part that ends only after this was told.
   let owner: (any CommitOwner)?
 
   var unowned: Notice { Notice(change: change, only: only, owner: nil) }
 }
 
-private struct PendingNotice<Model: Sendable, Action: ActionType> {
-  let notice: Notice<Model, Action>
-  var gate: Gate<StoreCore<Model, Action>.GateWord>?
+private struct PendingNotice {
+  let notice: Notice
+  var gate: Gate<StoreCore.GateWord>?
 }

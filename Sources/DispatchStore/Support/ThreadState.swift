@@ -24,7 +24,7 @@ struct ThreadState {
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreBase?
     /// The stores whose telling turn this thread holds, outermost first.
-    var turns: [any TellingTurn] = []
+    var turns: [StoreBase] = []
     /// Whose commits were told here, of other dispatches: what follows that follows here too.
     var toldOwners: [any CommitOwner] = []
     /// The same thread, where it is one of a simulated world; the world keeps it.
@@ -64,12 +64,18 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.lightTransaction }
   }
 
+  /// A reduction without a context may dispatch: what hears of that has a context, and comes before it.
+  func putLightTransactionAside() -> UInt64 {
+    defer { lightTransaction = UInt64.max }
+    return lightTransaction
+  }
+
   var exclusive: StoreBase? {
     @inline(__always) get { fields.pointee.exclusive }
     @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
   }
 
-  var turns: [any TellingTurn] {
+  var turns: [StoreBase] {
     @inline(__always) get { fields.pointee.turns }
     @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
   }

@@ -50,6 +50,32 @@ struct TransactionTests {
     }
   }
 
+  /// Adds through another dispatcher, inside its own reduction.
+  private final class ForwardingReducer: Reducer<Int, Ping> {
+    let other: Dispatcher
+    init(to other: Dispatcher) { self.other = other }
+    override func reduce(into model: inout Int, action: Ping) {
+      other.dispatch(action: Script.adds("forwarded"))
+    }
+  }
+
+  @Test func areTheCauseOfWhatHooksDispatchAlsoInsideAReduction() async {
+    let (dispatcher, first, causes) = (dispatcher, Dispatcher(), Recorder<TransactionID?>())
+    first.register(store: Store(model: 0, reducer: ForwardingReducer(to: dispatcher)))
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { transaction, action, _ in
+        if "\(action)" == "forwarded" {
+          causes.record(transaction.id)
+          dispatcher.dispatch(action: Script.adds("caused"))
+        }
+        return .pass
+      }))
+    for _ in 0..<2 { first.dispatch(action: Ping(), mode: .sync) }
+    let transactions = await log.first(4)
+    let caused = transactions.filter { $0.parent.map(causes.all.contains) == true }
+    #expect(caused.count == 2)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func areTheCauseOfWhatTheirCompletionDispatches(_ mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher

@@ -4,11 +4,9 @@ import Testing
 
 /// Whose turn it is to tell, without threads.
 struct StoreCoreTests {
-  private typealias Core = StoreCore<Int, Ping>
-
-  private var core = Core()
+  private var core = StoreCore()
   private var version: UInt64 = 0
-  private let observer = ObserverRecord<Int, Ping>(on: .inline) { _ in }
+  private let observer = ObserverRecord(on: .inline) { _ in }
 
   private mutating func commit(mayWait: Bool = true, isToldOf: Bool = true) -> String {
     version += 1
@@ -17,8 +15,9 @@ struct StoreCoreTests {
   }
 
   /// The model counts the commits.
-  private var present: StoreChange<Int, Ping> {
-    StoreChange(model: Int(version), version: version, action: nil, transaction: nil)
+  private var present: TypedChange<Int, Ping> {
+    TypedChange(
+      StoreChange(model: Int(version), version: version, action: nil, transaction: nil))
   }
 
   private mutating func addObserver() {
@@ -83,7 +82,7 @@ struct StoreCoreTests {
   @Test mutating func thePresentModelIsToldToTheOneThatAsksInItsTurn() {
     addObserver()
     #expect(commit() == "tell 1")
-    let asking = ObserverRecord<Int, Ping>(on: .inline) { _ in }
+    let asking = ObserverRecord(on: .inline) { _ in }
     guard case .leave = core.add(asking, present: present, initial: true, mayWait: false) else {
       Issue.record("Told before its turn.")
       return
@@ -94,7 +93,7 @@ struct StoreCoreTests {
     }
     #expect(notice.only === asking)
     #expect(notice.change.version == 1)
-    #expect(notice.change.model == 1)
+    #expect((notice.change as? TypedChange<Int, Ping>)?.change.model == 1)
     #expect(asking.firstVersion == 2)
   }
 }

@@ -1,0 +1,136 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Hooks of stores whose operations end at once, or elsewhere.
+@Suite("Middleware around operations", .timeLimit(.minutes(1)))
+struct OperationMiddlewareTests {
+  private let dispatcher = Dispatcher()
+  private let steps = Recorder<String>()
+
+  private func script(_ name: String, _ style: OperationStyle) -> Script {
+    let steps = steps
+    let work: @Sendable (Stage) -> Void = { stage in
+      steps.record("\(name) in \(stage.identifier)")
+      stage.updateModel { $0.append(name) }
+    }
+    return switch style {
+    case .returning: .runs(name) { work($0) }
+    case .callback:
+      .controls(name) { operation, stage in
+        DispatchQueue.global().async {
+          work(stage)
+          operation.finish()
+        }
+      }
+    case .suspending:
+      .suspends(name) { stage in
+        await Task.yield()
+        work(stage)
+      }
+    }
+  }
+
+  private func addMiddleware(_ name: String, will: @escaping RecordingMiddleware.Will) {
+    dispatcher.register(middleware: RecordingMiddleware(name, to: steps, will: will))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func eachStoresDidIsToldBeforeThoseThatWaitForItStart(
+    _ mode: Dispatcher.Mode, _ style: OperationStyle
+  ) async {
+    dispatcher.addStage("b", waitFor: ["a"])
+    dispatcher.addStage("a")
+    let observed = dispatcher.store(with: "a", as: Stage.self)?.observe { [steps] _ in
+      steps.record("told")
+    }
+    for name in ["1", "2"] { addMiddleware(name) { _, _, _ in .pass } }
+    for _ in 0..<3 {
+      _ = await dispatcher.dispatch(action: script("script", style), mode: mode) { [steps] in
+        steps.record("end")
+      }.result
+    }
+    let once = [
+      "1 will a", "2 will a", "1 will b", "2 will b", "script in a", "told", "2 did a", "1 did a",
+      "script in b", "2 did b", "1 did b", "end",
+    ]
+    #expect(steps.all == once + once + once)
+    observed?.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  func whatTheySayOfOneStoreHoldsForThatStoreWhereverItsOperationEnds(
+    _ mode: Dispatcher.Mode, _ style: OperationStyle
+  ) async {
+    dispatcher.addStage("replaced")
+    dispatcher.addStage("vetoed", waitFor: ["replaced"])
+    dispatcher.addStage("waiting", waitFor: ["vetoed"])
+    dispatcher.addStage("passed", waitFor: ["replaced"])
+    let ran = Recorder<String>()
+    let replacement = script("replacement", style)
+    addMiddleware("m") { _, _, store in
+      switch store.identifier {
+      case "replaced": .replace(with: replacement)
+      case "vetoed": .veto(reason: "closed")
+      default: .pass
+      }
+    }
+    dispatcher.register(
+      middleware: RecordingMiddleware(did: { transaction, action, store in
+        ran.record("\(store.identifier) \(action) \(transaction.outcome!.isFinished)")
+      }))
+    for _ in 0..<2 {
+      let result = await dispatcher.dispatch(action: script("script", style), mode: mode).result
+      #expect(result["replaced"]?.isFinished == true)
+      #expect(result["vetoed"]?.veto?.reason == "closed")
+      #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["passed"]?.isFinished == true)
+    }
+    // The later one hears nothing of the store that was vetoed.
+    let once = ["replaced replacement true", "waiting script false", "passed script true"]
+    #expect(ran.all.sorted() == (once + once).sorted())
+    #expect(
+      steps.all.filter { $0.contains(" in ") }.sorted()
+        == (0..<2).flatMap { _ in ["replacement in replaced", "script in passed"] }.sorted())
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func theyHearOfOneThatWasCancelledInItsLane(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("stage")
+    let released = Latch()
+    let holder = dispatcher.dispatch(
+      action: Script.suspends { _ in await released.opened() }, mode: mode)
+    let outcomes = Recorder<StoreOutcome?>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        "m", to: steps, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
+    let cancelled = dispatcher.dispatch(action: script("script", .returning), mode: mode)
+    cancelled.cancel()
+    #expect(await cancelled.result["stage"]?.isCancelled == true)
+    #expect(steps.all == ["m will stage", "m did stage"])
+    #expect(outcomes.all.first??.isCancelled == true)
+    released.open()
+    #expect(await holder.result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whatAHookDispatchesIsCausedByItsAction(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("stage")
+    let (dispatcher, inner) = (dispatcher, Recorder<TransactionID?>())
+    let isInner: @Sendable (AnyAction) -> Bool = { ($0 as? Script)?.description == "inner" }
+    let hook: @Sendable (AnyAction) -> Void = { action in
+      guard !isInner(action) else { return }
+      dispatcher.dispatch(action: Script.runs("inner") { _ in }, mode: .sync)
+    }
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { transaction, action, _ in
+          if isInner(action) { inner.record(transaction.parent) }
+          hook(action)
+          return .pass
+        }, did: { _, action, _ in hook(action) }))
+    let handle = dispatcher.dispatch(action: script("outer", .returning), mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(inner.all == [handle.transaction, handle.transaction])
+  }
+}

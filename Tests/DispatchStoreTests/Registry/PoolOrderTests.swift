@@ -1,0 +1,35 @@
+import Testing
+
+@testable import DispatchStore
+
+/// In which order the stores of one dispatch run straight in the concurrent queue.
+struct PoolOrderTests {
+  private func order(_ prerequisites: [[Int]], operations: Set<Int>) -> [Int]? {
+    PoolOrder(
+      prerequisites: prerequisites, operations: prerequisites.indices.map(operations.contains))?
+      .places
+  }
+
+  @Test func plainReductionsKeepTheirOrder() {
+    #expect(order([[], [0], [], [1]], operations: []) == [0, 1, 2, 3])
+    #expect(PoolOrder(prerequisites: nil, operations: [false, false])?.permutation == nil)
+  }
+
+  @Test func whatDoesNotWaitForAnOperationGoesBeforeIt() {
+    #expect(order([[], [0], []], operations: [1]) == [0, 2, 1])
+    #expect(order([[], []], operations: [0]) == [1, 0])
+  }
+
+  @Test func whatWaitsForAnOperationComesAfterItAlsoByWayOfOthers() {
+    #expect(order([[], [0], [1], []], operations: [0]) == [3, 0, 1, 2])
+    #expect(order([[], [0], [1], [2]], operations: [0, 2]) == [0, 1, 2, 3])
+  }
+
+  @Test func thereIsNoneWhereAnOperationWouldHoldUpAStoreThatDoesNotWaitForIt() {
+    #expect(order([[], []], operations: [0, 1]) == nil)
+    // Both wait for the first one, and not for each other.
+    #expect(order([[], [0], [0]], operations: [0, 1, 2]) == nil)
+    #expect(order([[], [0], [0]], operations: [0, 1]) == nil)
+    #expect(order([[], [], [0], [1]], operations: [0, 1]) == nil)
+  }
+}
