@@ -141,7 +141,10 @@ extension Dispatcher {
   /// Changes the registry: what threads have noted of it is out of date from then on.
   private func changeRegistry<Result>(_ body: (inout Registry) -> Result) -> Result {
     registry.withLock { registry in
-      defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
+      defer {
+        isWitnessed.store(!registry.witnesses.isEmpty, ordering: .releasing)
+        registryVersion.wrappingAdd(1, ordering: .releasing)
+      }
       return body(&registry)
     }
   }
