@@ -22,8 +22,14 @@ public enum Diff {
     return comparison.lines("", expected, actual, depth: 0) == nil
   }
 
+  /// A value on one line, however long.
+  static func line(_ value: Any) -> String {
+    var writer = DiffWriter()
+    return writer.line(value) ?? ""
+  }
+
   /// A value on one line, where it fits, else on several.
-  package static func describe(_ value: Any) -> String {
+  static func describe(_ value: Any) -> String {
     var writer = DiffWriter()
     return DiffLine.plainText(writer.lines("", value, mark: .same, depth: 0))
   }

@@ -26,7 +26,8 @@ struct DiffWriter {
       }
       let inner = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       return frame(
-        prefix + "\"\"\"", inner.map { DiffLine(mark, depth + 1, String($0)) }, "\"\"\"", mark, depth)
+        prefix + "\"\"\"", inner.map { DiffLine(mark, depth + 1, String($0)) }, "\"\"\"", mark,
+        depth)
     case .fields(let name, let fields):
       return frame(prefix + name + "(", parts(fields, mark, depth), ")", mark, depth)
     case .list(let elements):

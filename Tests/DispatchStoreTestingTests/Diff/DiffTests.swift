@@ -202,7 +202,8 @@ struct DiffTests {
             … 1 unchanged
           )
         """)
-    #expect(Diff.text(expected: Node(1), actual: nil as Node?) == "− Node(value: 1, next: nil)\n+ nil")
+    #expect(
+      Diff.text(expected: Node(1), actual: nil as Node?) == "− Node(value: 1, next: nil)\n+ nil")
   }
 
   @Test func hasNoAddresses() {
@@ -231,7 +232,8 @@ struct DiffTests {
         −   [0]: 00010203-0405-0607-0809-0A0B0C0D0E0F
           ]
         """)
-    #expect(Diff.text(expected: Data([1, 255]), actual: Data()) == "− 2 bytes <01ff>\n+ 0 bytes <>")
+    #expect(
+      Diff.text(expected: Data([1, 255]), actual: Data()) == "− 2 bytes <01ff>\n+ 0 bytes <>")
   }
 
   @Test func countsWhatIsTooMuchToShow() {
