@@ -15,7 +15,7 @@ public final class Latch: Sendable {
   /// Whether it has opened.
   public var isOpen: Bool { state.read(\.isOpen) }
 
-  /// Opens it; what waits by a closure goes on before this returns. A second time it does nothing.
+  /// Opens it, and calls the closures that wait for that; a second time it does nothing.
   public func open() {
     let callbacks = state.change { state in
       state.isOpen = true

@@ -111,7 +111,7 @@ public final class RecorderMiddleware: DispatchWitness {
 }
 
 extension RecorderMiddleware: CustomStringConvertible {
-  /// A line for each action, below the one that caused it:
+  /// A tree of causes: a line for each action, below the one that caused it.
   ///
   ///     1 .deposit(10), serial → account finished
   ///       2 .log("deposit"), async → log finished
