@@ -37,7 +37,8 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
     let found = waiters.filter { $0.value.find(state) }
     for number in found.keys { waiters[number] = nil }
     lock.unlock()
-    for waiter in found.values { waiter.continuation.resume() }
+    // In the order in which they came, so that a seeded run can be repeated.
+    for (_, waiter) in found.sorted(by: { $0.key < $1.key }) { waiter.continuation.resume() }
     return value
   }
 

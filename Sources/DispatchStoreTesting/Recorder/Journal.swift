@@ -6,12 +6,24 @@ struct Journal: Sendable {
   private(set) var commits: [RecordedCommit] = []
   /// Dispatches that have begun and not ended.
   private(set) var underWay = 0
+  /// By type of action, how many have ended.
+  private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var places: [TransactionID: Int] = [:]
   private var events = 0
+
+  private struct EndedKind: Sendable {
+    let type: any ActionType.Type
+    var count = 0
+  }
 
   var isIdle: Bool { underWay == 0 }
 
   subscript(id: TransactionID) -> RecordedTransaction? { places[id].map { transactions[$0] } }
+
+  /// How many actions of a type, or of a subclass, have ended; linear in the types that there are.
+  func endedCount<Action: ActionType>(of kind: Action.Type) -> Int {
+    ended.values.lazy.filter { $0.type is Action.Type }.reduce(0) { $0 + $1.count }
+  }
 
   /// The last version of a watched store.
   func version(of store: ObjectIdentifier) -> UInt64 {
@@ -45,8 +57,8 @@ struct Journal: Sendable {
   mutating func ended(_ id: TransactionID, _ result: DispatchResult) {
     guard let place = places[id] else { return }
     underWay -= 1
-    transactions[place].hasEnded = true
     transactions[place].result = result
+    end(place)
   }
 
   /// A store is about to see an action; of several, each is met here first.
@@ -73,8 +85,15 @@ struct Journal: Sendable {
     transactions[place].parts[part].endedAt = events
     let isStep = transactions[place].cause.map { transactions[$0 - 1].action == nil } ?? false
     if isStep, transactions[place].parts.allSatisfy({ $0.outcome != nil }) {
-      transactions[place].hasEnded = true
+      end(place)
     }
+  }
+
+  private mutating func end(_ place: Int) {
+    transactions[place].hasEnded = true
+    guard let action = transactions[place].action else { return }
+    let type = type(of: action)
+    ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
   /// Notes a commit, in the order of versions; one that was only noticed gives way to one that was told.
@@ -85,11 +104,11 @@ struct Journal: Sendable {
     events += 1
     let commit = RecordedCommit(
       store: store, version: version, model: model, transaction: transaction, at: events)
-    let later = commits.lastIndex { $0.store == store && $0.version <= version }
-    if let later, commits[later].version == version {
-      if isTold { commits[later] = commit }
+    let earlier = commits.lastIndex { $0.store == store && $0.version <= version }
+    if let earlier, commits[earlier].version == version {
+      if isTold { commits[earlier] = commit }
     } else {
-      commits.insert(commit, at: later.map { $0 + 1 } ?? 0)
+      commits.insert(commit, at: earlier.map { $0 + 1 } ?? 0)
     }
   }
 }

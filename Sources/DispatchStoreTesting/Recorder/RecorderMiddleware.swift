@@ -35,14 +35,11 @@ public final class RecorderMiddleware: DispatchWitness {
   public func count<Action: ActionType>(
     of kind: Action.Type = Action.self, atLeast minimum: Int
   ) async -> Int {
-    let ended = { @Sendable (journal: Journal) in
-      journal.transactions.count { $0.action is Action && $0.hasEnded }
-    }
     let reached = await journal.first { journal in
-      let count = ended(journal)
+      let count = journal.endedCount(of: kind)
       return count >= minimum ? count : nil
     }
-    return reached ?? journal.read(ended)
+    return reached ?? journal.read { $0.endedCount(of: kind) }
   }
 
   /// Returns once all that was dispatched has ended, completions and what they dispatched included.

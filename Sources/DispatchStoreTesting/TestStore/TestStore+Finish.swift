@@ -48,7 +48,9 @@ extension TestStore {
       exhaustivity: exhaustivity)
     if let failure = check.failure(of: change) {
       reporter.report(failure, at: place)
-    } else if change == nil, let skipped = check.unexpected(by: name) {
+    } else if change == nil, exhaustivity == .off(showSkipped: true),
+      let skipped = check.unexpected(by: name)
+    {
       note(skipped, place)
     }
   }
@@ -67,34 +69,43 @@ extension TestStore {
 
   /// Fails for what was not asserted, and takes it as such, so that it is reported once.
   func reportWhatIsLeft(before action: String? = nil, at place: SourcePlace, isLast: Bool = false) {
-    let journal = recorder.journal.read(\.self)
-    let progress = self.progress.change { progress in
-      defer { progress.received = journal.transactions.count }
-      return progress
+    let before = progress.read(\.self)
+    let (left, open, count) = recorder.journal.read { journal in
+      (
+        before.followed(in: journal),
+        isLast && !journal.isIdle ? journal.transactions.filter { !$0.hasEnded } : [],
+        journal.transactions.count
+      )
     }
-    let left = progress.followed(in: journal)
-    let report = { (message: String) in
-      switch progress.exhaustivity {
-      case .on: self.reporter.report(message, at: place)
-      case .off: self.note(message, place)
-      }
-    }
-    if isLast, !journal.isIdle { report(underWay(journal)) }
-    if !left.isEmpty { report(describe(left, before: action)) }
+    progress.change { $0.received = count }
+    if !open.isEmpty { reportLeft(describe(underWay: open), at: place) }
+    if !left.isEmpty { reportLeft(describe(left, before: action), at: place) }
     let known = Set(left.map(\.id))
-    for watch in progress.watches {
-      let isNews = watch.left.contains { commit in
+    for watch in before.watches {
+      let commits = watch.left
+      guard !commits.isEmpty else { continue }
+      // What was dispatched and not received was reported as such.
+      let isNews = commits.contains { commit in
         commit.transaction.map { !known.contains($0) } ?? true
       }
-      let names = subjects(of: watch.left, in: journal)
-      if let message = watch.skipAll(by: names), isNews { report(message) }
+      let message = watch.skipAll(by: subjects(of: commits))
+      if let message, isNews { reportLeft(message, at: place) }
     }
   }
 
-  private func subjects(of commits: [RecordedCommit], in journal: Journal) -> String {
+  private func reportLeft(_ message: String, at place: SourcePlace) {
+    switch exhaustivity {
+    case .on: reporter.report(message, at: place)
+    case .off: note(message, place)
+    }
+  }
+
+  private func subjects(of commits: [RecordedCommit]) -> String {
     var names: [String] = []
     for commit in commits {
-      let action = commit.transaction.flatMap { journal[$0]?.action }
+      let action = recorder.journal.read { journal in
+        commit.transaction.flatMap { journal[$0]?.action }
+      }
       let name = action.map { Diff.line($0) } ?? "a change outside of dispatches"
       if !names.contains(name) { names.append(name) }
     }
@@ -114,11 +125,10 @@ extension TestStore {
       """
   }
 
-  private func underWay(_ journal: Journal) -> String {
-    let open = journal.transactions.filter { !$0.hasEnded }
+  private func describe(underWay open: [RecordedTransaction]) -> String {
+    let dispatches = open.count == 1 ? "1 dispatch was" : "\(open.count) dispatches were"
     return """
-      The test store was released while \(open.count == 1 ? "1 dispatch was" : "\(open.count) dispatches were") \
-      under way:
+      The test store was released while \(dispatches) under way:
 
       \(open.map { "  \($0)" }.joined(separator: "\n"))
 

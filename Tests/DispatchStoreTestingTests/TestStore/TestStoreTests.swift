@@ -148,4 +148,29 @@ struct TestStoreTests {
     await testStore.finish()
     await effect.value
   }
+
+  /// Closures may change what the test has: nothing leaves the caller's isolation.
+  @MainActor @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func runsItsClosuresWhereTheTestRuns(mode: Dispatcher.Mode) async {
+    var asked: [Int] = []
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    await testStore.send(.deposit(10)) { account in
+      MainActor.assertIsolated()
+      asked.append(account.balance)
+      account.balance = 10
+    }
+    await testStore.send(.depositAndLog(1)) { account in
+      asked.append(account.balance)
+      account.balance = 11
+    }
+    await testStore.receive(
+      LedgerAction.self,
+      where: {
+        asked.append(-1)
+        return $0 == .entry("deposit")
+      })
+    await testStore.receive(LedgerAction.entry("done"))
+    await testStore.finish()
+    #expect(asked == [0, 10, -1])
+  }
 }
