@@ -56,7 +56,10 @@ def manifest(targets):
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
-let library: [Target.Dependency] = [.product(name: "DispatchStore", package: "DispatchStore")]
+let library: [Target.Dependency] = [
+  .product(name: "DispatchStore", package: "DispatchStore"),
+  .product(name: "DispatchStoreTesting", package: "DispatchStore"),
+]
 let package = Package(
   name: "Docs",
   platforms: [.macOS(.v15)],
