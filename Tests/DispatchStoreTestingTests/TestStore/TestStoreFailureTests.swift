@@ -73,6 +73,27 @@ struct TestStoreFailureTests {
       ])
   }
 
+  @Test func tellsAnActionThatWasNotReceivedBeforeTheNextOneWasSent() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("deposit"))
+      await testStore.send(.withdraw(1)) { $0.balance = 0 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages.map(withoutLines) == [
+        """
+        1 action followed, and nothing was received of that before .withdraw(1) was sent:
+
+          .entry("done"), because of .entry("deposit"), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE
+
+        Receive each with receive(_:), or set exhaustivity to .off.
+        """
+      ])
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func tellsAnotherActionThanTheExpectedOne(mode: Dispatcher.Mode) async {
     let caught = await failures {
