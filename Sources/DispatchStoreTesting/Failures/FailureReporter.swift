@@ -4,7 +4,7 @@
 /// have those, so whatever reports later takes a reporter along from where it was made, and reports
 /// through that one, from any thread.
 package struct FailureReporter: Sendable {
-  @TaskLocal private static var scoped: (@Sendable (TestFailure) -> Void)?
+  @TaskLocal fileprivate static var scoped: (@Sendable (TestFailure) -> Void)?
 
   private let captured: (@Sendable (TestFailure) -> Void)?
 
@@ -23,20 +23,6 @@ package struct FailureReporter: Sendable {
     if let handler = Self.scoped ?? captured { return handler(failure) }
     TestFramework.current.record(failure)
   }
-
-  /// See `withFailureHandler`.
-  fileprivate nonisolated(nonsending) static func with<Value>(
-    _ handler: @escaping @Sendable (TestFailure) -> Void,
-    _ body: nonisolated(nonsending) () async throws -> Value
-  ) async rethrows -> Value {
-    try await $scoped.withValue(handler, operation: body)
-  }
-
-  fileprivate static func with<Value>(
-    _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
-  ) rethrows -> Value {
-    try $scoped.withValue(handler, operation: body)
-  }
 }
 
 /// Catches what fails inside the closure, in its tasks, and in all that was made there and reports later.
@@ -47,7 +33,7 @@ package struct FailureReporter: Sendable {
 package func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
 ) rethrows -> Value {
-  try FailureReporter.with(handler, body)
+  try FailureReporter.$scoped.withValue(handler, operation: body)
 }
 
 /// Catches what fails inside the closure, in its tasks, and in all that was made there and reports later.
@@ -59,5 +45,5 @@ package nonisolated(nonsending) func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void,
   _ body: nonisolated(nonsending) () async throws -> Value
 ) async rethrows -> Value {
-  try await FailureReporter.with(handler, body)
+  try await FailureReporter.$scoped.withValue(handler, operation: body)
 }

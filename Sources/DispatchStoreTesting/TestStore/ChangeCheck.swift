@@ -10,7 +10,7 @@ struct ChangeCheck<Model: Sendable> {
   /// What to report; nil where all is as expected.
   func failure(of change: ((inout Model) throws -> Void)?) -> String? {
     guard let change else {
-      return exhaustivity.isOn ? unexpected(by: subject) : nil
+      return exhaustivity.isOn ? unexpected("in \(subject)") : nil
     }
     // Where not all has to be said, what is not said is as it is.
     var expected = exhaustivity.isOn ? before : after
@@ -36,10 +36,12 @@ struct ChangeCheck<Model: Sendable> {
   }
 
   /// What to report of a change that nothing was said of.
-  func unexpected(by subject: String) -> String? {
+  ///
+  /// - Parameter origin: Where it comes from, as in "changed in …".
+  func unexpected(_ origin: String) -> String? {
     difference(before, after).map { difference in
       """
-      The model of store "\(storeIdentifier)" changed in \(subject), and nothing was said of that:
+      The model of store "\(storeIdentifier)" changed \(origin), and nothing was said of that:
 
       \(difference)
 

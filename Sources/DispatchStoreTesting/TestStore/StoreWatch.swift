@@ -6,7 +6,9 @@ protocol AnyStoreWatch: Sendable {
   /// The commits that nothing was said of yet.
   var left: [RecordedCommit] { get }
   /// Takes all commits as asserted; what to report of them.
-  func skipAll(by subject: String) -> String?
+  ///
+  /// - Parameter origin: Where they come from, as in "changed in …".
+  func skipAll(_ origin: String) -> String?
 }
 
 /// How far the changes of a store have been asserted: up to which commit, in commit order.
@@ -66,11 +68,11 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
       })
   }
 
-  func skipAll(by subject: String) -> String? {
+  func skipAll(_ origin: String) -> String? {
     let (before, after) = advance(to: left.last)
     return ChangeCheck(
-      storeIdentifier: store.identifier, subject: subject, before: before, after: after,
+      storeIdentifier: store.identifier, subject: origin, before: before, after: after,
       exhaustivity: .on
-    ).unexpected(by: subject)
+    ).unexpected(origin)
   }
 }

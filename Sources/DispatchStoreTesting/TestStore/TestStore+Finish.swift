@@ -49,7 +49,7 @@ extension TestStore {
     if let failure = check.failure(of: change) {
       reporter.report(failure, at: place)
     } else if change == nil, exhaustivity == .off(showSkipped: true),
-      let skipped = check.unexpected(by: name)
+      let skipped = check.unexpected("in \(name)")
     {
       note(skipped, place)
     }
@@ -88,7 +88,7 @@ extension TestStore {
       let isNews = commits.contains { commit in
         commit.transaction.map { !known.contains($0) } ?? true
       }
-      let message = watch.skipAll(by: subjects(of: commits))
+      let message = watch.skipAll(origin(of: commits))
       if let message, isNews { reportLeft(message, at: place) }
     }
   }
@@ -100,13 +100,13 @@ extension TestStore {
     }
   }
 
-  private func subjects(of commits: [RecordedCommit]) -> String {
+  private func origin(of commits: [RecordedCommit]) -> String {
     var names: [String] = []
     for commit in commits {
       let action = recorder.journal.read { journal in
         commit.transaction.flatMap { journal[$0]?.action }
       }
-      let name = action.map { Diff.line($0) } ?? "a change outside of dispatches"
+      let name = action.map { "in " + Diff.line($0) } ?? "outside of dispatches"
       if !names.contains(name) { names.append(name) }
     }
     return names.joined(separator: ", ")

@@ -184,8 +184,7 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages == [
         """
-        The model of store "Account" changed in a change outside of dispatches, and nothing was said \
-        of that:
+        The model of store "Account" changed outside of dispatches, and nothing was said of that:
 
           Account(
         −   owner: "Ann"
@@ -225,8 +224,8 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages == [
         """
-        The model of store "ledger" changed in .entry("deposit"), .entry("done"), and nothing was \
-        said of that:
+        The model of store "ledger" changed in .entry("deposit"), in .entry("done"), and nothing \
+        was said of that:
 
           Ledger(
             lines: [
