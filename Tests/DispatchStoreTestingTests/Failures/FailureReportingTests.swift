@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStoreTesting
 
-@Suite("A reported failure")
+@Suite("A reported failure", .serialized)
 struct FailureReportingTests {
   #if os(Linux)
     @Test func failsTheTestUnderSwiftTesting() async throws {
