@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Dispatcher {
   /// Dispatches an action that need not run on this thread.
   @usableFromInline
@@ -178,6 +180,9 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ request: DispatchRequest, on thread: ThreadState
   ) -> DispatchHandle {
     let before = request.options.after.compactMap(\.dispatch)
+    if isWitnessed.load(ordering: .acquiring) {
+      dispatch.tellBegin(of: request, to: registry.withLock { $0.witnesses })
+    }
     if request.mode.isSync {
       runSynchronously(dispatch, after: before, on: thread)
     } else {

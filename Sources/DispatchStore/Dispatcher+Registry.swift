@@ -142,7 +142,10 @@ extension Dispatcher {
   private func changeRegistry<Result>(_ body: (inout Registry) -> Result) -> Result {
     yieldPoint(.register)
     return registry.withLock { registry in
-      defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
+      defer {
+        isWitnessed.store(!registry.witnesses.isEmpty, ordering: .releasing)
+        registryVersion.wrappingAdd(1, ordering: .releasing)
+      }
       return body(&registry)
     }
   }

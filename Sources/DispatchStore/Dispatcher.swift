@@ -36,6 +36,8 @@ public final class Dispatcher: Sendable {
   let registry = Locked(Registry())
   /// Rises with each change of the registry.
   let registryVersion = Atomic<UInt64>(0)
+  /// Whether any middleware hears of whole dispatches.
+  let isWitnessed = Atomic(false)
   let pool: ConcurrentPool
   private let serialLane: Lane
   private let mainLane: Lane

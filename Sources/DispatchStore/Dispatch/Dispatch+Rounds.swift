@@ -150,6 +150,7 @@ extension Dispatch {
     if let completion = takeCompletion() {
       perform(id, part: nil) { completion.run { result } }
     }
+    for witness in course.witnesses { witness.dispatchEnded(id, result) }
     // A handle may be kept for long: what only the way here needed goes before anybody goes on.
     clear()
     course.clear()

@@ -19,6 +19,8 @@ final class DispatchDetails: @unchecked Sendable {
   var taskLocals: [CapturedTaskLocal] = []
   var plan: DispatchPlan?
   var results: [DispatchResult] = []
+  /// Those that heard of its beginning, until the end.
+  var witnesses: [any DispatchWitness] = []
 
   /// For a dispatch that others begin to take part in.
   init() {
@@ -93,7 +95,7 @@ final class DispatchDetails: @unchecked Sendable {
   func clear() {
     let request = request
     self.request = nil
-    (results, taskLocals, outer, dispatcher) = ([], [], nil, nil)
+    (results, taskLocals, outer, dispatcher, witnesses) = ([], [], nil, nil, [])
     state.withLock { _ in continuation = nil }
     withExtendedLifetime(request) {}
   }

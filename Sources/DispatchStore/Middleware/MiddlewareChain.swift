@@ -2,6 +2,9 @@
 struct MiddlewareChain {
   let middlewares: [any Middleware]
 
+  /// Whether one of them hears of whole dispatches.
+  var isWitnessed: Bool { middlewares.contains { $0 is any DispatchWitness } }
+
   /// What came of asking all of them about one store, where one did more than let the action pass.
   ///
   /// An object, so that where there is none nothing is copied.

@@ -58,7 +58,7 @@ final class Responders: @unchecked Sendable {
     onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
     prerequisites = order?.prerequisitesInOrder
     isStraight =
-      isOrdered && entries.count < Dispatch.noPlace
+      isOrdered && !chain.isWitnessed && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
     let poolOrder = PoolOrder(
       prerequisites: prerequisites, operations: entries.map(\.overrides.operation))

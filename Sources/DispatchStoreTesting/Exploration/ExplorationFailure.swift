@@ -14,7 +14,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed, the failure and the trace.
   public var description: String {
     """
-    Seed \(seed) fails, the first of \(runCount): \(failure)
+    Seed \(seed) fails: \(failure)
     The shortest schedule found that still fails has \(trace.steps.count) steps and differs from the \
     plain one in \(switchCount):
     \(trace)

@@ -69,12 +69,18 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let dispatcher = makeDispatcher("dispatcher")
     Task(executorPreference: WorldExecutor(self)) {
       do {
-        try await scenario(dispatcher)
+        try await withFailureHandler(self.note) { try await scenario(dispatcher) }
       } catch {
         self.fail(.threw, "\(error)")
       }
       self.hasReturned = true
     }
+  }
+
+  /// What a test store in the scenario says.
+  @Sendable private func note(_ failure: TestFailure) {
+    guard failure.severity == .failure else { return }
+    fail(.expectation, "\(failure.place.fileID):\(failure.place.line): \(failure.message)")
   }
 
   func makeDispatcher(_ name: String) -> Dispatcher {

@@ -24,7 +24,7 @@ struct ExploreTests {
     #expect(found.failure.message == "LostUpdate()")
     #expect(found.switchCount <= 4)
     let described = found.description.split(separator: "\n").map(String.init)
-    #expect(described[0].hasPrefix("Seed \(found.seed) fails, the first of "))
+    #expect(described[0].hasPrefix("Seed \(found.seed) fails: "))
     #expect(described[1].hasPrefix("The shortest schedule found that still fails has "))
     #expect(described[2].hasSuffix("scenario  begin"))
     // The seed alone repeats it.

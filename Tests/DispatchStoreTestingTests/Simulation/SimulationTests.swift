@@ -60,7 +60,17 @@ struct SimulationTests {
     #expect(report.failure?.message == "Unexpected(text: \"no\")")
   }
 
+  @Test func whatATestStoreInItSaysIsTheFailure() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      let store = TestStore(dispatcher.makeNotes("notes"), dispatcher: dispatcher)
+      await store.send(.add(1)) { $0.numbers = [2] }
+    }
+    #expect(report.failure?.kind == .expectation)
+    #expect(report.failure?.message.contains("is not the expected one") == true)
+  }
+
   @Test func aStallNamesWhatHasNotEnded() async {
+    let line = #line + 4
     let report = await Simulation(seed: 1).run { dispatcher in
       dispatcher.queue.isSuspended = true
       _ = dispatcher.makeNotes("notes")
@@ -69,8 +79,8 @@ struct SimulationTests {
     #expect(report.failure?.kind == .stalled)
     #expect(
       report.failure?.message == """
-        Nothing can go on. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:67, serial) has \
-        not ended; drainer 1 has not begun; the scenario has not returned.
+        Nothing can go on. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
+        serial) has not ended; drainer 1 has not begun; the scenario has not returned.
         """)
   }
 

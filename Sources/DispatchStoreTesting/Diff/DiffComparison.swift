@@ -1,0 +1,91 @@
+/// Compares two values part by part.
+struct DiffComparison {
+  var writer = DiffWriter()
+  /// The pairs of objects that are being compared, which may refer back to themselves.
+  private var ancestors: [ObjectPair] = []
+
+  private struct ObjectPair: Equatable {
+    let expected: ObjectIdentifier
+    let actual: ObjectIdentifier
+  }
+
+  /// The lines that tell how the values differ; nil where they do not.
+  ///
+  /// - Parameter prefix: The values' label.
+  mutating func lines(
+    _ prefix: String, _ expected: Any, _ actual: Any, depth: Int
+  ) -> [DiffLine]? {
+    let (expected, actual) = (DiffShape.unwrap(expected), DiffShape.unwrap(actual))
+    let isEqual = DiffShape.isEqual(expected, actual)
+    if isEqual == true { return nil }
+    let pair = objects(expected, actual)
+    if let pair {
+      if pair.expected == pair.actual || ancestors.contains(pair) { return nil }
+      ancestors.append(pair)
+    }
+    defer { if pair != nil { ancestors.removeLast() } }
+    if let lines = parts(prefix, expected, actual, depth) { return lines }
+    guard isEqual == false else { return nil }
+    let same = writer.lines(prefix, actual, mark: .same, depth: depth)
+    return same + [DiffLine(.same, depth, "(looks the same, but == says that it is not)")]
+  }
+
+  private func objects(_ expected: Any, _ actual: Any) -> ObjectPair? {
+    guard type(of: expected) is AnyClass, type(of: actual) is AnyClass else { return nil }
+    return ObjectPair(
+      expected: ObjectIdentifier(expected as AnyObject),
+      actual: ObjectIdentifier(actual as AnyObject))
+  }
+
+  private mutating func parts(
+    _ prefix: String, _ expected: Any, _ actual: Any, _ depth: Int
+  ) -> [DiffLine]? {
+    switch (DiffShape(expected), DiffShape(actual)) {
+    case (.leaf(let left), .leaf(let right)) where left == right:
+      return nil
+    case (.text(let left), .text(let right)):
+      return text(prefix, left, right, depth)
+    case (.fields(let name, let left), .fields(let other, let right))
+    where name == other && left.map(\.label) == right.map(\.label):
+      return frame(prefix + name + "(", fields(left, right, depth + 1), ")", depth)
+    case (.list(let left), .list(let right)):
+      return frame(prefix + "[", list(left, right, depth + 1), "]", depth)
+    case (.entries(let left), .entries(let right)):
+      return frame(prefix + "[", entries(left, right, depth + 1), "]", depth)
+    case (.members(let left), .members(let right)):
+      return frame(prefix + "Set(", members(left, right, depth + 1), ")", depth)
+    default:
+      return replaced(prefix, expected, actual, depth)
+    }
+  }
+
+  private func frame(
+    _ start: String, _ inner: [DiffLine]?, _ end: String, _ depth: Int
+  ) -> [DiffLine]? {
+    inner.map { [DiffLine(.same, depth, start)] + $0 + [DiffLine(.same, depth, end)] }
+  }
+
+  mutating func replaced(
+    _ prefix: String, _ expected: Any, _ actual: Any, _ depth: Int
+  ) -> [DiffLine] {
+    writer.lines(prefix, expected, mark: .expected, depth: depth)
+      + writer.lines(prefix, actual, mark: .actual, depth: depth)
+  }
+
+  /// The fields that differ, and a part's `id`; the others are counted.
+  private mutating func fields(
+    _ expected: [DiffField], _ actual: [DiffField], _ depth: Int
+  ) -> [DiffLine]? {
+    var rows = DiffRows(depth: depth)
+    for (left, right) in zip(expected, actual) {
+      if let lines = lines(left.prefix, left.value, right.value, depth: depth) {
+        rows.add(lines)
+      } else if left.label == "id" {
+        rows.addContext(writer.lines(left.prefix, left.value, mark: .same, depth: depth))
+      } else {
+        rows.addUnchanged()
+      }
+    }
+    return rows.finished
+  }
+}

@@ -1,0 +1,49 @@
+/// Lines of what differs, with a count in place of each run of what does not.
+struct DiffRows {
+  /// How many differences of one value are shown before the others are only counted.
+  private static let limit = 50
+
+  private let depth: Int
+  private var lines: [DiffLine] = []
+  private var unchanged = 0
+  private var shown = 0
+  private var further = 0
+
+  init(depth: Int) {
+    self.depth = depth
+  }
+
+  /// Whether what differs beyond this need only be counted.
+  var isFull: Bool { shown >= Self.limit }
+
+  mutating func addUnchanged(_ count: Int = 1) {
+    unchanged += count
+  }
+
+  /// Counts what differs, but is not shown.
+  mutating func addFurther(_ count: Int) {
+    further += count
+  }
+
+  mutating func add(_ more: [DiffLine]) {
+    guard !isFull else { return addFurther(1) }
+    addContext(more)
+    shown += 1
+  }
+
+  /// Shown beside what differs.
+  mutating func addContext(_ more: [DiffLine]) {
+    if unchanged > 0 { lines.append(.unchanged(unchanged, depth)) }
+    unchanged = 0
+    lines += more
+  }
+
+  /// All lines; nil where nothing differs.
+  var finished: [DiffLine]? {
+    guard shown > 0 else { return nil }
+    var lines = lines
+    if further > 0 { lines.append(DiffLine(.same, depth, "… \(further) more that differ")) }
+    if unchanged > 0 { lines.append(.unchanged(unchanged, depth)) }
+    return lines
+  }
+}

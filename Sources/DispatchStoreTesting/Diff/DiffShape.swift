@@ -1,0 +1,134 @@
+import Foundation
+
+/// What a value is made of, as a difference sees it.
+enum DiffShape {
+  case leaf(String)
+  case text(String)
+  /// A struct, a class, a tuple (without a name), or an enum's case with a payload.
+  case fields(name: String, [DiffField])
+  case list([Any])
+  case entries([AnyHashable: Any])
+  case members(Set<AnyHashable>)
+
+  init(_ value: Any) {
+    switch value {
+    case let text as String: self = .text(text)
+    case let text as Substring: self = .text(String(text))
+    case let data as Data: self = .leaf(Self.describe(data))
+    case is any Any.Type: self = .leaf("\(value).self")
+    default: self = Self.reflect(value)
+    }
+  }
+
+  private static func reflect(_ value: Any) -> DiffShape {
+    let mirror = Mirror(reflecting: value)
+    switch mirror.displayStyle {
+    case .optional:
+      return .leaf("nil")
+    case .collection:
+      return .list(value as? [Any] ?? mirror.children.map(\.value))
+    case .dictionary:
+      if let entries = value as? [AnyHashable: Any] { return .entries(entries) }
+      return .list(mirror.children.map(\.value))
+    case .set:
+      if let members = value as? Set<AnyHashable> { return .members(members) }
+      return .list(mirror.children.map(\.value))
+    case .tuple:
+      return .fields(name: "", fields(of: mirror))
+    case .enum:
+      guard let payload = mirror.children.first, let name = payload.label else {
+        return .leaf(value is any CustomStringConvertible ? plain(value) : ".\(value)")
+      }
+      return .fields(name: "." + name, fields(ofPayload: payload.value))
+    case .struct, .class, .foreignReference:
+      if isLeaf(value) { return .leaf(plain(value)) }
+      return .fields(name: "\(type(of: value))", fields(of: mirror))
+    default:
+      return .leaf(plain(value))
+    }
+  }
+
+  /// Fields of a class come after those that it inherits.
+  private static func fields(of mirror: Mirror) -> [DiffField] {
+    let inherited = mirror.superclassMirror.map(fields(of:)) ?? []
+    return inherited
+      + mirror.children.map { child in
+        // Elements of tuples without labels have ".0" and so on.
+        let label = child.label ?? ""
+        return DiffField(label: label.hasPrefix(".") ? "" : label, value: child.value)
+      }
+  }
+
+  private static func fields(ofPayload payload: Any) -> [DiffField] {
+    let mirror = Mirror(reflecting: payload)
+    if mirror.displayStyle == .tuple { return fields(of: mirror) }
+    return [DiffField(label: "", value: payload)]
+  }
+
+  /// Whether a type of the standard library or of Foundation says more by its description.
+  private static func isLeaf(_ value: Any) -> Bool {
+    guard value is any CustomStringConvertible else { return false }
+    let name = String(reflecting: type(of: value))
+    return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
+  }
+
+  private static func describe(_ data: Data) -> String {
+    let start = data.prefix(16).map { byte in
+      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return "\(data.count) bytes <\(start.joined())\(data.count > 16 ? "…" : "")>"
+  }
+
+  /// A description without addresses, which differ from run to run.
+  private static func plain(_ value: Any) -> String {
+    let text = String(describing: value)
+    guard text.contains("0x") else { return text }
+    return text.replacing(#/0x[0-9a-fA-F]{6,}/#, with: "0x…")
+  }
+}
+
+/// A part of a value, with its name where it has one.
+struct DiffField {
+  let label: String
+  let value: Any
+
+  /// What goes before the value.
+  var prefix: String { label.isEmpty ? "" : label + ": " }
+}
+
+extension DiffShape {
+  /// What an optional has; a nil stays as it is.
+  static func unwrap(_ value: Any) -> Any {
+    guard let wrapped = (value as? any Wrapping)?.wrapped else { return value }
+    return unwrap(wrapped)
+  }
+
+  /// Whether two values are equal by the `==` of their type; nil where they have none.
+  static func isEqual(_ expected: Any, _ actual: Any) -> Bool? {
+    guard let expected = expected as? any Equatable else { return nil }
+    return expected.equals(actual)
+  }
+
+  /// The identity of an element, which it keeps while it changes.
+  static func identity(of value: Any) -> AnyHashable? {
+    (value as? any Identifiable)?.hashableID
+  }
+}
+
+private protocol Wrapping {
+  var wrapped: Any? { get }
+}
+
+extension Optional: Wrapping {
+  fileprivate var wrapped: Any? { self }
+}
+
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool? {
+    (other as? Self).map { self == $0 }
+  }
+}
+
+extension Identifiable {
+  fileprivate var hashableID: AnyHashable { AnyHashable(id) }
+}

@@ -1,0 +1,135 @@
+/// Writes whole values: on one line where that is short, else a line for each part.
+struct DiffWriter {
+  /// How many elements of one collection are written before the others are only counted.
+  static let elementLimit = 20
+  private static let lineLimit = 72
+
+  /// The objects that are being written, which may refer back to themselves.
+  private var ancestors: [ObjectIdentifier] = []
+
+  /// - Parameter prefix: The value's label.
+  mutating func lines(
+    _ prefix: String, _ value: Any, mark: DiffLine.Mark, depth: Int
+  ) -> [DiffLine] {
+    let value = DiffShape.unwrap(value)
+    if let line = line(value, limit: Self.lineLimit) {
+      return [DiffLine(mark, depth, prefix + line)]
+    }
+    guard enter(value) else { return [DiffLine(mark, depth, prefix + "…")] }
+    defer { leave(value) }
+    switch DiffShape(value) {
+    case .leaf(let text):
+      return [DiffLine(mark, depth, prefix + text)]
+    case .text(let text):
+      guard text.contains(where: \.isNewline) else {
+        return [DiffLine(mark, depth, prefix + Self.quote(text))]
+      }
+      let inner = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      return frame(
+        prefix + "\"\"\"", inner.map { DiffLine(mark, depth + 1, String($0)) }, "\"\"\"", mark,
+        depth)
+    case .fields(let name, let fields):
+      return frame(prefix + name + "(", parts(fields, mark, depth), ")", mark, depth)
+    case .list(let elements):
+      let fields = elements.map { DiffField(label: "", value: $0) }
+      return frame(prefix + "[", parts(fields, mark, depth, isLong: true), "]", mark, depth)
+    case .entries(let entries):
+      let fields = sorted(entries)
+      return frame(prefix + "[", parts(fields, mark, depth, isLong: true), "]", mark, depth)
+    case .members(let members):
+      let fields = sorted(members).map { DiffField(label: "", value: $0.base) }
+      return frame(prefix + "Set(", parts(fields, mark, depth, isLong: true), ")", mark, depth)
+    }
+  }
+
+  private func frame(
+    _ start: String, _ inner: [DiffLine], _ end: String, _ mark: DiffLine.Mark, _ depth: Int
+  ) -> [DiffLine] {
+    [DiffLine(mark, depth, start)] + inner + [DiffLine(mark, depth, end)]
+  }
+
+  private mutating func parts(
+    _ fields: [DiffField], _ mark: DiffLine.Mark, _ depth: Int, isLong: Bool = false
+  ) -> [DiffLine] {
+    let shown = isLong ? fields.prefix(Self.elementLimit) : fields[...]
+    var lines = shown.flatMap { self.lines($0.prefix, $0.value, mark: mark, depth: depth + 1) }
+    if shown.count < fields.count {
+      lines.append(DiffLine(mark, depth + 1, "… \(fields.count - shown.count) more"))
+    }
+    return lines
+  }
+
+  // MARK: On one line
+
+  /// The whole value on one line; nil where that is longer than the limit.
+  mutating func line(_ value: Any, limit: Int = .max) -> String? {
+    let value = DiffShape.unwrap(value)
+    guard enter(value) else { return "…" }
+    defer { leave(value) }
+    let (start, fields, end): (String, [DiffField], String)
+    switch DiffShape(value) {
+    case .leaf(let text):
+      return text.count <= limit ? text : nil
+    case .text(let text):
+      if limit != .max, text.contains(where: \.isNewline) { return nil }
+      return text.count <= limit ? Self.quote(text) : nil
+    case .fields(let name, let parts):
+      (start, fields, end) = (name + "(", parts, ")")
+    case .list(let elements):
+      (start, fields, end) = ("[", elements.map { DiffField(label: "", value: $0) }, "]")
+    case .entries(let entries):
+      if entries.count * 2 > limit { return nil }
+      (start, fields, end) = (entries.isEmpty ? "[:" : "[", sorted(entries), "]")
+    case .members(let members):
+      if members.count * 2 > limit { return nil }
+      (start, end) = ("Set(", ")")
+      fields = sorted(members).map { DiffField(label: "", value: $0.base) }
+    }
+    return line(start, fields, end, limit)
+  }
+
+  private mutating func line(
+    _ start: String, _ fields: [DiffField], _ end: String, _ limit: Int
+  ) -> String? {
+    var (text, left) = (start, limit == .max ? .max : limit - start.count - end.count)
+    for (place, field) in fields.enumerated() {
+      let prefix = (place > 0 ? ", " : "") + field.prefix
+      if left != .max { left -= prefix.count }
+      guard left >= 0, let value = line(field.value, limit: left) else { return nil }
+      if left != .max { left -= value.count }
+      text += prefix + value
+    }
+    return left >= 0 ? text + end : nil
+  }
+
+  static func quote(_ text: String) -> String {
+    text.debugDescription
+  }
+
+  // MARK: Order
+
+  /// The entries in the order of their keys' descriptions.
+  mutating func sorted(_ entries: [AnyHashable: Any]) -> [DiffField] {
+    entries.map { DiffField(label: line($0.key.base) ?? "", value: $0.value) }
+      .sorted { $0.label < $1.label }
+  }
+
+  /// The members in the order of their descriptions.
+  mutating func sorted(_ members: Set<AnyHashable>) -> [AnyHashable] {
+    members.map { (line($0.base) ?? "", $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+
+  // MARK: Objects that refer back to themselves
+
+  private mutating func enter(_ value: Any) -> Bool {
+    guard type(of: value) is AnyClass else { return true }
+    let identity = ObjectIdentifier(value as AnyObject)
+    guard !ancestors.contains(identity) else { return false }
+    ancestors.append(identity)
+    return true
+  }
+
+  private mutating func leave(_ value: Any) {
+    if type(of: value) is AnyClass { ancestors.removeLast() }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// A value behind a lock, whose changes can be awaited.
+///
+/// Whoever waits is resumed by the change that it waits for: no thread is held, and no time passes in vain.
+final class Awaited<State: Sendable>: @unchecked Sendable {
+  // because `lock` guards what changes
+  private let lock = NSLock()
+  private var state: State
+  private var waiters: [Int: Waiter] = [:]
+  private var nextNumber = 0
+
+  private struct Waiter {
+    /// Notes what was waited for; whether the state had it.
+    let find: (State) -> Bool
+    let continuation: UnsafeContinuation<Void, Never>
+  }
+
+  /// Guarded by the lock, and not passed through the continuation: Thread Sanitizer follows the lock.
+  private final class Found<Value: Sendable>: @unchecked Sendable {
+    var value: Value?
+  }
+
+  init(_ state: State) {
+    self.state = state
+  }
+
+  func read<Value>(_ body: (State) -> Value) -> Value {
+    lock.withLock { body(state) }
+  }
+
+  /// Changes the value, then lets those go on who waited for that.
+  @discardableResult
+  func change<Value>(_ body: (inout State) -> Value) -> Value {
+    lock.lock()
+    let value = body(&state)
+    let found = waiters.filter { $0.value.find(state) }
+    for number in found.keys { waiters[number] = nil }
+    lock.unlock()
+    // In the order in which they came, so that a seeded run can be repeated.
+    for (_, waiter) in found.sorted(by: { $0.key < $1.key }) { waiter.continuation.resume() }
+    return value
+  }
+
+  /// What the closure finds in the value, as soon as it finds something; nil where the task is cancelled.
+  ///
+  /// - Parameter find: Called under the lock, at once and after each change.
+  nonisolated(nonsending) func first<Value: Sendable>(
+    _ find: @escaping @Sendable (State) -> Value?
+  ) async -> Value? {
+    let found = Found<Value>()
+    let number = lock.withLock {
+      nextNumber += 1
+      return nextNumber
+    }
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let waiter = Waiter(
+          find: { state in
+            found.value = find(state)
+            return found.value != nil
+          }, continuation: continuation)
+        let goesOn = lock.withLock {
+          if waiter.find(state) || Task.isCancelled { return true }
+          waiters[number] = waiter
+          return false
+        }
+        if goesOn { continuation.resume() }
+      }
+    } onCancel: {
+      // One that has not begun to wait finds the task cancelled.
+      lock.withLock { waiters.removeValue(forKey: number) }?.continuation.resume()
+    }
+    return lock.withLock { found.value }
+  }
+}

@@ -1,0 +1,43 @@
+public import DispatchStore
+
+/// What a mock store does about an action.
+public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
+  let perform: @Sendable (RunningOperation<Model, Action>, MockStore<Model, Action>.Held) -> Void
+
+  /// Finishes, and changes nothing.
+  public static var finish: MockAnswer {
+    MockAnswer { operation, _ in operation.finish() }
+  }
+
+  /// Fails with an error; a `CancellationError` cancels.
+  public static func fail(_ error: any Error) -> MockAnswer {
+    MockAnswer { operation, _ in operation.finish(throwing: error) }
+  }
+
+  /// Changes the model, and finishes.
+  public static func update(_ change: @escaping @Sendable (inout Model) -> Void) -> MockAnswer {
+    MockAnswer { operation, _ in
+      operation.updateModel(change)
+      operation.finish()
+    }
+  }
+
+  /// Does what the answer says once the latch is open, on the thread that opens it.
+  ///
+  /// Meanwhile no thread is held, but that of a `.sync` caller.
+  public static func after(_ latch: Latch, _ answer: MockAnswer = .finish) -> MockAnswer {
+    MockAnswer { operation, held in latch.whenOpen { answer.perform(operation, held) } }
+  }
+
+  /// Does not end, also when cancelled, as long as there is the mock store; then it is cancelled.
+  public static var never: MockAnswer {
+    MockAnswer { operation, held in held.hold(operation) }
+  }
+
+  /// Calls the closure, which has to finish the operation, now or later.
+  public static func run(
+    _ body: @escaping @Sendable (RunningOperation<Model, Action>) -> Void
+  ) -> MockAnswer {
+    MockAnswer { operation, _ in body(operation) }
+  }
+}

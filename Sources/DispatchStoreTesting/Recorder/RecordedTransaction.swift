@@ -1,0 +1,59 @@
+public import DispatchStore
+
+/// One dispatched action, as a recorder has seen it so far.
+public struct RecordedTransaction: Sendable {
+  /// Its place among all that the recorder has seen, from 1, in the order in which they were dispatched.
+  public let number: Int
+  /// The dispatcher's name for it, which differs from run to run.
+  public let id: TransactionID
+  /// The number of the one from inside which it was dispatched.
+  public let cause: Int?
+  /// The action as dispatched; nil for `dispatch(actions:)`, whose actions have it as their cause.
+  public let action: AnyAction?
+  /// How it is scheduled.
+  public let mode: Dispatcher.Mode
+  /// Where it was dispatched.
+  public let callSite: CallSite
+  /// The parts of the stores that have seen it, in the order in which they run.
+  public internal(set) var parts: [Part] = []
+  /// Whether it has ended: its completion has run.
+  public internal(set) var hasEnded = false
+  /// How it ended; nil for a single action of `dispatch(actions:)`.
+  public internal(set) var result: DispatchResult?
+
+  /// One store's part.
+  public struct Part: Sendable {
+    /// The store.
+    public let storeIdentifier: String
+    /// The action, once it has ended as it ran.
+    public internal(set) var action: AnyAction
+    /// How it ended; nil until then.
+    public internal(set) var outcome: StoreOutcome?
+    let store: ObjectIdentifier
+    /// When it ended, in the recorder's count of events.
+    var endedAt: Int?
+  }
+
+  /// The first error, in the order of the stores.
+  public var error: (any Error)? {
+    result?.error ?? parts.lazy.compactMap { $0.outcome?.error }.first
+  }
+}
+
+extension RecordedTransaction: CustomStringConvertible {
+  /// The number, the action, the mode and each store's outcome, on one line.
+  public var description: String { "\(name), \(mode) → \(end)" }
+
+  /// The number and the action.
+  var name: String { "\(number) \(action.map { Diff.line($0) } ?? "several actions")" }
+
+  private var end: String {
+    let ends = parts.map { part in
+      "\(part.storeIdentifier) \(part.outcome.map { "\($0)" } ?? "under way")"
+    }
+    if !ends.isEmpty { return ends.joined(separator: ", ") }
+    guard hasEnded else { return "under way" }
+    if action == nil { return error.map { "failed: \($0)" } ?? "finished" }
+    return error.map { "failed: \($0)" } ?? "no store responded"
+  }
+}

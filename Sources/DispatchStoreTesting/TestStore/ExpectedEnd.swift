@@ -1,0 +1,59 @@
+import DispatchStore
+
+/// How an action is expected to end.
+public struct ExpectedEnd: Sendable {
+  let description: String
+  private let matches: @Sendable ((any Error)?) -> Bool
+
+  private init(_ description: String, _ matches: @escaping @Sendable ((any Error)?) -> Bool) {
+    self.description = description
+    self.matches = matches
+  }
+
+  /// All stores finished, or none responded.
+  public static let success = ExpectedEnd("success") { $0 == nil }
+
+  /// Cancelled.
+  public static let cancelled = ExpectedEnd("cancelled") { $0 is CancellationError }
+
+  /// Vetoed by a middleware.
+  public static let vetoed = ExpectedEnd("vetoed") { ($0 as? DispatchError)?.code == .vetoed }
+
+  /// Failed, with any error.
+  public static let failure = ExpectedEnd("failure") { $0 != nil }
+
+  /// However it ends.
+  public static let any = ExpectedEnd("any end") { _ in true }
+
+  /// Failed with this error.
+  public static func failure<Failure: Error & Equatable>(_ error: Failure) -> ExpectedEnd {
+    ExpectedEnd("failure: \(Diff.line(error))") { ($0 as? Failure) == error }
+  }
+
+  /// Failed with an error of this type.
+  public static func failure<Failure: Error>(_ kind: Failure.Type) -> ExpectedEnd {
+    ExpectedEnd("failure: \(kind)") { $0 is Failure }
+  }
+
+  /// What to report about an action that ended otherwise.
+  func mismatch(_ name: String, _ error: (any Error)?) -> String? {
+    if matches(error) { return nil }
+    return """
+      \(name) did not end as expected:
+
+      − \(description)
+      + \(Self.describe(error))
+
+      (− expected, + actual)
+      """
+  }
+
+  private static func describe(_ error: (any Error)?) -> String {
+    switch error {
+    case nil: "success"
+    case is CancellationError: "cancelled"
+    case let error as DispatchError: "\(error.code): \(error.message)"
+    case let error?: "failure: \(Diff.line(error))"
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import DispatchStore
+
+/// How far the changes of a store have been asserted, whatever its model.
+protocol AnyStoreWatch: Sendable {
+  var storeIdentity: ObjectIdentifier { get }
+  /// The commits that nothing was said of yet.
+  var left: [RecordedCommit] { get }
+  /// Takes all commits as asserted; what to report of them.
+  ///
+  /// - Parameter origin: Where they come from, as in "changed in …".
+  func skipAll(_ origin: String) -> String?
+}
+
+/// How far the changes of a store have been asserted: up to which commit, in commit order.
+final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
+  let store: Store<Model, Action>
+  private let recorder: RecorderMiddleware
+  private let token: ObserverToken
+  private let asserted: Awaited<Asserted>
+
+  private struct Asserted: Sendable {
+    var version: UInt64
+    var model: Model
+  }
+
+  init(_ store: Store<Model, Action>, _ recorder: RecorderMiddleware) {
+    self.store = store
+    self.recorder = recorder
+    token = recorder.watch(store)
+    let start = recorder.journal.read {
+      $0.commits(of: ObjectIdentifier(store), after: 0).first
+        ?? $0.commits.first { $0.store == ObjectIdentifier(store) }
+    }
+    asserted = Awaited(
+      Asserted(
+        version: start?.version ?? store.version, model: start?.model as? Model ?? store.model))
+  }
+
+  var storeIdentity: ObjectIdentifier { ObjectIdentifier(store) }
+  var version: UInt64 { asserted.read(\.version) }
+
+  var left: [RecordedCommit] {
+    let version = version
+    return recorder.journal.read { $0.commits(of: storeIdentity, after: version) }
+  }
+
+  /// Takes the commits up to one as asserted; the model before and after them.
+  func advance(to commit: RecordedCommit?) -> (before: Model, after: Model) {
+    asserted.change { asserted in
+      let before = asserted.model
+      if let commit, let model = commit.model as? Model {
+        asserted = Asserted(version: commit.version, model: model)
+      }
+      return (before, asserted.model)
+    }
+  }
+
+  /// Takes what an action did as asserted: up to its last commit, or one outside of dispatches before
+  /// its end.
+  func advance(past transaction: TransactionID?) -> (before: Model, after: Model) {
+    let end = transaction.flatMap { id in
+      recorder.journal.read { $0[id]?.parts.first { $0.store == storeIdentity }?.endedAt }
+    }
+    return advance(
+      to: left.last { commit in
+        if let by = commit.transaction { return by == transaction }
+        return end.map { commit.at <= $0 } ?? (transaction == nil)
+      })
+  }
+
+  func skipAll(_ origin: String) -> String? {
+    let (before, after) = advance(to: left.last)
+    return ChangeCheck(
+      storeIdentifier: store.identifier, subject: origin, before: before, after: after,
+      exhaustivity: .on
+    ).unexpected(origin)
+  }
+}

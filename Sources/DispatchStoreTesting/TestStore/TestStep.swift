@@ -1,0 +1,66 @@
+public import DispatchStore
+
+/// An action that was sent, whose changes and end are asserted step by step.
+public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
+  let testStore: TestStore<Model, Action>
+  /// Its dispatch, for instance to be cancelled.
+  public let handle: DispatchHandle
+  let name: String
+
+  private var id: TransactionID { handle.transaction }
+
+  /// Awaits the next commit of the action, and asserts what changed up to that.
+  ///
+  /// - Parameters:
+  ///   - change: Changes the model before into the one that is expected.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  nonisolated(nonsending) public func changes(
+    _ change: (inout Model) throws -> Void,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let place = SourcePlace(fileID, filePath, line, column)
+    let (store, version) = (testStore.watch.storeIdentity, testStore.watch.version)
+    let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
+      let commits = journal.commits(of: store, after: version)
+      if let commit = commits.first(where: { $0.transaction == id }) { return .some(commit) }
+      return journal[id]?.hasEnded == true ? .some(nil) : nil
+    }
+    guard let next else { return testStore.reportCancellation("another change in \(name)", place) }
+    guard let next else {
+      return testStore.reporter.report(
+        "Expected another change in \(name), but it has ended.", at: place)
+    }
+    let (before, after) = testStore.watch.advance(to: next)
+    withoutActuallyEscaping(change) {
+      testStore.check(before, after, name, $0, place)
+    }
+  }
+
+  /// Awaits the end of the action, and asserts how it ended and what else it changed.
+  ///
+  /// - Parameters:
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  nonisolated(nonsending) public func ends(
+    _ end: ExpectedEnd = .success, _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    await ends(end, change, at: SourcePlace(fileID, filePath, line, column))
+  }
+
+  nonisolated(nonsending) func ends(
+    _ end: ExpectedEnd, _ change: ((inout Model) throws -> Void)?, at place: SourcePlace
+  ) async {
+    await testStore.assertEnd(of: id, name, end, change, place)
+    testStore.progress.change { _ = $0.open.remove(id) }
+  }
+}

@@ -1,0 +1,185 @@
+public import DispatchStore
+
+extension TestStore {
+  /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
+  ///
+  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off,
+  /// others before it are passed over.
+  ///
+  /// - Parameters:
+  ///   - action: The action, of whatever store.
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  nonisolated(nonsending) public func receive<Received: ActionType & Equatable>(
+    _ action: Received, ending end: ExpectedEnd = .success,
+    _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let place = SourcePlace(fileID, filePath, line, column)
+    let expected = ExpectedAction(
+      name: Diff.line(action), matches: { ($0 as? Received) == action },
+      mismatch: { actual in
+        if let actual = actual as? Received { return Diff.text(expected: action, actual: actual) }
+        return Diff.text(expected: action as Any, actual: actual as Any)
+      })
+    _ = await receive(expected, end, change, place)
+  }
+
+  /// Asserts that an action of this kind was the next to follow; else as `receive(_:)` for an action.
+  ///
+  /// - Parameters:
+  ///   - kind: The type of the action.
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  /// - Returns: The action, where it was received.
+  @discardableResult
+  nonisolated(nonsending) public func receive<Received: ActionType>(
+    _ kind: Received.Type, ending end: ExpectedEnd = .success,
+    _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async -> Received? {
+    let place = SourcePlace(fileID, filePath, line, column)
+    let expected = ExpectedAction(name: "an action of type \(kind)", matches: { $0 is Received })
+    return await receive(expected, end, change, place) as? Received
+  }
+
+  /// Asserts that an action that matches was the next to follow; else as `receive(_:)` for an action.
+  ///
+  /// - Parameters:
+  ///   - kind: The type of the action.
+  ///   - matches: Whether it is the expected one.
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  /// - Returns: The action, where it was received.
+  @discardableResult
+  nonisolated(nonsending) public func receive<Received: ActionType>(
+    _ kind: Received.Type, where matches: @escaping (Received) -> Bool,
+    ending end: ExpectedEnd = .success, _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async -> Received? {
+    let place = SourcePlace(fileID, filePath, line, column)
+    let expected = ExpectedAction(
+      name: "an action of type \(kind) that matches",
+      matches: { ($0 as? Received).map(matches) ?? false })
+    return await receive(expected, end, change, place) as? Received
+  }
+
+  private nonisolated(nonsending) func receive(
+    _ expected: ExpectedAction, _ end: ExpectedEnd, _ change: ((inout Model) throws -> Void)?,
+    _ place: SourcePlace
+  ) async -> AnyAction? {
+    while true {
+      guard let next = await nextFollowed() else {
+        reportNothingFollowed(expected.name, place)
+        return nil
+      }
+      progress.change { $0.received = next.number }
+      guard let action = next.action else { continue }
+      if expected.matches(action) {
+        await assertEnd(of: next.id, Diff.line(action), end, change, place)
+        return action
+      }
+      if exhaustivity.isOn {
+        await reportMismatch(expected, next, action, place)
+        return nil
+      }
+      note("Passed over \(next.name).", place)
+    }
+  }
+
+  private nonisolated(nonsending) func reportMismatch(
+    _ expected: ExpectedAction, _ next: RecordedTransaction, _ action: AnyAction,
+    _ place: SourcePlace
+  ) async {
+    let difference =
+      expected.mismatch(action)
+      ?? "− \(expected.name)\n+ \(Diff.line(action)), of type \(type(of: action))"
+    reporter.report(
+      """
+      Another action followed than the expected one:
+
+      \(difference)
+
+      (− expected, + received: \(origin(of: next)))
+      """, at: place)
+    // What it changed is not asserted any more: one mistake, one failure.
+    _ = await recorder.journal.first { $0[next.id]?.hasEnded == true ? true : nil }
+    _ = watch.advance(past: next.id)
+    progress.change { $0.last = next.id }
+  }
+
+  private func reportNothingFollowed(_ name: String, _ place: SourcePlace) {
+    if Task.isCancelled { return reportCancellation(name, place) }
+    reporter.report(
+      "Expected to receive \(name), but nothing more followed: the dispatcher is idle.", at: place)
+  }
+
+  /// What followed next; nil where the dispatcher is idle, or the task was cancelled.
+  private nonisolated(nonsending) func nextFollowed() async -> RecordedTransaction? {
+    let progress = progress.read(\.self)
+    let next = { @Sendable (journal: Journal) -> RecordedTransaction?? in
+      if let next = progress.nextFollowed(in: journal) { return .some(next) }
+      return journal.isIdle ? .some(nil) : nil
+    }
+    if let found = await recorder.journal.first(next), let found { return found }
+    guard let settle = progress.settle else { return nil }
+    await settle()
+    return await recorder.journal.first(next) ?? nil
+  }
+}
+
+/// What a test expects to receive.
+private struct ExpectedAction {
+  let name: String
+  let matches: (AnyAction) -> Bool
+  /// How another one differs; nil where there is nothing to compare.
+  var mismatch: (AnyAction) -> String? = { _ in nil }
+}
+
+extension TestStore where Action: Equatable {
+  /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
+  ///
+  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off,
+  /// others before it are passed over.
+  ///
+  /// - Parameters:
+  ///   - action: The action, of the store under test.
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  nonisolated(nonsending) public func receive(
+    _ action: Action, ending end: ExpectedEnd = .success,
+    _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    await receive(
+      own: action, end, change, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  private nonisolated(nonsending) func receive<Own: ActionType & Equatable>(
+    own action: Own, _ end: ExpectedEnd, _ change: ((inout Model) throws -> Void)?,
+    fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
+  ) async {
+    await receive(
+      action, ending: end, change, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+}

@@ -1,0 +1,38 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+import XCTest
+
+/// What the tests of failures run in a process of its own; otherwise they do nothing.
+enum FailureProbe {
+  static let isAsked = ProcessInfo.processInfo.environment["DISPATCHSTORE_FAILURE_PROBE"] != nil
+  static let place = SourcePlace("Probe/Probe.swift", "/Probe/Probe.swift", 41, 7)
+
+  static func fail(_ message: String) {
+    FailureReporter().report(message, at: place)
+    FailureReporter().report("note of " + message, severity: .note, at: place)
+  }
+
+  /// The same on a thread, where there is no current test.
+  static func failOnAThread(_ message: String) async {
+    await withUnsafeContinuation { continuation in
+      Thread.detachNewThread {
+        fail(message)
+        continuation.resume()
+      }
+    }
+  }
+}
+
+final class FailureProbeCase: XCTestCase {
+  func testProbe() async {
+    guard FailureProbe.isAsked else { return }
+    FailureProbe.fail("in the test")
+    await FailureProbe.failOnAThread("on a thread")
+  }
+}
+
+@Test(.enabled(if: FailureProbe.isAsked)) func failureProbe() async {
+  FailureProbe.fail("in the test")
+  await FailureProbe.failOnAThread("on a thread")
+}

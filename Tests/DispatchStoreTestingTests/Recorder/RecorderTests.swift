@@ -1,0 +1,129 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@Suite("A recorder")
+struct RecorderTests {
+  private let dispatcher = Dispatcher(name: "recorded")
+  private let recorder = RecorderMiddleware()
+
+  init() {
+    dispatcher.register(middleware: recorder)
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func recordsActionsWithOutcomeOrderAndCause(mode: Dispatcher.Mode) async {
+    let reducer = AccountReducer(mode: mode)
+    dispatcher.register(store: Store(identifier: "ann", reducer: reducer))
+    dispatcher.addLedger()
+    dispatcher.dispatch(action: AccountAction.depositAndLog(1), mode: mode)
+    #expect(await recorder.count(of: LedgerAction.self, atLeast: 2) == 2)
+    await recorder.idle()
+    let result = await dispatcher.dispatch(action: AccountAction.withdraw(5), mode: mode).result
+    #expect(!result.isSuccess)
+    #expect(recorder.actions(of: LedgerAction.self) == [.entry("deposit"), .entry("done")])
+    #expect(recorder.transactions.map(\.cause) == [nil, 1, 2, nil])
+    #expect(
+      recorder.description == """
+        1 .depositAndLog(1), \(mode) → ann finished
+          2 .entry("deposit"), \(mode) → ledger finished
+            3 .entry("done"), \(mode) → ledger finished
+        4 .withdraw(5), \(mode) → ann failed: Overdrawn(missing: 4)
+        """)
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func isIdleOnceCompletionsAndWhatTheyDispatchedHaveEnded(mode: Dispatcher.Mode) async {
+    let (dispatcher, recorder) = (dispatcher, recorder)
+    dispatcher.addLedger()
+    @Sendable func dispatch(_ left: Int) {
+      dispatcher.dispatch(action: LedgerAction.entry("\(left)"), mode: mode) {
+        if left > 1 { dispatch(left - 1) }
+      }
+    }
+    dispatch(50)
+    await recorder.idle()
+    #expect(recorder.isIdle)
+    #expect(recorder.count(of: LedgerAction.self) == 50)
+    #expect(recorder.transactions.allSatisfy { $0.hasEnded })
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func isNotIdleWhileAnOperationIsUnderWay(mode: Dispatcher.Mode) async {
+    let latch = Latch()
+    let mock = MockStore<Int, LedgerAction>(
+      identifier: "mock", model: 0, dispatcher: dispatcher, answer: .after(latch))
+    let handle = dispatcher.dispatch(action: LedgerAction.entry("a"), mode: mode)
+    await mock.asked(atLeast: 1)
+    #expect(!recorder.isIdle)
+    #expect(recorder.description == "1 .entry(\"a\"), \(mode) → mock under way")
+    latch.open()
+    await recorder.idle()
+    _ = await handle.result
+    #expect(recorder.description == "1 .entry(\"a\"), \(mode) → mock finished")
+  }
+
+  @Test func showsSequencesRefusalsAndActionsWithoutResponder() async {
+    dispatcher.addLedger()
+    let orphan = MockStore<Int, AccountAction>(identifier: "orphan", model: 0)
+    dispatcher.register(store: orphan.store, waitFor: ["nobody"])
+    struct Unheard: ActionType {
+      var reason = "none"
+    }
+    let entries = ["a", "b"].map { LedgerAction.entry($0) as AnyAction }
+    _ = await dispatcher.dispatch(actions: entries).result
+    _ = await dispatcher.dispatch(action: Unheard(), mode: .serial).result
+    let refused = await dispatcher.dispatch(action: AccountAction.deposit(1), mode: .serial).result
+    #expect(
+      recorder.description == """
+        1 several actions, serial → finished
+          2 .entry("a"), serial → ledger finished
+          3 .entry("b"), serial → ledger finished
+        4 Unheard(reason: "none"), serial → no store responded
+        5 .deposit(1), serial → failed: \(refused.error.map { "\($0)" } ?? "")
+        """)
+  }
+
+  @Test func recordsWhatAVetoAndACancellationCameTo() async {
+    dispatcher.addLedger()
+    dispatcher.register(middleware: Bouncer())
+    dispatcher.queue.isSuspended = true
+    let handle = dispatcher.dispatch(action: LedgerAction.entry("late"), mode: .serial)
+    handle.cancel()
+    dispatcher.queue.isSuspended = false
+    _ = await handle.result
+    _ = await dispatcher.dispatch(action: LedgerAction.entry("bad"), mode: .serial).result
+    #expect(
+      recorder.description == """
+        1 .entry("late"), serial → ledger cancelled
+        2 .entry("bad"), serial → ledger vetoed by Bouncer: not tonight
+        """)
+  }
+
+  @Test func hearsNothingMoreOnceItIsUnregistered() async {
+    dispatcher.addLedger()
+    dispatcher.dispatch(action: LedgerAction.entry("a"), mode: .sync)
+    dispatcher.unregister(middleware: recorder)
+    dispatcher.dispatch(action: LedgerAction.entry("b"), mode: .sync)
+    #expect(recorder.count(of: LedgerAction.self) == 1)
+    #expect(recorder.isIdle)
+  }
+
+  @Test func endsItsWaitWhereTheTaskIsCancelled() async {
+    let recorder = recorder
+    let task = Task { await recorder.count(of: LedgerAction.self, atLeast: 1) }
+    task.cancel()
+    #expect(await task.value == 0)
+  }
+}
+
+private final class Bouncer: Middleware {
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    action as? LedgerAction == .entry("bad") ? .veto(reason: "not tonight") : .pass
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+}

@@ -1,0 +1,246 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+/// The texts are those that docs/Testing.md shows.
+@Suite("A failure of a test store")
+struct TestStoreFailureTests {
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsAChangeThatIsNotTheExpectedOne(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      await testStore.send(.deposit(10)) { $0.balance = 12 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        The model of store "Account" after .deposit(10) is not the expected one:
+
+          Account(
+            … 1 unchanged
+        −   balance: 12
+        +   balance: 10
+          )
+
+        (− expected, + actual)
+        """
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsAChangeThatNothingWasSaidOf(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      await testStore.send(.deposit(10))
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        The model of store "Account" changed in .deposit(10), and nothing was said of that:
+
+          Account(
+            … 1 unchanged
+        −   balance: 0
+        +   balance: 10
+          )
+
+        (− before, + after)
+        """
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsActionsThatWereNotReceived(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages.map(withoutLines) == [
+        """
+        2 actions followed, and nothing was received of that:
+
+          .entry("deposit"), because of .depositAndLog(1), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE
+          .entry("done"), because of .entry("deposit"), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE
+
+        Receive each with receive(_:), or set exhaustivity to .off.
+        """
+      ])
+  }
+
+  @Test func tellsAnActionThatWasNotReceivedBeforeTheNextOneWasSent() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("deposit"))
+      await testStore.send(.withdraw(1)) { $0.balance = 0 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages.map(withoutLines) == [
+        """
+        1 action followed, and nothing was received of that before .withdraw(1) was sent:
+
+          .entry("done"), because of .entry("deposit"), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE
+
+        Receive each with receive(_:), or set exhaustivity to .off.
+        """
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsAnotherActionThanTheExpectedOne(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("withdrawal"))
+      await testStore.receive(AccountAction.self)
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages.map(withoutLines) == [
+        """
+        Another action followed than the expected one:
+
+          .entry(
+        −   "withdrawal"
+        +   "deposit"
+          )
+
+        (− expected, + received: because of .depositAndLog(1), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE)
+        """,
+        """
+        Another action followed than the expected one:
+
+        − an action of type AccountAction
+        + .entry("done"), of type LedgerAction
+
+        (− expected, + received: because of .entry("deposit"), dispatched at \
+        DispatchStoreTestingTests/Bank.swift:LINE)
+        """,
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsThatNothingFollowed(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      await testStore.send(.deposit(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("deposit"))
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        Expected to receive .entry("deposit"), but nothing more followed: the dispatcher is idle.
+        """
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsAnotherEndThanTheExpectedOne(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      await testStore.send(.withdraw(60))
+      await testStore.send(.deposit(60), ending: .failure(Overdrawn.self)) { $0.balance = 60 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        .withdraw(60) did not end as expected:
+
+        − success
+        + failure: Overdrawn(missing: 60)
+
+        (− expected, + actual)
+        """,
+        """
+        .deposit(60) did not end as expected:
+
+        − failure: Overdrawn
+        + success
+
+        (− expected, + actual)
+        """,
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func tellsWhatIsLeftBeforeTheNextActionIsSent(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      testStore.store.updateModel { $0.owner = "Bob" }
+      await testStore.send(.deposit(1)) { $0.balance = 1 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        The model of store "Account" changed outside of dispatches, and nothing was said of that:
+
+          Account(
+        −   owner: "Ann"
+        +   owner: "Bob"
+            … 1 unchanged
+          )
+
+        (− before, + after)
+        """
+      ])
+  }
+
+  @Test func tellsAClosureThatChangesNothing() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      await testStore.send(.deposit(0)) { $0.balance = 0 }
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        The model of store "Account" did not change in .deposit(0), and the closure changes nothing \
+        either. Leave it out.
+        """
+      ])
+  }
+
+  @Test func tellsChangesOfAWatchedStoreThatNothingWasSaidOf() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      testStore.watch(testStore.dispatcher.addLedger())
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("deposit"))
+      await testStore.receive(LedgerAction.entry("done"))
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        The model of store "ledger" changed in .entry("deposit"), in .entry("done"), and nothing \
+        was said of that:
+
+          Ledger(
+            lines: [
+        +     [0]: Line(text: "deposit")
+        +     [1]: Line(text: "done")
+            ]
+          )
+
+        (− before, + after)
+        """
+      ])
+  }
+}
+
+/// Without the numbers of lines, which move.
+private func withoutLines(_ text: String) -> String {
+  text.replacing(#/swift:[0-9]+/#, with: "swift:LINE")
+}

@@ -1,0 +1,176 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+@Suite("A test store")
+struct TestStoreTests {
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsChangesAndWhatFollowed(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    testStore.dispatcher.addLedger()
+    await testStore.send(.deposit(10)) { $0.balance = 10 }
+    await testStore.send(.withdraw(4)) { $0.balance = 6 }
+    await testStore.send(.depositAndLog(1)) { $0.balance = 7 }
+    await testStore.receive(LedgerAction.entry("deposit"))
+    await testStore.receive(LedgerAction.entry("done"))
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func receivesByKindAndByPredicate(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    testStore.dispatcher.addLedger()
+    await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+    let first = await testStore.receive(LedgerAction.self)
+    #expect(first == .entry("deposit"))
+    await testStore.receive(LedgerAction.self, where: { $0 == .entry("done") })
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func receivesWhatObserversAndCompletionsDispatch(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    testStore.dispatcher.addLedger()
+    let dispatcher = testStore.dispatcher
+    let token = testStore.store.observe { change in
+      guard change.action == .deposit(1) else { return }
+      dispatcher.dispatch(action: AccountAction.deposit(2), mode: .serial) {
+        dispatcher.dispatch(action: LedgerAction.entry("both"), mode: mode)
+      }
+    }
+    let step = testStore.start(.deposit(1))
+    await step.changes { $0.balance = 1 }
+    await step.ends()
+    await testStore.receive(.deposit(2)) { $0.balance = 3 }
+    await testStore.receive(LedgerAction.entry("both"))
+    await testStore.finish()
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func seesActionsToWhichNoStoreResponds(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+    await testStore.receive(LedgerAction.entry("deposit"))
+    await testStore.receive(LedgerAction.entry("done"))
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsHowAnActionEnds(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    await testStore.send(.withdraw(4), ending: .failure(Overdrawn(missing: 4)))
+    await testStore.send(.withdraw(4), ending: .failure(Overdrawn.self))
+    await testStore.send(.withdraw(4), ending: .any)
+    await testStore.finish()
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func assertsAnActionStepByStep(mode: Dispatcher.Mode) async {
+    let latch = Latch()
+    let testStore = AccountTest(
+      reducer: AccountReducer(between: { await latch.opened() }), mode: mode)
+    let step = testStore.start(.depositInTwoSteps(5))
+    await step.changes { $0.balance = 5 }
+    latch.open()
+    await step.ends { $0.balance = 10 }
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsWhatIsCommittedWithoutBeingTold(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    await testStore.send(.depositQuietly(5)) { $0.balance = 5 }
+    await testStore.send(.deposit(5)) { $0.balance = 10 }
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsTheChangesOfOtherStoresThatItWatches(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    let ledger = testStore.dispatcher.addLedger()
+    testStore.watch(ledger)
+    await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+    await testStore.receive(LedgerAction.entry("deposit"))
+    testStore.expect(in: ledger) { $0.lines = [Ledger.Line(text: "deposit")] }
+    await testStore.receive(LedgerAction.entry("done"))
+    testStore.expect(in: ledger) { $0.lines.append(Ledger.Line(text: "done")) }
+    testStore.store.updateModel { $0.owner = "Bob" }
+    testStore.expect(in: testStore.store) { $0.owner = "Bob" }
+    await testStore.finish()
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func receivesEachActionOfASequence(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    let dispatcher = testStore.dispatcher
+    let token = testStore.store.observe { change in
+      guard change.action == .deposit(1) else { return }
+      let actions = [AccountAction.deposit(2), AccountAction.deposit(3)]
+      dispatcher.dispatch(actions: actions, mode: .serial)
+    }
+    let step = testStore.start(.deposit(1))
+    await step.changes { $0.balance = 1 }
+    await step.ends()
+    await testStore.receive(.deposit(2)) { $0.balance = 3 }
+    await testStore.receive(.deposit(3)) { $0.balance = 6 }
+    await testStore.finish()
+    token.cancel()
+  }
+
+  @Test func withExhaustivityOffLooksAtNothingElse() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(mode: .serial))
+      testStore.exhaustivity = .off
+      await testStore.send(.depositAndLog(1))
+      await testStore.receive(LedgerAction.entry("done"))
+      await testStore.send(.deposit(4)) { $0.balance = 5 }
+      await testStore.send(.depositAndLog(1))
+      await testStore.finish()
+    }
+    #expect(caught.all.isEmpty)
+  }
+
+  @Test func asksTheSettlingClosureBeforeItGivesUp() async {
+    let testStore = AccountTest(reducer: AccountReducer())
+    let dispatcher = testStore.dispatcher
+    let (asked, dispatched) = (Latch(), Latch())
+    let effect = Task {
+      await asked.opened()
+      dispatcher.dispatch(action: LedgerAction.entry("later"))
+      dispatched.open()
+    }
+    testStore.settle = {
+      asked.open()
+      await dispatched.opened()
+    }
+    await testStore.receive(LedgerAction.entry("later"))
+    await testStore.finish()
+    await effect.value
+  }
+
+  /// Closures may change what the test has: nothing leaves the caller's isolation.
+  @MainActor @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func runsItsClosuresWhereTheTestRuns(mode: Dispatcher.Mode) async {
+    var asked: [Int] = []
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
+    await testStore.send(.deposit(10)) { account in
+      MainActor.assertIsolated()
+      asked.append(account.balance)
+      account.balance = 10
+    }
+    await testStore.send(.depositAndLog(1)) { account in
+      asked.append(account.balance)
+      account.balance = 11
+    }
+    await testStore.receive(
+      LedgerAction.self,
+      where: {
+        asked.append(-1)
+        return $0 == .entry("deposit")
+      })
+    await testStore.receive(LedgerAction.entry("done"))
+    await testStore.finish()
+    #expect(asked == [0, 10, -1])
+  }
+}
