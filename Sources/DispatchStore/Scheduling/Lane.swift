@@ -1,6 +1,3 @@
-import Dispatch
-import Synchronization
-
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
 /// Dispatching threads push to one word, without a lock. One job at a time drains the lane. A dispatch
@@ -11,7 +8,7 @@ final class Lane: Venue, @unchecked Sendable {
   private let isMain: Bool
   private let pool: ConcurrentPool
   private let onRetire: @Sendable (Lane) -> Void
-  private let word = Atomic<UInt>(LaneWord(nil, .idle).bits)
+  private let word = AtomicLaneWord()
   /// The drainer's; others look, or post steps.
   private let state = Locked(LaneState())
   /// Kept alive until the lane is idle.
@@ -34,21 +31,8 @@ final class Lane: Venue, @unchecked Sendable {
     self.onRetire = onRetire
   }
 
-  /// Changes the word to what follows from it; the word before, or nil where nothing follows.
-  @inline(__always)
-  private func change(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
-    var present = word.load(ordering: .acquiring)
-    while let desired = next(LaneWord(bits: present)) {
-      let (isDone, original) = word.weakCompareExchange(
-        expected: present, desired: desired.bits, ordering: .acquiringAndReleasing)
-      if isDone { return LaneWord(bits: present) }
-      present = original
-    }
-    return nil
-  }
-
   /// Whether it has left the table of lanes.
-  var isRetired: Bool { LaneWord(bits: word.load(ordering: .acquiring)).activity == .retired }
+  var isRetired: Bool { word.now.activity == .retired }
 
   // MARK: Draining
 
@@ -96,7 +80,7 @@ final class Lane: Venue, @unchecked Sendable {
   }
 
   /// Whether something was pushed that was not taken in yet.
-  private var hasPush: Bool { LaneWord(bits: word.load(ordering: .relaxed)).top != nil }
+  private var hasPush: Bool { word.now.top != nil }
 
   private enum Next {
     /// Nothing at all is to be done, and the drainer is still there.
@@ -127,7 +111,7 @@ final class Lane: Venue, @unchecked Sendable {
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
       if !mayLeave, state.rest == .empty {
-        state.takeIn(change(\.takenIn)?.top)
+        state.takeIn(word.change(\.takenIn)?.top)
         if state.rest == .empty { return .empty }
       }
       switch rest(of: &state) {
@@ -156,33 +140,31 @@ final class Lane: Venue, @unchecked Sendable {
       let rest = state.rest
       guard rest == .held || rest == .empty else { return (rest, nil) }
       if let departure = leave(rest) { return (rest, departure) }
-      state.takeIn(change(\.takenIn)?.top)
+      state.takeIn(word.change(\.takenIn)?.top)
     }
   }
 
   private func leave(_ rest: LaneState.Rest) -> Departure? {
     yieldPoint(.leave, description)
     if rest == .held {
-      _ = change { $0.leaving(as: .held) }
+      _ = word.change { $0.leaving(as: .held) }
       return Departure(busyFor: nil, isRetired: false)
     }
     // Whoever makes the lane busy again sets it: that is after the word has changed.
     let departure = Departure(busyFor: busyFor.take(), isRetired: key != nil)
     if isPlanted(.lostWakeUp), key == nil, !hasPush {
       yieldPoint(.leave, description)
-      _ = change { LaneWord($0.top, .idle) }
+      _ = word.change { LaneWord($0.top, .idle) }
       return departure
     }
-    if change({ $0.leaving(as: key == nil ? .idle : .retired) }) != nil { return departure }
+    if word.change({ $0.leaving(as: key == nil ? .idle : .retired) }) != nil { return departure }
     busyFor = departure.busyFor
     return nil
   }
 
   private func schedule(isStart: Bool) {
-    if isMain, let world = pool.world {
-      world.run(.main) { self.drain() }
-    } else if isMain {
-      DispatchQueue.main.async { self.drain() }
+    if isMain {
+      MainQueue.run(in: pool.world) { self.drain() }
     } else if isStart {
       pool.submit(start: .lane(self), for: busyFor)
     } else {
@@ -206,7 +188,7 @@ final class Lane: Venue, @unchecked Sendable {
     let pushed = Unmanaged.passRetained(dispatch)
     var needsDrainer = false
     yieldPoint(.push, description)
-    let before = change { word in
+    let before = word.change { word in
       guard let push = word.pushing(pushed) else { return nil }
       dispatch.next = word.top
       needsDrainer = push.needsDrainer
@@ -242,7 +224,7 @@ final class Lane: Venue, @unchecked Sendable {
 
   private func askForDrainer(isStart: Bool) {
     yieldPoint(.schedule, description)
-    if change(\.askingForDrainer) != nil { schedule(isStart: isStart) }
+    if word.change(\.askingForDrainer) != nil { schedule(isStart: isStart) }
   }
 
   override func release(_ dispatch: Dispatch) {
@@ -257,13 +239,10 @@ final class Lane: Venue, @unchecked Sendable {
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     guard isMain else { return executor.runAnywhere(job) }
-    if let world = pool.world { return world.run(.main) { executor.run(job) } }
-    DispatchQueue.main.async { executor.run(job) }
+    MainQueue.run(in: pool.world) { executor.run(job) }
   }
 
   override func dispatches(before dispatch: Dispatch) -> [Dispatch] {
-    state.withLock {
-      $0.dispatches(before: dispatch, top: LaneWord(bits: word.load(ordering: .acquiring)).top)
-    }
+    state.withLock { $0.dispatches(before: dispatch, top: word.now.top) }
   }
 }

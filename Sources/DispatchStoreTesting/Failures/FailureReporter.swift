@@ -4,9 +4,18 @@
 /// have those, so whatever reports later takes a reporter along from where it was made, and reports
 /// through that one, from any thread.
 package struct FailureReporter: Sendable {
-  @TaskLocal fileprivate static var scoped: (@Sendable (TestFailure) -> Void)?
+  /// An object: optimised code that binds a closure in a task crashes with Swift 6.3.
+  final class Handler: Sendable {
+    let handle: @Sendable (TestFailure) -> Void
 
-  private let captured: (@Sendable (TestFailure) -> Void)?
+    init(_ handle: @escaping @Sendable (TestFailure) -> Void) {
+      self.handle = handle
+    }
+  }
+
+  @TaskLocal static var scoped: Handler?
+
+  private let captured: Handler?
 
   /// The reporter of the scope that this is called in.
   package init() {
@@ -20,7 +29,7 @@ package struct FailureReporter: Sendable {
     _ message: String, severity: TestFailure.Severity = .failure, at place: SourcePlace
   ) {
     let failure = TestFailure(severity: severity, message: message, place: place)
-    if let handler = Self.scoped ?? captured { return handler(failure) }
+    if let handler = Self.scoped ?? captured { return handler.handle(failure) }
     TestFramework.current.record(failure)
   }
 }
@@ -33,7 +42,7 @@ package struct FailureReporter: Sendable {
 package func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
 ) rethrows -> Value {
-  try FailureReporter.$scoped.withValue(handler, operation: body)
+  try FailureReporter.$scoped.withValue(FailureReporter.Handler(handler), operation: body)
 }
 
 /// Catches what fails inside the closure, in its tasks, and in all that was made there and reports later.
@@ -45,5 +54,5 @@ package nonisolated(nonsending) func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void,
   _ body: nonisolated(nonsending) () async throws -> Value
 ) async rethrows -> Value {
-  try await FailureReporter.$scoped.withValue(handler, operation: body)
+  try await FailureReporter.$scoped.withValue(FailureReporter.Handler(handler), operation: body)
 }

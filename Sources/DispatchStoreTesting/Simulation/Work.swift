@@ -2,8 +2,6 @@ import DispatchStore
 
 /// A piece of work that has not begun.
 struct Work {
-  /// Rises with the time at which it was asked for.
-  let number: Int
   /// What traces call the thread that runs it.
   let name: String
   let kind: SimulatedWork

@@ -1,39 +1,29 @@
-import Dispatch
 import DispatchStore
-import Foundation
 
 /// A world in which one thread at a time runs, and the seed decides which one.
 ///
 /// The thread that runs has the baton. At each yield point it draws who goes on, wakes that one and
 /// sleeps. Work that was not begun is given to the first thread that has none.
 final class World: SimulatedWorld, @unchecked Sendable {
-  // because what changes belongs to the thread that has the baton, and `lock` guards the rest
+  // because what changes belongs to the thread that has the baton
   let options: WorldOptions
   let clock = VirtualClock()
   let mainHolders = WaitGraph.MainHolders()
   private let pool: FiberPool
   private var threads: [Fiber] = []
-  private var works: [Work] = []
+  private var works: WorkList
   private var schedule: Schedule
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
-  /// How many works of a line have begun and not ended.
-  private var running: [ObjectIdentifier: Int] = [:]
-  private var names: [String: Int] = [:]
-  private var workCount = 0
   private var stepCount = 0
   private var identifierBlocks: UInt64 = 0
   private var numbers: UInt64 = 0
   private var underWay: [TransactionID: String] = [:]
   private var hasReturned = false
   private var isOver = false
-  private var failure: SimulationFailure?
   private var trace = SimulationTrace()
   private let over = Semaphore()
-  /// Signalled where something came from outside.
-  private let outside = DispatchSemaphore(value: 0)
-  private let lock = NSLock()
-  private var fromOutside: [(SimulatedWork, @Sendable () -> Void)] = []
+  let outside = Outside()
 
   private enum Candidate {
     case thread(Fiber)
@@ -43,6 +33,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   init(_ options: WorldOptions, on pool: FiberPool) {
     self.options = options
     self.pool = pool
+    works = WorkList(width: options.width)
     schedule =
       options.deviations.map { Schedule(seed: options.seed, deviations: $0) }
       ?? Schedule(seed: options.seed, order: options.order)
@@ -61,7 +52,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     handBaton(to: .work(0), from: nil)
     over.wait()
     return SimulationReport(
-      seed: options.seed, failure: failure, stepCount: stepCount, trace: trace,
+      seed: options.seed, failure: outside.failure, stepCount: stepCount, trace: trace,
       deviations: schedule.deviations)
   }
 
@@ -69,18 +60,12 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let dispatcher = makeDispatcher("dispatcher")
     Task(executorPreference: WorldExecutor(self)) {
       do {
-        try await withFailureHandler(self.note) { try await scenario(dispatcher) }
+        try await withFailureHandler(self.outside.note) { try await scenario(dispatcher) }
       } catch {
-        self.fail(.threw, "\(error)")
+        self.outside.fail(.threw, "\(error)")
       }
       self.hasReturned = true
     }
-  }
-
-  /// What a test store in the scenario says.
-  @Sendable private func note(_ failure: TestFailure) {
-    guard failure.severity == .failure else { return }
-    fail(.expectation, "\(failure.place.fileID):\(failure.place.line): \(failure.message)")
   }
 
   func makeDispatcher(_ name: String) -> Dispatcher {
@@ -91,7 +76,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func yield(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
     fiber.state = .ready
-    step(fiber)
+    if !goOn(from: fiber) { end(stuck: fiber) }
     note(fiber, transition, subject)
   }
 
@@ -99,12 +84,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     guard !condition() else { return }
     fiber.state = .waiting(for: reason, until: condition)
     note(fiber, .wait) { reason }
-    step(fiber)
-    fiber.state = .ready
-  }
-
-  private func step(_ fiber: Fiber) {
     if !goOn(from: fiber) { end(stuck: fiber) }
+    fiber.state = .ready
   }
 
   private func note(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
@@ -117,7 +98,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
       note(fiber, .begin) { "" }
       work.body()
       note(fiber, .end) { "" }
-      if let line = work.line { running[line]! -= 1 }
+      works.ended(work)
       fiber.work = nil
       fiber.state = .idle
       if !isOver, !goOn(from: fiber) { end(stuck: nil) }
@@ -128,7 +109,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func goOn(from fiber: Fiber) -> Bool {
     stepCount += 1
     guard stepCount <= options.stepLimit else {
-      fail(.tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
+      outside.fail(
+        .tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
       return false
     }
     repeat {
@@ -143,7 +125,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
         priority: { place in
           switch candidates[place] {
           case .thread(let thread): thread.priority
-          case .work(let index): works[index].priority
+          case .work(let index): works.waiting[index].priority
           }
         })
       handBaton(to: candidates[choice], from: fiber)
@@ -155,23 +137,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func gatherCandidates() {
     candidates.removeAll(keepingCapacity: true)
     for thread in threads where thread.canGoOn { candidates.append(.thread(thread)) }
-    var seen: Set<ObjectIdentifier> = []
-    for (index, work) in works.enumerated() {
-      if let line = work.line {
-        guard seen.insert(line).inserted, running[line, default: 0] < width(of: work) else {
-          continue
-        }
-      }
-      candidates.append(.work(index))
-    }
-  }
-
-  /// How many works of its line may run at once.
-  private func width(of work: Work) -> Int {
-    guard case .operation(let queue) = work.kind else { return 1 }
-    if queue.isSuspended { return 0 }
-    let width = queue.maxConcurrentOperationCount
-    return width < 0 ? self.width : width
+    works.forEachThatMayBegin { candidates.append(.work($0)) }
   }
 
   private func handBaton(to candidate: Candidate, from fiber: Fiber?) {
@@ -180,8 +146,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     case .thread(let thread):
       next = thread
     case .work(let index):
-      let work = works.remove(at: index)
-      if let line = work.line { running[line, default: 0] += 1 }
+      let work = works.begin(at: index)
       next = idleThread()
       next.work = work
       next.priority = work.priority
@@ -206,11 +171,11 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func end(stuck: Fiber?) {
     // Where nothing of the world is left, what the scenario awaits has to come from outside: whoever
     // reads a trace is to be told so.
-    if options.isTraced, failure == nil, !hasReturned, unfinished.count == 1 {
-      _ = outside.wait(timeout: .now() + .seconds(2))
+    if options.isTraced, outside.failure == nil, !hasReturned, unfinished.count == 1 {
+      outside.awaitEntry()
     }
-    if failure == nil, !hasReturned || !unfinished.isEmpty {
-      fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
+    if !hasReturned || !unfinished.isEmpty {
+      outside.fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
     }
     isOver = true
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }
@@ -225,19 +190,12 @@ final class World: SimulatedWorld, @unchecked Sendable {
       guard case .waiting(let reason, _) = thread.state else { return nil }
       return "\(thread.name) waits for \(reason)"
     } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
-      + works.map { "\($0.name) has not begun" }
+      + works.waiting.map { "\($0.name) has not begun" }
       + (hasReturned ? [] : ["the scenario has not returned"])
   }
 
   private static func list(_ reasons: [String]) -> String {
     reasons.joined(separator: "; ") + "."
-  }
-
-  /// The first failure counts.
-  func fail(_ kind: SimulationFailure.Kind, _ message: String) {
-    lock.withLock {
-      if failure == nil { failure = SimulationFailure(kind: kind, message: message) }
-    }
   }
 
   // MARK: What the engine asks for
@@ -246,31 +204,20 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     guard currentSimulatedThread?.world === self else {
-      return lock.withLock { fromOutside.append((kind, body)) }
+      return outside.add(kind, body)
     }
     add(kind, body)
   }
 
   private func takeInFromOutside() {
-    for (kind, body) in lock.withLock({ fromOutside.isEmpty ? [] : takeAll() }) { add(kind, body) }
-  }
-
-  private func takeAll() -> [(SimulatedWork, @Sendable () -> Void)] {
-    defer { fromOutside = [] }
-    return fromOutside
+    for (kind, body) in outside.takeWorks() { add(kind, body) }
   }
 
   private func add(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     if case .substitute(after: let delay) = kind, delay > .zero {
       return clock.call(after: delay) { self.add(.substitute(after: .zero), body) }
     }
-    let role = kind.role
-    names[role, default: 0] += 1
-    let name = workCount == 0 ? "scenario" : "\(role) \(names[role]!)"
-    works.append(
-      Work(
-        number: workCount, name: name, kind: kind, priority: schedule.makePriority(), body: body))
-    workCount += 1
+    works.append(kind, priority: schedule.makePriority(), body)
   }
 
   /// A number below `count`, drawn for the scenario or the engine.
@@ -297,20 +244,6 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   func wasEntered(_ description: String) {
-    fail(.leftWorld, description)
-    outside.signal()
-  }
-}
-
-extension SimulatedWork {
-  /// What traces call a thread that does it.
-  var role: String {
-    switch self {
-    case .operation: "drainer"
-    case .substitute: "substitute"
-    case .job: "job"
-    case .main: "main"
-    case .queue: "observer"
-    }
+    outside.noteEntry(description)
   }
 }
