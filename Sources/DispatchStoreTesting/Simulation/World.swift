@@ -21,6 +21,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var underWay: [TransactionID: String] = [:]
   private var hasReturned = false
   private var isOver = false
+  private var isWaking = false
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
@@ -75,8 +76,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   // MARK: Steps
 
   func yield(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
-    fiber.state = .ready
-    if !goOn(from: fiber) { end(stuck: fiber) }
+    if !isWaking {
+      fiber.state = .ready
+      if !goOn(from: fiber) { end(stuck: fiber) }
+    }
     note(fiber, transition, subject)
   }
 
@@ -130,8 +133,17 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty && clock.advanceToNextSleeper()
+    } while candidates.isEmpty && wakeNextSleeper()
     return false
+  }
+
+  /// Lets time pass; whoever wakes may be a job of a `.sync` dispatch, which is posted by the engine.
+  ///
+  /// The thread that has the baton has nothing to do or waits: it must not become one that goes on.
+  private func wakeNextSleeper() -> Bool {
+    isWaking = true
+    defer { isWaking = false }
+    return clock.advanceToNextSleeper()
   }
 
   private func gatherCandidates() {
