@@ -9,7 +9,8 @@ struct Scenario: Sendable {
 
   static let all = [
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
-    operations, sequences, middlewares, weakStores, handles, callbacks, tellingRings, tokens, dependencies,
+    operations, sequences, middlewares, weakStores, handles, callbacks, tellingRings, tokens,
+    dependencies,
     tasks, twoDispatchers, replacing, failures,
   ]
 }

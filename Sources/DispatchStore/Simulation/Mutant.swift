@@ -7,6 +7,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostWakeUp
   /// A concurrent drainer that has left does not look once more.
   case lostStart
+  /// A thread beside the queue that has left does not look once more.
+  case lostSubstitute
   /// Somebody is asked to drain a lane before the step is there.
   case lostStep
   /// A drainer that is there already goes on although the queue was suspended.
@@ -27,6 +29,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case notificationOrder
   /// A dispatch does not wait for its commit that was left to another thread to be told.
   case endBeforeTelling
+  /// A thread that tells and waits is no longer taken to wait once another wait of its own has ended.
+  case endedInnerWait
   /// Whoever begins to wait while the end is being told is forgotten.
   case forgottenWaiter
   /// A cancellation that comes before others go on with a dispatch is lost.

@@ -127,7 +127,7 @@ struct StoreCore {
   }
 
   mutating func tellerHasWaited() {
-    tellerWaits -= 1
+    tellerWaits = isPlanted(.endedInnerWait) ? 0 : tellerWaits - 1
   }
 }
 

@@ -9,18 +9,20 @@ extension Scenario {
     let incidents = Shared([DispatchIncident.Kind]())
     dispatcher.onIncident { incident in incidents.with { $0.append(incident.kind) } }
     let updated = Shared([Int]())
-    let store = dispatcher.makeJournal("journal", late: { operation in
-      let number = operation.action.number
-      dispatcher.simulation?.atSomeTime {
-        operation.updateModel { $0.entries.append(number + 100) }
-        operation.finish()
-      }
-      dispatcher.simulation?.atSomeTime {
-        let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
-        if isUpdated != nil { updated.with { $0.append(number + 200) } }
-      }
-      operation.store.updateModel { $0.entries.append(number + 300) }
-    })
+    let store = dispatcher.makeJournal(
+      "journal",
+      late: { operation in
+        let number = operation.action.number
+        dispatcher.simulation?.atSomeTime {
+          operation.updateModel { $0.entries.append(number + 100) }
+          operation.finish()
+        }
+        dispatcher.simulation?.atSomeTime {
+          let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
+          if isUpdated != nil { updated.with { $0.append(number + 200) } }
+        }
+        operation.store.updateModel { $0.entries.append(number + 300) }
+      })
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
     let heard = Shared([UInt64]())
     let entriesHeard = Shared([Int]())
@@ -48,7 +50,8 @@ extension Scenario {
     }
     let entries = store.model.entries
     let lost = entries.filter { $0 % 100 != 2 }
-    try check(faults.now.allSatisfy { $0.hasSuffix("of 2") || $0.hasPrefix("2 in") }, "\(faults.now)")
+    try check(
+      faults.now.allSatisfy { $0.hasSuffix("of 2") || $0.hasPrefix("2 in") }, "\(faults.now)")
     try check(heard.now == Array(1...UInt64(entries.count)), "heard \(heard.now)")
     try check(after.model.entries.filter { $0 != 2 }.sorted() == [1, 3, 4], "\(lost)")
     try check(

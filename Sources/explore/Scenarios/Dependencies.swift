@@ -71,7 +71,9 @@ final class DependentReducer: Reducer<Journal, Entry> {
     let mine = [needed[number % 3], needed[(number + 1) % 3]]
     let faults = faults
     let operation = ActionOperation(action: action, store: store) { operation, _, store in
-      let unfinished = mine.filter { !$0.isFinished && operation.operation.dependencies.contains($0) }
+      let unfinished = mine.filter {
+        !$0.isFinished && operation.operation.dependencies.contains($0)
+      }
       if !unfinished.isEmpty { faults.with { $0.append("\(number) has not waited") } }
       store.updateModel { $0.entries.append(number) }
       operation.finish()

@@ -31,7 +31,8 @@ extension Scenario {
     dispatcher.unregister(storeIdentifier: "here")
     let (here, there) = (first.now, second.now)
     try check(here.filter { abs($0) < 10 }.map(abs).sorted() == [1, 4, 8], "here: \(here)")
-    try check(there.filter { abs($0) < 10 }.map(abs).sorted() == [2, 3, 5, 6, 7], "there: \(there)")
+    try check(
+      there.filter { abs($0) < 10 }.map(abs).sorted() == [2, 3, 5, 6, 7], "there: \(there)")
     // At most one of a ring is refused, and only those in lanes can be in one.
     try check((here + there).filter { $0 < 0 }.count <= 1, "\(here), \(there): refused")
     try check(here.contains(12) && here.contains(13), "here: \(here)")
@@ -72,7 +73,8 @@ final class VisitReducer: Reducer<Journal, Visit> {
         done.with { $0.append(result?.isSuccess == true ? number : -number) }
       }
     case .ends(let number):
-      return ActionOperation(action: action, store: store) { _, _ in done.with { $0.append(number) } }
+      return ActionOperation(action: action, store: store) { _, _ in done.with { $0.append(number) }
+      }
     }
   }
 }
