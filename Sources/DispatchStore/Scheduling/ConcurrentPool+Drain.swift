@@ -39,8 +39,15 @@ extension ConcurrentPool {
       ? change(.popStart) { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    if isSuspended, !isPlanted(.ignoredSuspension) { return starts.isEmpty ? .nothing : .suspended }
-    return starts.pop(on: thread).map(Next.run) ?? .nothing
+    // Without this, each one that is held back would look into all shards.
+    if isHeldBack { return starts.isEmpty ? .nothing : .suspended }
+    yieldPoint(.popStart, on: thread)
+    if let job = starts.pop(on: thread, unless: { isHeldBack }) { return .run(job) }
+    return isHeldBack && !starts.isEmpty ? .suspended : .nothing
+  }
+
+  private var isHeldBack: Bool {
+    @inline(__always) get { isSuspended && !isPlanted(.ignoredSuspension) }
   }
 
   /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
