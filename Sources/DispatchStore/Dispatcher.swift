@@ -67,7 +67,7 @@ public final class Dispatcher: Sendable {
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
   ) {
     self.name = name
-    self.clock = clock.map(DispatcherClock.init) ?? .continuous
+    self.clock = DispatcherClock(clock)
     carriedTaskLocals = taskLocals
     carriesTaskLocals = !taskLocals.isEmpty
     pool = ConcurrentPool(

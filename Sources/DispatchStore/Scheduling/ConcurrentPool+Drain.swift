@@ -39,9 +39,6 @@ extension ConcurrentPool {
       ? change(.popStart) { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    // Without this, each one that is held back would look into all shards.
-    if isHeldBack { return starts.isEmpty ? .nothing : .suspended }
-    yieldPoint(.popStart, on: thread)
     if let job = starts.pop(on: thread, unless: { isHeldBack }) { return .run(job) }
     return isHeldBack && !starts.isEmpty ? .suspended : .nothing
   }

@@ -1,22 +1,25 @@
-/// What a dispatcher measures time with: any clock, without its type.
+import Dispatch
+
+/// What a dispatcher measures time with: the system's clock, or another one, without its type.
 struct DispatcherClock: Sendable {
-  /// The time since a moment that stays the same.
-  let now: @Sendable () -> Duration
+  /// Nil for the system's, which need not be called through a closure.
+  private let elapsed: (@Sendable () -> Duration)?
 
-  static let continuous = DispatcherClock(ContinuousClock())
-
-  init(_ clock: any Clock<Duration>) {
-    self = Self.open(clock)
+  /// - Parameter clock: Nil for the system's.
+  init(_ clock: (any Clock<Duration>)?) {
+    elapsed = clock.map { Self.elapsed(of: $0) }
   }
 
-  private init(now: @escaping @Sendable () -> Duration) {
-    self.now = now
+  /// The nanoseconds since a moment that stays the same.
+  var nanoseconds: Int64 {
+    guard let elapsed else { return Int64(DispatchTime.now().uptimeNanoseconds) }
+    return Int64(elapsed() / .nanoseconds(1))
   }
 
-  private static func open<Opened: Clock>(
-    _ clock: Opened
-  ) -> DispatcherClock where Opened.Duration == Duration {
+  private static func elapsed<Opened: Clock>(
+    of clock: Opened
+  ) -> @Sendable () -> Duration where Opened.Duration == Duration {
     let start = clock.now
-    return DispatcherClock { start.duration(to: clock.now) }
+    return { start.duration(to: clock.now) }
   }
 }
