@@ -18,7 +18,8 @@ let package = Package(
     .executable(name: "instructions", targets: ["Instructions"]),
   ],
   dependencies: [
-    .package(name: "DispatchStore", path: ".."),
+    // Without its traits: what is measured has no trace of simulations in it.
+    .package(name: "DispatchStore", path: "..", traits: []),
     // Without its traits, which need two more packages; `CCounters` counts instead.
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],

@@ -25,6 +25,7 @@ public final class Dispatcher: Sendable {
   /// What messages call it.
   public let name: String
 
+  let clock: DispatcherClock
   let carriedTaskLocals: [CarriedTaskLocal]
   let carriesTaskLocals: Bool
   /// At hand, because a global is looked up by a call.
@@ -51,20 +52,22 @@ public final class Dispatcher: Sendable {
   ///   - name: What messages call it.
   ///   - queue: The executor of `async` and `serial`; by default a concurrent queue of its own, as wide
   ///     as the machine has active processors.
+  ///   - clock: What durations are measured with; a test gives one that stands still.
   ///   - taskLocals: The task-local values that follow an action to where it runs.
   public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
-    carrying taskLocals: [CarriedTaskLocal] = []
+    clock: (any Clock<Duration>)? = nil, carrying taskLocals: [CarriedTaskLocal] = []
   ) {
-    self.init(name: name, queue: queue, carrying: taskLocals, in: nil)
+    self.init(name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil)
   }
 
   /// Makes one whose work a simulated world runs.
   package init(
-    name: String, queue: OperationQueue? = nil, carrying taskLocals: [CarriedTaskLocal] = [],
-    in world: (any SimulatedWorld)?
+    name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
+    carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
   ) {
     self.name = name
+    self.clock = DispatcherClock(clock)
     carriedTaskLocals = taskLocals
     carriesTaskLocals = !taskLocals.isEmpty
     pool = ConcurrentPool(

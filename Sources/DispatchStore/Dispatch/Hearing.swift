@@ -8,7 +8,8 @@ final class Hearing: DispatchContext, @unchecked Sendable {
   let told: DispatchTransaction
   /// The action as dispatched.
   let action: any ActionType
-  let began = ContinuousClock.now
+  /// By the dispatcher's clock.
+  let began: Int64
   private let heard: Dispatch
   /// By place, where a middleware did more than let the action pass.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
@@ -20,6 +21,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
     in mode: Dispatcher.Mode
   ) {
     heard = dispatch
+    began = dispatcher.clock.nanoseconds
     self.action = action
     told = dispatch.transaction(dispatch.id, by: dispatcher, in: mode)
   }
@@ -51,7 +53,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
     let reply = reply(at: place)
     var told = told
     told.outcome = outcome
-    told.duration = .now - began
+    told.duration = .nanoseconds(told.dispatcher.clock.nanoseconds - began)
     thread.context = self
     responders.chain.did(
       told, action: reply?.action ?? action, in: responders.entries[place].store!,

@@ -13,18 +13,19 @@ final class Round: @unchecked Sendable {
   private var parts: [Part]
   private let chain: MiddlewareChain
   /// When the middlewares were told; nobody else asks for a duration.
-  private let began: ContinuousClock.Instant?
+  private let began: Int64?
   private let state: Locked<RoundState>
 
   init(
     of dispatch: Dispatch, _ transaction: TransactionID, parts: [Part], state: RoundState,
-    chain: MiddlewareChain, began: ContinuousClock.Instant? = nil
+    chain: MiddlewareChain, began: Int64? = nil
   ) {
     self.dispatch = dispatch
     self.transaction = transaction
     self.parts = parts
     self.chain = chain
-    self.began = chain.middlewares.isEmpty ? nil : began ?? .now
+    self.began =
+      chain.middlewares.isEmpty ? nil : began ?? dispatch.details?.dispatcher?.clock.nanoseconds
     self.state = Locked(state)
     for (place, part) in parts.enumerated() { part.enter(self, at: place) }
   }
@@ -144,7 +145,7 @@ final class Round: @unchecked Sendable {
     if part.heard > 0 {
       var told = dispatch.transaction(transaction)
       told.outcome = outcome
-      told.duration = began.map { .now - $0 }
+      told.duration = began.map { .nanoseconds(told.dispatcher.clock.nanoseconds - $0) }
       dispatch.perform(transaction, part: nil) {
         chain.did(told, action: part.action, in: part.storeForHooks, heard: part.heard)
       }

@@ -39,8 +39,12 @@ extension ConcurrentPool {
       ? change(.popStart) { $0.standsIn($1) } : drainerCount.load(ordering: .relaxed) <= width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    if isSuspended, !isPlanted(.ignoredSuspension) { return starts.isEmpty ? .nothing : .suspended }
-    return starts.pop(on: thread).map(Next.run) ?? .nothing
+    if let job = starts.pop(on: thread, unless: { isHeldBack }) { return .run(job) }
+    return isHeldBack && !starts.isEmpty ? .suspended : .nothing
+  }
+
+  private var isHeldBack: Bool {
+    @inline(__always) get { isSuspended && !isPlanted(.ignoredSuspension) }
   }
 
   /// Whoever pushes while somebody waits comes by the state, and may find this thread there, which has

@@ -105,7 +105,7 @@ final class Lane: Venue, @unchecked Sendable {
   private func next(
     after ended: inout Dispatch?, mayLeave: Bool, on thread: ThreadState
   ) -> Next {
-    let (isSuspended, hasEnded) = (isSuspended, ended != nil)
+    let hasEnded = ended != nil
     defer { letGo(&ended, on: thread) }
     yieldPoint(.takeNext, on: thread, description)
     return state.withLock { state in
@@ -116,6 +116,7 @@ final class Lane: Venue, @unchecked Sendable {
       }
       switch rest(of: &state) {
       case (.step, _): return .step(state.takeStep())
+      // Asked only now: what was pushed after a suspension has been taken in by then.
       case (.start, _): return isSuspended ? .suspended : .reach(state.takeStart())
       case (.held, let departure), (.empty, let departure): return .left(departure!)
       }

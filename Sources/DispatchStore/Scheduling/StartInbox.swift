@@ -47,11 +47,13 @@ final class StartInbox: Sendable {
     shards[shard].withLock { $0.push(start) }
   }
 
-  func pop(on thread: ThreadState) -> Job? {
+  /// - Parameter isHeldBack: Asked where a job is taken: what was pushed after a suspension stays.
+  @inline(__always)
+  func pop(on thread: ThreadState, unless isHeldBack: () -> Bool) -> Job? {
     for _ in shards.indices {
       thread.turn &+= 1
       let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
-      if let job = shards[shard].withLock({ $0.pop() }) { return job }
+      if let job = shards[shard].withLock({ isHeldBack() ? nil : $0.pop() }) { return job }
     }
     return nil
   }

@@ -70,7 +70,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   func makeDispatcher(_ name: String) -> Dispatcher {
-    Dispatcher(name: name, in: self)
+    Dispatcher(name: name, clock: clock, in: self)
   }
 
   // MARK: Steps

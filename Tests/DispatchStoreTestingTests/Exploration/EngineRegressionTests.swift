@@ -1,0 +1,30 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+/// What exploration has found in the engine, each in a scenario that shows it soon.
+@Suite("Regressions of the engine")
+struct EngineRegressionTests {
+  struct Broken: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A drainer asked whether the queue is suspended, and then took in what was pushed after that.
+  @Test(arguments: [Dispatcher.Mode.serial, .async])
+  func whatIsDispatchedWhileTheQueueIsSuspendedDoesNotStart(_ mode: Dispatcher.Mode) async throws {
+    try await explore(seeds: 0..<3_000) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let first = dispatcher.dispatch(action: Note.add(1), mode: mode)
+      // The drainer is still there, perhaps.
+      while notes.model.numbers.isEmpty {}
+      dispatcher.queue.isSuspended = true
+      let second = dispatcher.dispatch(action: Note.add(2), mode: mode)
+      for _ in 0..<4 where notes.model.numbers.contains(2) {
+        throw Broken(description: "it started: \(notes.model.numbers)")
+      }
+      dispatcher.queue.isSuspended = false
+      _ = await (first.result, second.result)
+    }
+  }
+}
