@@ -57,7 +57,9 @@ final class ObserverRecord: @unchecked Sendable {
   }
 
   private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) else { return }
+    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.heardAfterCancel) else {
+      return
+    }
     body(change)
   }
 }

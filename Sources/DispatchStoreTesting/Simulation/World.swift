@@ -16,12 +16,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
-  private var identifierBlocks: UInt64 = 0
-  private var numbers: UInt64 = 0
+  private var numbers = WorldNumbers()
   private var underWay: [TransactionID: String] = [:]
   private var hasReturned = false
-  private var isOver = false
-  private var isWaking = false
+  private var (isOver, isWaking) = (false, false)
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
@@ -137,9 +135,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     return false
   }
 
-  /// Lets time pass; whoever wakes may be a job of a `.sync` dispatch, which is posted by the engine.
-  ///
-  /// The thread that has the baton has nothing to do or waits: it must not become one that goes on.
+  /// Lets time pass; the engine posts what wakes in a `.sync` dispatch, which yields.
   private func wakeNextSleeper() -> Bool {
     isWaking = true
     defer { isWaking = false }
@@ -237,15 +233,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     Int.random(in: 0..<count, using: &generator)
   }
 
-  func makeIdentifiers() -> Range<UInt64> {
-    defer { identifierBlocks += 100 }
-    return identifierBlocks..<identifierBlocks + 100
-  }
-
-  func makeNumber() -> UInt64 {
-    numbers += 1
-    return numbers
-  }
+  func makeIdentifiers() -> Range<UInt64> { numbers.nextIdentifiers() }
+  func makeNumber() -> UInt64 { numbers.next() }
 
   func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String) {
     underWay[dispatch] = description()

@@ -65,6 +65,7 @@ extension Scenario {
         "\(number) heard \(versions)")
     }
     for number in 1...7 { cancel(number) }
+    while cancelled.now.count < 7 { await Task.yield() }
     _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
     try check(heard.now.values.allSatisfy { !$0.contains(5) }, "heard after the end: \(heard.now)")
   }
