@@ -10,8 +10,7 @@ struct Scenario: Sendable {
   static let all = [
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
     operations, sequences, middlewares, weakStores, handles, callbacks, tellingRings, tokens,
-    dependencies,
-    tasks, twoDispatchers, replacing, failures,
+    dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
   ]
 }
 

@@ -73,6 +73,18 @@ struct StoreCoreTests {
     #expect(core.next().word == "hand over")
   }
 
+  @Test mutating func waitsOfTheTellerMayNest() {
+    addObserver()
+    #expect(commit() == "tell 1")
+    _ = core.tellerBeginsToWait()
+    // A completion that goes on there waits too.
+    _ = core.tellerBeginsToWait()
+    core.tellerHasWaited()
+    #expect(commit() == "leave", "The teller still waits.")
+    core.tellerHasWaited()
+    #expect(commit() == "wait")
+  }
+
   @Test mutating func anObserverHearsFromTheNextCommitOn() {
     _ = commit()
     addObserver()

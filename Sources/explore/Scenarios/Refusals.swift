@@ -1,0 +1,60 @@
+import DispatchStore
+
+extension Scenario {
+  /// Waits inside `.sync` dispatches, for lanes that those hold up who called them.
+  static let refusals = Scenario(
+    name: "refusals", summary: "a wait for what its callers hold up is refused, and no other one"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let inner = dispatcher.register(
+      store: Store<Journal, Nested>(
+        identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
+    dispatcher.register(
+      store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
+    // What they wait for is in the default lane, which the first two hold.
+    async let first = dispatcher.dispatch(action: Deep.into(1), mode: .serial).result
+    async let second = dispatcher.dispatch(action: Deep.chained(2), mode: .serial).result
+    async let third = dispatcher.dispatch(action: Deep.into(3), mode: .serial(lane: "x")).result
+    async let fourth = dispatcher.dispatch(action: Deep.into(4), mode: .mainThread).result
+    for result in await [first, second, third, fourth] { try check(result.isSuccess, "\(result)") }
+    _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
+    try check(inner.model.entries.sorted() == [-2, -1, 3, 4], "\(inner.model.entries): refused")
+    try check(store.model.entries.sorted() == [1, 2, 3, 4, 5], "\(store.model.entries)")
+  }
+}
+
+enum Deep: ActionType {
+  /// Dispatches one that waits, by `.sync`.
+  case into(Int)
+  /// Does so from inside the completion of another one.
+  case chained(Int)
+  /// Waits by `.sync` for one that awaits another one.
+  case blocking(Int)
+}
+
+final class DeepReducer: Reducer<Journal, Deep> {
+  private let dispatcher: Dispatcher
+
+  init(_ dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+  }
+
+  override func operation(
+    for action: Deep, in store: Store<Journal, Deep>
+  ) -> ActionOperation<Journal, Deep> {
+    ActionOperation(action: action, store: store) { [dispatcher] action, _ in
+      switch action {
+      case .into(let number):
+        dispatcher.dispatch(action: Nested.await(number), mode: .sync)
+      case .chained(let number):
+        dispatcher.dispatch(actions: [], mode: .sync) {
+          dispatcher.dispatch(action: Nested.await(number), mode: .sync)
+        }
+      case .blocking(let number):
+        let inner = dispatcher.dispatch(
+          action: Nested.await(number), mode: .serial(lane: number))
+        dispatcher.dispatch(actions: [], mode: .sync, options: .after(inner))
+      }
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import DispatchStore
+import Foundation
+
+extension Scenario {
+  /// The one place of the queue is taken by an action that waits, for what tasks still dispatch.
+  static let substitutes = Scenario(
+    name: "substitutes", summary: "what is waited for runs beside a queue that is narrow"
+  ) { dispatcher in
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    let store = dispatcher.makeJournal("journal")
+    dispatcher.register(
+      store: Store<Journal, Nested>(
+        identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
+    dispatcher.register(
+      store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
+    async let first = dispatcher.dispatch(action: Deep.blocking(1)).result
+    async let second = dispatcher.dispatch(action: Deep.blocking(2), mode: .serial(lane: "x"))
+      .result
+    for result in await [first, second] { try check(result.isSuccess, "\(result)") }
+    try check(store.model.entries.sorted() == [1, 2], "\(store.model.entries)")
+  }
+}

@@ -1,0 +1,50 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+/// What exploration has found in queues whose one place is taken by an action that waits.
+@Suite("Regressions of narrow queues")
+struct NarrowQueueRegressionTests {
+  enum Errand: ActionType {
+    /// Blocks its thread until another one has ended, that awaits a note.
+    case blocks
+    case awaits
+  }
+
+  final class ErrandReducer: Reducer<Notes, Errand> {
+    private let dispatcher: Dispatcher
+
+    init(_ dispatcher: Dispatcher) {
+      self.dispatcher = dispatcher
+    }
+
+    override func operation(
+      for action: Errand, in store: Store<Notes, Errand>
+    ) -> ActionOperation<Notes, Errand> {
+      switch action {
+      case .blocks:
+        ActionOperation(action: action, store: store) { [dispatcher] _, _ in
+          let other = dispatcher.dispatch(action: Errand.awaits, mode: .serial)
+          dispatcher.dispatch(actions: [], mode: .sync, options: .after(other))
+        }
+      case .awaits:
+        ActionOperation(action: action, store: store) { [dispatcher] _, _ async in
+          _ = await dispatcher.dispatch(action: Note.add(1)).result
+        }
+      }
+    }
+  }
+
+  /// A thread beside the queue had looked for a start and not left yet when one was pushed: whoever pushed
+  /// took it to be there, and it left.
+  @Test func whatIsPushedWhileASubstituteLeavesStarts() async throws {
+    try await explore(seeds: 0..<5_000, width: 1) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      dispatcher.register(
+        store: Store<Notes, Errand>(identifier: "errands", reducer: ErrandReducer(dispatcher)))
+      let result = await dispatcher.dispatch(action: Errand.blocks).result
+      try #require(result.isSuccess)
+      try #require(notes.model.numbers == [1])
+    }
+  }
+}
