@@ -12,6 +12,8 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
     case tooLong
     /// Something that is not of the world took part in it.
     case leftWorld
+    /// The library was built without simulations.
+    case unavailable
   }
 
   /// The kind.

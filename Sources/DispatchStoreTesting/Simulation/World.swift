@@ -47,6 +47,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
+    guard hasYieldPoints else { return .unavailable(seed: options.seed) }
     start(scenario)
     takeInFromOutside()
     handBaton(to: .work(0), from: nil)
