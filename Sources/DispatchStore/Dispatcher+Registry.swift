@@ -176,7 +176,8 @@ extension Dispatcher {
     _ key: RespondersCache.Key, on thread: ThreadState
   ) -> Unmanaged<Responders>? {
     yieldPoint(.lookUp, on: thread)
-    return thread.respondersCache.take(key, version: registryVersion.load(ordering: .acquiring))
+    return thread.respondersCache.take(
+      key, version: registryVersion.load(ordering: .acquiring), on: thread)
   }
 
   @inline(never)
@@ -199,10 +200,10 @@ extension Dispatcher {
       wasRegistered: wasRegistered)
     let responders = Responders(
       entries, order: order, chain: MiddlewareChain(middlewares: middlewares))
-    let given = thread.respondersCache.put(responders, for: key, version: version)
+    let given = thread.respondersCache.put(responders, for: key, version: version, on: thread)
     // What left the registry meanwhile was not found in the note, which would keep it.
     if registryVersion.load(ordering: .acquiring) != version {
-      thread.respondersCache.drop(key, version: version)
+      thread.respondersCache.drop(key, version: version, on: thread)
     }
     return given
   }

@@ -9,7 +9,9 @@ struct Scenario: Sendable {
 
   static let all = [
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
-    operations,
+    operations, sequences, middlewares, weakStores, handles, callbacks, tellingRings, tokens,
+    dependencies,
+    tasks, twoDispatchers, replacing, failures,
   ]
 }
 

@@ -5,6 +5,7 @@ extension Dispatch {
     from left: Left, _ address: UnsafeRawPointer, after outcomes: [StoreOutcome],
     on thread: ThreadState
   ) {
+    if details != nil { yieldPoint(.goOn, on: thread, id.description) }
     let details = involve()
     if details.venue == nil { details.venue = SyncLoop.make(on: thread) }
     details.outer = details.outer ?? thread.context

@@ -107,6 +107,7 @@ extension Dispatch {
       case .failed(let result):
         course.results.append(result)
       case .round(let round):
+        yieldPoint(.beginRound, id.description)
         // A cancellation between two rounds has found neither of them.
         if course.withState({ $0.begin(round) }) { round.cancel() }
         return round
@@ -126,6 +127,7 @@ extension Dispatch {
   }
 
   private func takeResult() {
+    yieldPoint(.closeRound, id.description)
     if let round = course.withState({ $0.takeRound() }) { take(round) }
   }
 

@@ -234,6 +234,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Calls back once the dispatch has ended: at once where it has, else from the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
+    if details != nil { yieldPoint(.await, id.description) }
     let details = involve()
     if isPlanted(.forgottenWaiter) {
       if result != nil { return waiter() }

@@ -122,6 +122,7 @@ final class Round: @unchecked Sendable {
         }
       }
     }
+    yieldPoint(.startReturned, part.identifier)
     return state.withLock { $0.startReturned(place, outcome) }
   }
 
@@ -177,6 +178,7 @@ final class Round: @unchecked Sendable {
   }
 
   func commitTold(at place: Int) {
+    yieldPoint(.commitTold, parts[place].identifier)
     post(state.withLock { $0.commitTold(place) }, at: place)
   }
 

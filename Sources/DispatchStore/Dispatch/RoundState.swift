@@ -156,6 +156,7 @@ struct RoundState {
   mutating func becameReady(_ place: Int) -> Step {
     switch places[place].phase {
     case .starting(nil):
+      if isPlanted(.lostReady) { return .wait }
       places[place].phase = .starting(.ready)
       return .wait
     case .running:

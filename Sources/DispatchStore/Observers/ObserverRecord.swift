@@ -27,7 +27,15 @@ final class ObserverRecord: @unchecked Sendable {
   init(
     on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (ObservedChange) -> Void
   ) {
-    self.body = { change in MainActor.assumeIsolated { body(change) } }
+    self.body = { change in
+      #if SIMULATION
+        // A world's main queue is no main actor, whose isolation is a matter of types alone there.
+        if ThreadState.current.simulated != nil {
+          return unsafeBitCast(body, to: (@Sendable (ObservedChange) -> Void).self)(change)
+        }
+      #endif
+      MainActor.assumeIsolated { body(change) }
+    }
     queue = .main
   }
 
@@ -49,7 +57,9 @@ final class ObserverRecord: @unchecked Sendable {
   }
 
   private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) else { return }
+    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.heardAfterCancel) else {
+      return
+    }
     body(change)
   }
 }

@@ -8,13 +8,19 @@ public final class ObserverToken: Sendable {
   }
 
   deinit {
-    cancel()
+    end()
   }
 
   /// Ends the observation, from any thread, also from inside the observer.
   ///
   /// Once it has returned the observer is not called again; a call under way on another thread ends.
   public func cancel() {
+    // Not where it is released: when that is depends on the compiler.
+    yieldPoint(.cancelObserver)
+    end()
+  }
+
+  private func end() {
     let onCancel = onCancel.withLock { $0.take() }
     onCancel?()
   }

@@ -40,6 +40,7 @@ extension StoreBase {
     if let only = notice.only { return only.hear(notice.change) }
     var isCancelled = false
     for observer in withLock({ $0.observers }) {
+      yieldPoint(.hear, identifier)
       if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
       isCancelled = isCancelled || observer.isCancelled
     }

@@ -190,7 +190,10 @@ extension ActionOperation {
         .updateAfterEnd, "An update through the operation for \(action) came after its end.")
       return nil
     }
-    defer { returned(nil) }
+    defer {
+      yieldPoint(.endUpdate, store.identifier)
+      returned(nil)
+    }
     return try store.commit(for: owner, action: action, body)
   }
 

@@ -30,11 +30,13 @@ extension ActionOperation {
       let identity = ObjectIdentifier(operation)
       return (identity, DependencyWatch(operation) { self.dependencyFinished(identity) })
     }
+    yieldPoint(.watch, store.identifier)
     withState { state in
       state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
       state.onReady = onReady
     }
     for (_, watch) in watches { watch.begin() }
+    yieldPoint(.watch, store.identifier)
     // A removal or a cancellation between the question and here has found no watch.
     let present = dependencies
     for operation in unfinished where !present.contains(operation) { stopWatching(operation) }

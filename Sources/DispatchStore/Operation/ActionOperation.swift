@@ -122,6 +122,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       return (state.life.cancel(), state.task)
     }
     guard isNews else { return }
+    yieldPoint(.cancelOperation, store.identifier)
     super.cancel()
     task?.cancel()
     stopWatchingAll()

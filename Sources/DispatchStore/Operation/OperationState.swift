@@ -123,7 +123,7 @@ struct OperationState {
   }
 
   private mutating func endIfIdle() -> StoreOutcome? {
-    guard isRunning, busy == 0, let asked else { return nil }
+    guard isRunning, busy == 0 || isPlanted(.endBeforeUpdate), let asked else { return nil }
     phase = .ended(asked)
     return asked
   }

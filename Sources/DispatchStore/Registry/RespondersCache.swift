@@ -94,8 +94,10 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
 
   /// The responders as of a version of the registry, given out to one dispatch; nil where not known.
   @inline(__always)
-  func take(_ key: Key, version: UInt64) -> Unmanaged<Responders>? {
-    let slot = slots + key.place
+  func take(
+    _ key: Key, version: UInt64, on thread: ThreadState
+  ) -> Unmanaged<Responders>? {
+    let slot = slot(for: key, on: thread)
     hold()
     defer { letGo() }
     guard isNoted(key, version, in: slot) else { return nil }
@@ -103,11 +105,41 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
     return slot.pointee.responders
   }
 
+  /// Where a key is noted, or may be.
+  @inline(__always)
+  private func slot(for key: Key, on thread: ThreadState) -> UnsafeMutablePointer<Slot> {
+    #if SIMULATION
+      if thread.simulated != nil { return simulatedSlot(for: key) }
+    #endif
+    return slots + key.place
+  }
+
+  #if SIMULATION
+    /// In the order in which keys come: whether two of them meet in a slot hangs on addresses otherwise,
+    /// and so would what a thread has noted.
+    @inline(never)
+    private func simulatedSlot(for key: Key) -> UnsafeMutablePointer<Slot> {
+      hold()
+      defer { letGo() }
+      let place =
+        (0..<Self.count).first { isOf(key, slots + $0) }
+        ?? (0..<Self.count).first { slots[$0].responders == nil }
+      return slots + (place ?? 0)
+    }
+  #endif
+
+  @inline(__always)
+  private func isOf(_ key: Key, _ slot: UnsafeMutablePointer<Slot>) -> Bool {
+    slot.pointee.actionType == key.actionType && slot.pointee.dispatcher == key.dispatcher
+      && slot.pointee.storeIdentifier == key.storeIdentifier
+  }
+
   @inline(__always)
   private func isNoted(
     _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
   ) -> Bool {
-    guard slot.pointee.version == version, slot.pointee.actionType == key.actionType,
+    guard slot.pointee.version == version || isPlanted(.staleNote),
+      slot.pointee.actionType == key.actionType,
       slot.pointee.dispatcher == key.dispatcher
     else { return false }
     return key.storeIdentifier == nil
@@ -115,8 +147,10 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
   }
 
   /// Notes responders, and gives them out to one dispatch.
-  func put(_ responders: Responders, for key: Key, version: UInt64) -> Unmanaged<Responders> {
-    let slot = slots + key.place
+  func put(
+    _ responders: Responders, for key: Key, version: UInt64, on thread: ThreadState
+  ) -> Unmanaged<Responders> {
+    let slot = slot(for: key, on: thread)
     let noted = Unmanaged.passUnretained(responders)
     hold()
     let lapsed = slot.pointee.take()
@@ -129,8 +163,8 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
   }
 
   /// Forgets what was noted for a key as of a version.
-  func drop(_ key: Key, version: UInt64) {
-    let slot = slots + key.place
+  func drop(_ key: Key, version: UInt64, on thread: ThreadState) {
+    let slot = slot(for: key, on: thread)
     hold()
     let lapsed = isNoted(key, version, in: slot) ? slot.pointee.take() : nil
     letGo()

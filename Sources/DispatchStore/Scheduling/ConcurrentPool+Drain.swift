@@ -47,9 +47,15 @@ extension ConcurrentPool {
     @inline(__always) get { isSuspended && !isPlanted(.ignoredSuspension) }
   }
 
-  /// While somebody waits, those who push come by the state: nothing has to be looked for once more.
+  /// Whoever pushes while somebody waits comes by the state, and may find this thread there, which has
+  /// looked for a start and not left: so it looks once more.
   private func substituteLeaves() -> Bool {
-    change(.leavePool) { state, _ in state.leave(isSubstitute: true) }
+    guard change(.leavePool, { state, _ in state.leave(isSubstitute: true) }) else { return false }
+    yieldPoint(.lookOnceMore)
+    if !starts.isEmpty, !isPlanted(.lostSubstitute) {
+      reinforce(change(.lookOnceMore) { $0.startPushed(width: $1) })
+    }
+    return true
   }
 
   private func drainerLeaves(on thread: ThreadState) -> Bool {
@@ -62,11 +68,13 @@ extension ConcurrentPool {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.lookOnceMore, on: thread)
     guard !starts.isEmpty, !isPlanted(.lostStart) else { return true }
-    let isBack = change(.lookOnceMore) { state, width in
+    let (isBack, push) = change(.lookOnceMore) { state, width in
       let isBack = state.reenter(width: width)
       if busyFor == nil, state.drainers > 0 { busyFor = released }
-      return isBack
+      // Where the queue has become narrower, those who stay may all wait.
+      return (isBack, isBack ? .none : state.startPushed(width: width))
     }
+    reinforce(push)
     return !isBack
   }
 

@@ -12,11 +12,13 @@ final class LaneTable: Sendable {
   /// It may retire before a dispatch was pushed to it; that asks again.
   func lane(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
     while true {
+      yieldPoint(.findLane, key.description)
       let present = lanes.withLock { $0[key.hash] ?? [] }
       let namesake = present.first { $0.key == key }
       if let namesake, !namesake.isRetired { return namesake }
       // One that has just retired is still there: it has run empty, so the order is kept.
       let lane = Lane(key: key, pool: pool) { [weak self] lane in self?.remove(lane) }
+      yieldPoint(.findLane, key.description)
       if replace(present, at: key.hash, by: present.filter { $0 !== namesake } + [lane]) {
         return lane
       }
@@ -34,6 +36,7 @@ final class LaneTable: Sendable {
 
   private func remove(_ lane: Lane) {
     guard let hash = lane.key?.hash else { return }
+    yieldPoint(.retire, lane.description)
     lanes.withLock { lanes in
       lanes[hash]?.removeAll { $0 === lane }
       if lanes[hash]?.isEmpty == true { lanes[hash] = nil }

@@ -8,13 +8,14 @@ struct LibraryWait {
   init(on thread: ThreadState) {
     pool = thread.pool
     turns = thread.turns
-    pool?.beginWait()
-    for turn in turns { turn.tellerBeginsToWait() }
+    // What follows here is code of the user's, which has this thread's place in the pool until then.
+    if !isPlanted(.turnKept) { for turn in turns { turn.tellerBeginsToWait() } }
     thread.followToldCommits()
+    pool?.beginWait()
   }
 
   func end() {
-    for turn in turns { turn.tellerHasWaited() }
+    if !isPlanted(.turnKept) { for turn in turns { turn.tellerHasWaited() } }
     pool?.endWait()
   }
 }

@@ -55,8 +55,9 @@ package enum WaitGraph {
       if context.dispatch !== edges.last?.waiter {
         edges.append((context.dispatch, edges.last?.waiter ?? target))
       }
-      next = context.outer
+      next = isPlanted(.outerForgotten) ? nil : context.outer
     }
+    yieldPoint(.enterWait, target.id.description)
     return try mainHolders.withLock { mainHolders throws(DispatchError) in
       var search = Search(
         held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
@@ -68,6 +69,7 @@ package enum WaitGraph {
   }
 
   static func end(_ wait: Wait) {
+    yieldPoint(.leaveWait)
     mainHolders.withLock { mainHolders in
       if let index = mainHolders.lastIndex(where: { $0 === wait.mainHolder }) {
         mainHolders.remove(at: index)

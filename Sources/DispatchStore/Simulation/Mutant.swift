@@ -7,6 +7,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostWakeUp
   /// A concurrent drainer that has left does not look once more.
   case lostStart
+  /// A thread beside the queue that has left does not look once more.
+  case lostSubstitute
   /// Somebody is asked to drain a lane before the step is there.
   case lostStep
   /// A drainer that is there already goes on although the queue was suspended.
@@ -19,6 +21,18 @@ package enum Mutant: String, CaseIterable, Sendable {
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.
   case placeNotLent
+  /// That an operation is ready is forgotten where the step that asked for it has not returned.
+  case lostReady
+  /// An operation ends while an update through it is under way.
+  case endBeforeUpdate
+  /// A thread goes by what it has noted of the registry before that changed.
+  case staleNote
+  /// An observer hears after it was cancelled, where a round had begun before.
+  case heardAfterCancel
+  /// A thread that tells and waits keeps those waiting who wait for its turn.
+  case turnKept
+  /// A wait is not refused because of what the context around it holds.
+  case outerForgotten
   /// A store does not wait for the last one of those that it has to wait for.
   case droppedEdge
   /// A store that can't end at once lets the completion run early, and again at the end.
@@ -27,6 +41,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case notificationOrder
   /// A dispatch does not wait for its commit that was left to another thread to be told.
   case endBeforeTelling
+  /// A thread that tells and waits is no longer taken to wait once another wait of its own has ended.
+  case endedInnerWait
   /// Whoever begins to wait while the end is being told is forgotten.
   case forgottenWaiter
   /// A cancellation that comes before others go on with a dispatch is lost.

@@ -12,6 +12,8 @@ package enum Transition: String, Sendable {
   case schedule = "ask for a drainer"
   case cancel = "cancel"
   case await = "await"
+  case enterWait = "enter a wait"
+  case leaveWait = "leave a wait"
 
   // A lane.
   case takeNext = "take what is next"
@@ -21,6 +23,8 @@ package enum Transition: String, Sendable {
   case post = "post a step"
   case resume = "resume"
   case release = "release"
+  case findLane = "look for a lane"
+  case retire = "take a lane out"
 
   // The concurrent queue.
   case pushStart = "push a start"
@@ -41,9 +45,14 @@ package enum Transition: String, Sendable {
   case takeUp = "take up"
   case involve = "hand over its state"
   case reach = "reach"
+  case goOn = "go on in a round"
+  case beginRound = "begin a round"
+  case closeRound = "close a round"
   case start = "start"
+  case startReturned = "have started"
   case operationEnded = "hear that the operation ended"
   case becameReady = "hear that the operation is ready"
+  case commitTold = "hear that a commit was told"
   case close = "close"
   case complete = "complete"
   case tellEnd = "tell the end"
@@ -52,13 +61,17 @@ package enum Transition: String, Sendable {
   // An operation.
   case finish = "finish"
   case update = "update"
+  case endUpdate = "end the update"
   case cancelOperation = "cancel the operation"
+  case watch = "watch what it depends on"
 
   // A store.
   case commit = "commit"
   case read = "read"
   case observe = "observe"
+  case cancelObserver = "cancel an observer"
   case tell = "tell"
+  case hear = "let an observer hear"
   case nextNotice = "look for the next notice"
   case takeTurn = "take the turn"
 

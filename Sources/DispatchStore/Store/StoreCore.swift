@@ -8,8 +8,11 @@ struct StoreCore {
   private(set) var observers: [ObserverRecord] = []
   private var pending = FIFO<PendingNotice>()
   private var isTelling = false
-  /// The thread that has the turn waits for something inside the library: nobody may wait for it.
-  private var tellerWaits = false
+  /// How often the thread that has the turn waits for something inside the library: nobody may wait
+  /// for it.
+  ///
+  /// What was left to it goes on where it begins to wait, and may wait there itself.
+  private var tellerWaits = 0
 
   /// What a thread does about a notice that it has made.
   enum Turn {
@@ -61,7 +64,7 @@ struct StoreCore {
       isTelling = true
       return .tell(notice)
     }
-    if tellerWaits {
+    if tellerWaits > 0 {
       // What the teller waits for may itself wait for this dispatch: telling does not hold it up.
       pending.append(PendingNotice(notice: notice.unowned, gate: nil))
       return .leave
@@ -110,7 +113,7 @@ struct StoreCore {
   mutating func tellerBeginsToWait() -> (
     gates: [Gate<GateWord>], owners: [any CommitOwner]
   ) {
-    tellerWaits = true
+    tellerWaits += 1
     var (gates, owners): ([Gate<GateWord>], [any CommitOwner]) = ([], [])
     pending.updateAll { pending in
       if let gate = pending.gate {
@@ -124,7 +127,7 @@ struct StoreCore {
   }
 
   mutating func tellerHasWaited() {
-    tellerWaits = false
+    tellerWaits = isPlanted(.endedInnerWait) ? 0 : tellerWaits - 1
   }
 }
 

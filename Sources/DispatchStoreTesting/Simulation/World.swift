@@ -16,11 +16,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
-  private var identifierBlocks: UInt64 = 0
-  private var numbers: UInt64 = 0
+  private var numbers = WorldNumbers()
   private var underWay: [TransactionID: String] = [:]
   private var hasReturned = false
-  private var isOver = false
+  private var (isOver, isWaking) = (false, false)
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
@@ -76,8 +75,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   // MARK: Steps
 
   func yield(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
-    fiber.state = .ready
-    if !goOn(from: fiber) { end(stuck: fiber) }
+    if !isWaking {
+      fiber.state = .ready
+      if !goOn(from: fiber) { end(stuck: fiber) }
+    }
     note(fiber, transition, subject)
   }
 
@@ -131,8 +132,15 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty && clock.advanceToNextSleeper()
+    } while candidates.isEmpty && wakeNextSleeper()
     return false
+  }
+
+  /// Lets time pass; the engine posts what wakes in a `.sync` dispatch, which yields.
+  private func wakeNextSleeper() -> Bool {
+    isWaking = true
+    defer { isWaking = false }
+    return clock.advanceToNextSleeper()
   }
 
   private func gatherCandidates() {
@@ -226,15 +234,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     Int.random(in: 0..<count, using: &generator)
   }
 
-  func makeIdentifiers() -> Range<UInt64> {
-    defer { identifierBlocks += 100 }
-    return identifierBlocks..<identifierBlocks + 100
-  }
-
-  func makeNumber() -> UInt64 {
-    numbers += 1
-    return numbers
-  }
+  func makeIdentifiers() -> Range<UInt64> { numbers.nextIdentifiers() }
+  func makeNumber() -> UInt64 { numbers.next() }
 
   func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String) {
     underWay[dispatch] = description()

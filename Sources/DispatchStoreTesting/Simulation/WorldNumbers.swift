@@ -1,0 +1,16 @@
+/// What a world counts up, so that it is the same in each run.
+struct WorldNumbers {
+  private var identifiers: UInt64 = 0
+  private var last: UInt64 = 0
+
+  /// Transaction identifiers for a thread.
+  mutating func nextIdentifiers() -> Range<UInt64> {
+    defer { identifiers += 100 }
+    return identifiers..<identifiers + 100
+  }
+
+  mutating func next() -> UInt64 {
+    last += 1
+    return last
+  }
+}

@@ -1,0 +1,85 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Operations that depend on others, which are started, cancelled or removed at some time.
+  static let dependencies = Scenario(
+    name: "dependencies", summary: "an operation runs once what it depends on has finished"
+  ) { dispatcher in
+    let control = dispatcher.simulation
+    let needed = (0..<3).map { _ in BlockOperation {} }
+    let made = Shared([Int: Operation]())
+    let faults = Shared([String]())
+    let store = dispatcher.register(
+      store: Store(
+        identifier: "journal", reducer: DependentReducer(needed, made: made, faults: faults)))
+    let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
+    control?.atSomeTime { needed[0].start() }
+    control?.atSomeTime { needed[1].start() }
+    control?.atSomeTime {
+      needed[2].cancel()
+      needed[2].start()
+    }
+    control?.atSomeTime {
+      // Nobody waits any longer for what is cancelled, or no longer a dependency.
+      guard let operation = made.now[5] else { return }
+      operation.removeDependency(needed[0])
+    }
+    let completions = Shared([Int: Int]())
+    let modes: [Dispatcher.Mode] = [.serial, .serial, .async, .sync, .mainThread]
+    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
+      for (place, mode) in modes.enumerated() {
+        group.addTask {
+          let number = place + 1
+          let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
+            completions.with { $0[number, default: 0] += 1 }
+          }
+          if number == 2 || number == 3 { control?.cancelAtSomeTime(handle) }
+          return (number, await handle.result)
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    try check(faults.now.isEmpty, "\(faults.now)")
+    let entries = store.model.entries
+    for (number, result) in results {
+      try check(completions.now[number] == 1, "completions \(completions.now)")
+      let hasRun = entries.filter { $0 == number }.count
+      try check(hasRun == (result["journal"]?.isFinished == true ? 1 : 0), "\(entries) \(result)")
+      if number != 2, number != 3 { try check(result.isSuccess, "\(result)") }
+      try check(
+        after.model.entries.contains(number) == result["after"]?.isFinished, "\(result)")
+    }
+  }
+}
+
+/// Makes operations that depend on others: the one for action `n` on two of them.
+final class DependentReducer: Reducer<Journal, Entry> {
+  private let needed: [Operation]
+  private let made: Shared<[Int: Operation]>
+  private let faults: Shared<[String]>
+
+  init(_ needed: [Operation], made: Shared<[Int: Operation]>, faults: Shared<[String]>) {
+    (self.needed, self.made, self.faults) = (needed, made, faults)
+  }
+
+  override func operation(
+    for action: Entry, in store: Store<Journal, Entry>
+  ) -> ActionOperation<Journal, Entry> {
+    let number = action.number
+    let mine = [needed[number % 3], needed[(number + 1) % 3]]
+    let faults = faults
+    let operation = ActionOperation(action: action, store: store) { operation, _, store in
+      let unfinished = mine.filter {
+        !$0.isFinished && operation.operation.dependencies.contains($0)
+      }
+      if !unfinished.isEmpty { faults.with { $0.append("\(number) has not waited") } }
+      store.updateModel { $0.entries.append(number) }
+      operation.finish()
+    }
+    for dependency in mine { operation.addDependency(dependency) }
+    made.with { $0[number] = operation }
+    return operation
+  }
+}

@@ -1,0 +1,105 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Middlewares that replace, veto, throw and dispatch, and that come and go meanwhile.
+  static let middlewares = Scenario(
+    name: "middlewares", summary: "who heard the beginning hears the end, in reverse, once"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let second = dispatcher.makePlainJournal("second", waitFor: ["journal"])
+    let log = HookLog()
+    dispatcher.register(middleware: LoggedHooks("a", log))
+    dispatcher.register(
+      middleware: LoggedHooks("b", log) { number, store in
+        switch (number, store) {
+        case (1, "journal"): return .replace(with: Entry.work(101))
+        case (2, "journal"): return .veto(reason: "two")
+        case (3, "second"): throw Refused()
+        case (4, "second"):
+          dispatcher.dispatch(action: Entry.work(40), mode: .serial)
+          dispatcher.dispatch(action: Entry.work(41), mode: .sync)
+          return .pass
+        default: return .pass
+        }
+      })
+    dispatcher.register(middleware: LoggedHooks("c", log))
+    let passing = LoggedHooks("d", log)
+    dispatcher.simulation?.atSomeTime { dispatcher.register(middleware: passing) }
+    dispatcher.simulation?.atSomeTime { dispatcher.unregister(middleware: passing) }
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .async, .serial, .mainThread]
+    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
+      for (place, mode) in modes.enumerated() {
+        group.addTask {
+          let number = place + 1
+          let action: Entry = number == 5 ? .slow(5) : number == 6 ? .note(6) : .work(number)
+          let handle = dispatcher.dispatch(action: action, mode: mode) { result in
+            log.ended(result.transaction)
+          }
+          if number == 5 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          return (number, await handle.result)
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    _ = await dispatcher.dispatch(action: Entry.note(7), mode: .serial).result
+    try check(log.faults.now.isEmpty, "\(log.faults.now)")
+    let (entries, others) = (store.model.entries, second.model.entries)
+    try check(
+      entries.filter { $0 != 5 }.sorted() == [3, 4, 6, 7, 40, 41, 101], "journal: \(entries)")
+    try check(others.filter { $0 != 5 }.sorted() == [1, 4, 6, 7, 40, 41], "second: \(others)")
+    try check(results[2]?["journal"]?.veto != nil, "\(results[2]!)")
+    try check(results[3]?["second"]?.isFinished == false, "\(results[3]!)")
+    for (identifier, model) in [("journal", entries), ("second", others)] {
+      try check(
+        results[5]?[identifier]?.isFinished == model.contains(5), "\(model) and \(results[5]!)")
+    }
+  }
+}
+
+/// What several middlewares heard, by transaction and store.
+final class HookLog: Sendable {
+  private let heard = Shared([String: [String]]())
+  let faults = Shared([String]())
+
+  func will(_ name: String, _ transaction: DispatchTransaction, _ store: AnyStore) {
+    heard.with { $0["\(transaction.id) \(store.identifier)", default: []].append(name) }
+  }
+
+  /// The last one who heard and has not heard the end has to be this one.
+  func did(_ name: String, _ transaction: DispatchTransaction, _ store: AnyStore) {
+    let last = heard.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
+    if last != name || transaction.outcome == nil {
+      faults.with { $0.append("\(name) heard the end of \(transaction.id), not \(last ?? "-")") }
+    }
+  }
+
+  func ended(_ transaction: TransactionID) {
+    let open = heard.now.filter { $0.key.hasPrefix("\(transaction) ") && !$0.value.isEmpty }
+    if !open.isEmpty { faults.with { $0.append("\(open) open at the completion") } }
+  }
+}
+
+final class LoggedHooks: Middleware {
+  private let name: String
+  private let log: HookLog
+  private let verdict: @Sendable (_ number: Int, _ store: String) throws -> MiddlewareVerdict
+
+  init(
+    _ name: String, _ log: HookLog,
+    verdict: @escaping @Sendable (Int, String) throws -> MiddlewareVerdict = { _, _ in .pass }
+  ) {
+    (self.name, self.log, self.verdict) = (name, log, verdict)
+  }
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict {
+    log.will(name, transaction, store)
+    return try verdict((action as? Entry)?.number ?? 0, store.identifier)
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    log.did(name, transaction, store)
+  }
+}

@@ -1,0 +1,60 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Sequences in all modes, some of which are cancelled or stopped between two actions.
+  static let sequences = Scenario(
+    name: "sequences", summary: "a sequence runs in order, as far as it may, and says how far"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let completions = Shared([Int: Int]())
+    @Sendable func send(
+      _ actions: [Entry], _ mode: Dispatcher.Mode, _ options: DispatchOptions = DispatchOptions()
+    ) -> DispatchHandle {
+      dispatcher.dispatch(actions: actions, mode: mode, options: options) {
+        completions.with { $0[actions[0].number, default: 0] += 1 }
+      }
+    }
+    let sequences: [(actions: [Entry], mode: Dispatcher.Mode, options: DispatchOptions)] = [
+      ([.work(11), .slow(12), .note(13)], .serial, DispatchOptions()),
+      ([.work(21), .slow(22), .note(23)], .serial, DispatchOptions()),
+      ([.note(31), .fail(32), .note(33)], .async, DispatchOptions()),
+      ([.fail(41), .work(42), .note(43)], .async, .continuingOnFailure),
+      ([.slow(51), .note(52)], .mainThread, DispatchOptions()),
+      ([.work(61), .slow(62), .fail(63)], .sync, DispatchOptions()),
+    ]
+    async let stop: Void = {
+      dispatcher.queue.isSuspended = true
+      for _ in 0..<3 { _ = store.model }
+      dispatcher.queue.isSuspended = false
+    }()
+    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
+      for (place, sequence) in sequences.enumerated() {
+        group.addTask {
+          let handle = send(sequence.actions, sequence.mode, sequence.options)
+          if place == 1 || place == 4 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          return (place, await handle.result)
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    await stop
+    let entries = store.model.entries
+    for (place, sequence) in sequences.enumerated() {
+      let (numbers, result) = (sequence.actions.map(\.number), results[place]!)
+      let own = entries.filter(numbers.contains)
+      try check(own == own.sorted(), "\(own) is not the order of the sequence")
+      let ended = zip(numbers, result.steps).filter { $1["journal"]?.isFinished == true }.map(\.0)
+      try check(own == ended, "\(own) have run, and \(ended) are said to have finished")
+      try check(
+        result.steps.count + result.skippedActionCount == numbers.count, "\(place): \(result)")
+      try check(completions.now[numbers[0]] == 1, "completions ran \(completions.now)")
+    }
+    try check(results[0]!.isSuccess, "\(results[0]!)")
+    try check(entries.filter { $0 / 10 == 3 } == [31], "\(entries)")
+    try check(entries.filter { $0 / 10 == 4 } == [42, 43], "\(entries)")
+    let inLane = entries.filter { $0 / 10 <= 2 }.map { $0 / 10 }
+    try check(inLane.sorted() == inLane || inLane.sorted(by: >) == inLane, "\(entries) mix")
+  }
+}

@@ -1,0 +1,88 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Tasks with child tasks, an actor and sleeps, that are cancelled at some time.
+  static let tasks = Scenario(
+    name: "tasks", summary: "a task ends its operation as it says, and children know their cause"
+  ) { dispatcher in
+    let parents = Parents()
+    dispatcher.register(middleware: parents)
+    let store = dispatcher.register(
+      store: Store<Journal, Errand>(identifier: "errands", reducer: ErrandReducer()))
+    let notes = dispatcher.makePlainJournal("notes")
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
+    let handles = await withTaskGroup(of: (Int, DispatchHandle).self) { group in
+      for (place, mode) in modes.enumerated() {
+        group.addTask {
+          let number = place + 1
+          let handle = dispatcher.dispatch(action: Errand.of(number), mode: mode)
+          if number != 1 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          return (number, handle)
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for number in 1...4 {
+      let handle = handles[number]!
+      let result = await handle.result
+      let outcome = result["errands"]
+      let hasRun = store.model.entries.contains(number)
+      try check(outcome?.isFinished == hasRun, "\(result): \(store.model.entries)")
+      try check(hasRun || outcome?.isCancelled == true, "\(result)")
+      for child in notes.model.entries where child / 10 == number {
+        try check(parents.of.now[child] == handle.transaction, "\(child) has another parent")
+      }
+      if hasRun {
+        let children = notes.model.entries.filter { $0 / 10 == number }
+        try check(children.sorted() == [number * 10 + 1, number * 10 + 2], "\(children)")
+      }
+    }
+    try check(store.model.entries.contains(1), "\(store.model.entries)")
+  }
+}
+
+enum Errand: ActionType {
+  case of(Int)
+}
+
+/// Counts in an actor.
+private actor Tally {
+  private(set) var count = 0
+  func add() { count += 1 }
+}
+
+final class ErrandReducer: Reducer<Journal, Errand> {
+  override func operation(
+    for action: Errand, in store: Store<Journal, Errand>
+  ) -> ActionOperation<Journal, Errand> {
+    ActionOperation(action: action, store: store) { action, store async throws in
+      guard case .of(let number) = action, let dispatcher = store.dispatcher else { return }
+      let tally = Tally()
+      try await dispatcher.simulation?.delay(upTo: .seconds(1))
+      async let first = dispatcher.dispatch(action: Entry.note(number * 10 + 1)).result
+      async let second: Void = {
+        await tally.add()
+        dispatcher.dispatch(action: Entry.note(number * 10 + 2), mode: .sync)
+      }()
+      _ = await (first, second)
+      await tally.add()
+      try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+      if await tally.count == 2 { store.updateModel { $0.entries.append(number) } }
+    }
+  }
+}
+
+/// Notes by whom actions were caused.
+final class Parents: Middleware {
+  let of = Shared([Int: TransactionID]())
+
+  func willDispatch(
+    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    if let entry = action as? Entry { of.with { $0[entry.number] = transaction.parent } }
+    return .pass
+  }
+
+  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+}

@@ -1,0 +1,59 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Observers that wait for dispatches which change the stores that they tell of, and completions that
+  /// wait for more of those.
+  static let tellingRings = Scenario(
+    name: "telling-rings", summary: "no ring of telling turns and handles closes"
+  ) { dispatcher in
+    let first = dispatcher.makePlainJournal("first")
+    let second = dispatcher.register(
+      store: Store<Journal, Echo>(identifier: "second", reducer: EchoReducer()))
+    let completions = Shared([Int]())
+    let (heard, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
+    let tokens = [
+      first.observe { change in
+        heard.with { $0.append(change.version) }
+        let number = change.model.entries.last ?? 0
+        guard number < 10 else { return }
+        // Left to this thread, which tells: the completion comes when it waits for the next one.
+        dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
+          completions.with { $0.append(number + 10) }
+          let next = dispatcher.dispatch(action: Echo.of(number + 20))
+          dispatcher.dispatch(action: Entry.note(number + 30), mode: .sync, options: .after(next)) {
+            completions.with { $0.append(number + 30) }
+          }
+        }
+        let next = dispatcher.dispatch(action: Echo.of(number + 40))
+        dispatcher.dispatch(action: Entry.note(number + 50), mode: .sync, options: .after(next)) {
+          completions.with { $0.append(number + 50) }
+        }
+      },
+      second.observe { change in
+        echoes.with { $0.append(change.version) }
+        let number = change.model.entries.last ?? 0
+        guard number < 10 else { return }
+        let next = dispatcher.dispatch(action: Entry.note(number + 60), mode: .serial)
+        dispatcher.dispatch(action: Echo.of(number + 70), mode: .sync, options: .after(next)) {
+          completions.with { $0.append(number + 70) }
+        }
+      },
+    ]
+    async let one = dispatcher.dispatch(action: Entry.note(1), mode: .sync).result
+    async let two = dispatcher.dispatch(action: Echo.of(2), mode: .sync).result
+    async let three = dispatcher.dispatch(action: Entry.note(3)).result
+    for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
+    // What was dispatched by observers may go on elsewhere.
+    while completions.now.count < 7 { await Task.yield() }
+    try check(
+      completions.now.sorted() == [11, 13, 31, 33, 51, 53, 72], "completions \(completions.now)")
+    let (entries, others) = (first.model.entries, second.model.entries)
+    try check(
+      entries.sorted() == [1, 3, 11, 13, 31, 33, 51, 53, 62], "first: \(entries)")
+    try check(others.sorted() == [2, 21, 23, 41, 43, 72], "second: \(others)")
+    try check(heard.now == Array(1...9), "heard \(heard.now)")
+    try check(echoes.now == Array(1...6), "echoes \(echoes.now)")
+    for token in tokens { token.cancel() }
+  }
+}

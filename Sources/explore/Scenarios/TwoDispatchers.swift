@@ -1,0 +1,80 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Operations of two dispatchers that await each other's lanes; one of the dispatchers is let go of.
+  static let twoDispatchers = Scenario(
+    name: "two-dispatchers", summary: "a ring across dispatchers is refused, and none is lost"
+  ) { dispatcher in
+    let (first, second) = (Shared([Int]()), Shared([Int]()))
+    let results = await { @Sendable () -> [DispatchResult] in
+      // Nobody but what is under way holds this one.
+      let other = dispatcher.simulation?.makeDispatcher(name: "other") ?? Dispatcher()
+      other.queue.maxConcurrentOperationCount = 1
+      other.register(
+        store: Store<Journal, Visit>(
+          identifier: "there", reducer: VisitReducer(second, dispatcher)))
+      dispatcher.register(
+        store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(first, other)))
+      async let one = dispatcher.dispatch(action: Visit.waits(1), mode: .serial).result
+      async let two = other.dispatch(action: Visit.waits(2), mode: .serial).result
+      async let three = other.dispatch(action: Visit.blocks(3)).result
+      async let four = dispatcher.dispatch(action: Visit.blocks(4), mode: .serial(lane: "x")).result
+      other.dispatch(action: Visit.ends(5), mode: .serial(lane: "y"))
+      other.dispatch(actions: [Visit.ends(6), Visit.ends(7)], mode: .mainThread)
+      return await [one, two, three, four]
+    }()
+    for result in results { try check(result.isSuccess, "\(result)") }
+    _ = await dispatcher.dispatch(action: Visit.ends(8), mode: .serial).result
+    while ![5, 7, 11, 14].allSatisfy(second.now.contains) { await Task.yield() }
+    dispatcher.unregister(storeIdentifier: "here")
+    let (here, there) = (first.now, second.now)
+    try check(here.filter { abs($0) < 10 }.map(abs).sorted() == [1, 4, 8], "here: \(here)")
+    try check(
+      there.filter { abs($0) < 10 }.map(abs).sorted() == [2, 3, 5, 6, 7], "there: \(there)")
+    // At most one of a ring is refused, and only those in lanes can be in one.
+    try check((here + there).filter { $0 < 0 }.count <= 1, "\(here), \(there): refused")
+    try check(here.contains(12) && here.contains(13), "here: \(here)")
+    try check(there.contains(11) && there.contains(14), "there: \(there)")
+  }
+}
+
+enum Visit: ActionType {
+  /// Awaits one in the other's default lane.
+  case waits(Int)
+  /// Waits for such a one by `.sync`.
+  case blocks(Int)
+  case ends(Int)
+}
+
+final class VisitReducer: Reducer<Journal, Visit> {
+  private let done: Shared<[Int]>
+  private let other: Dispatcher
+
+  init(_ done: Shared<[Int]>, _ other: Dispatcher) {
+    (self.done, self.other) = (done, other)
+  }
+
+  override func operation(
+    for action: Visit, in store: Store<Journal, Visit>
+  ) -> ActionOperation<Journal, Visit> {
+    let (done, other) = (done, other)
+    switch action {
+    case .waits(let number):
+      return ActionOperation(action: action, store: store) { _, _ async in
+        let result = await other.dispatch(action: Visit.ends(number + 10), mode: .serial).result
+        done.with { $0.append(result.isSuccess ? number : -number) }
+      }
+    case .blocks(let number):
+      return ActionOperation(action: action, store: store) { _, _ in
+        let there = other.dispatch(action: Visit.ends(number + 10), mode: .serial)
+        let result = other.dispatch(actions: [], mode: .sync, options: .after(there)).resultIfEnded
+        done.with { $0.append(result?.isSuccess == true ? number : -number) }
+      }
+    case .ends(let number):
+      return ActionOperation(action: action, store: store) { _, _ in done.with { $0.append(number) }
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// The last reference to a store goes while actions are under way to it.
+  static let weakStores = Scenario(
+    name: "weak-stores", summary: "a store that is gone ends its part, and one that runs stays"
+  ) { dispatcher in
+    let inside = Shared([Int]())
+    let weak = SimulatedReference(
+      JournalStore(
+        identifier: "weak",
+        reducer: JournalReducer(inside: { number in inside.with { $0.append(number) } })))
+    dispatcher.register(store: weak.object!, ownership: .weak)
+    let after = dispatcher.makePlainJournal("after", waitFor: ["weak"])
+    let regardless = dispatcher.makePlainJournal(
+      "regardless", waitFor: WaitFor(["weak"], runsRegardless: true))
+    dispatcher.simulation?.releaseAtSomeTime(weak)
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread, .serial(lane: "a")]
+    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
+      for (place, mode) in modes.enumerated() {
+        group.addTask {
+          let number = place + 1
+          let action: Entry = number.isMultiple(of: 2) ? .slow(number) : .work(number)
+          return (number, await dispatcher.dispatch(action: action, mode: mode).result)
+        }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    for (number, result) in results.sorted(by: { $0.key < $1.key }) {
+      let hasRun = inside.now.contains(number)
+      try check(hasRun == inside.now.contains(-number), "\(number) has not ended: \(inside.now)")
+      switch result["weak"] {
+      case .finished?: try check(hasRun, "\(result), and it has not run")
+      case .cancelled?, nil: try check(!hasRun, "\(result), and it has run")
+      default: throw Broken(description: "\(result)")
+      }
+      let mayRun = result["weak"]?.isFinished ?? true
+      try check(result["after"]?.isFinished == mayRun, "\(result)")
+      try check(after.model.entries.contains(number) == mayRun, "\(after.model.entries) \(result)")
+      try check(result["regardless"]?.isFinished == true, "\(result)")
+    }
+    let all = regardless.model.entries
+    try check(all.sorted() == [1, 2, 3, 4, 5], "\(all)")
+  }
+}
