@@ -18,7 +18,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var stepCount = 0
   private var numbers = WorldNumbers()
   private var underWay: [TransactionID: String] = [:]
-  private var hasReturned = false
+  private var (hasBegun, hasReturned) = (false, false)
   private var (isOver, isWaking) = (false, false)
   private var trace = SimulationTrace()
   private let over = Semaphore()
@@ -48,6 +48,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   ) -> SimulationReport {
     guard hasYieldPoints else { return .unavailable(seed: options.seed) }
     start(scenario)
+    hasBegun = true
     takeInFromOutside()
     handBaton(to: .work(0), from: nil)
     over.wait()
@@ -178,10 +179,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// - Parameter stuck: The calling thread, where it is in the middle of something.
   private func end(stuck: Fiber?) {
-    // Where nothing of the world is left, what the scenario awaits has to come from outside: whoever
-    // reads a trace is to be told so.
-    if options.isTraced, outside.failure == nil, !hasReturned, unfinished.count == 1 {
-      outside.awaitEntry()
+    // Where nothing of the world is left, what the scenario awaits has to come from outside.
+    if outside.failure == nil, !hasReturned, unfinished.count == 1 {
+      outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
     if !hasReturned || !unfinished.isEmpty {
       outside.fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
@@ -213,7 +213,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     guard currentSimulatedThread?.world === self else {
-      return outside.add(kind, body)
+      return outside.add(kind, body, isExpected: !hasBegun)
     }
     add(kind, body)
   }
