@@ -10,15 +10,16 @@ final class World: SimulatedWorld, @unchecked Sendable {
   let clock = VirtualClock()
   let mainHolders = WaitGraph.MainHolders()
   private let pool: FiberPool
-  private var threads: [Fiber] = []
-  private var works: WorkList
+  private(set) var threads: [Fiber] = []
+  private(set) var works: WorkList
   private var schedule: Schedule
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
-  private var underWay: [TransactionID: String] = [:]
-  private var (hasBegun, hasReturned) = (false, false)
+  private(set) var underWay: [TransactionID: String] = [:]
+  private var hasBegun = false
+  private(set) var hasReturned = false
   private var (isOver, isWaking) = (false, false)
   private var trace = SimulationTrace()
   private let over = Semaphore()
@@ -192,19 +193,6 @@ final class World: SimulatedWorld, @unchecked Sendable {
     over.signal()
     // Its stack can't be left: what is on it is lost.
     if let stuck { while true { stuck.sleep() } }
-  }
-
-  private var unfinished: [String] {
-    threads.compactMap { thread in
-      guard case .waiting(let reason, _) = thread.state else { return nil }
-      return "\(thread.name) waits for \(reason)"
-    } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
-      + works.waiting.map { "\($0.name) has not begun" }
-      + (hasReturned ? [] : ["the scenario has not returned"])
-  }
-
-  private static func list(_ reasons: [String]) -> String {
-    reasons.joined(separator: "; ") + "."
   }
 
   // MARK: What the engine asks for
