@@ -16,7 +16,7 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = .none, ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    let found = changeRegistry { registry -> Found in
+    let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }
       if let present = registry.entry(store.identifier)?.store {
@@ -63,7 +63,7 @@ extension Dispatcher {
   /// - Returns: Whether it was registered here.
   @discardableResult
   public func unregister(store: AnyStore) -> Bool {
-    let entry = changeRegistry { registry -> StoreEntry? in
+    let entry = changeRegistry(.unregister) { registry -> StoreEntry? in
       guard registry.entry(store.identifier)?.store === store else { return nil }
       return registry.remove(store.identifier)
     }
@@ -74,7 +74,7 @@ extension Dispatcher {
   /// Unregisters the store with this identifier, and returns it.
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
-    let entry = changeRegistry { $0.remove(storeIdentifier) }
+    let entry = changeRegistry(.unregister) { $0.remove(storeIdentifier) }
     if entry != nil { forgetEverywhere() }
     return entry?.store
   }
@@ -84,7 +84,7 @@ extension Dispatcher {
   public func unregister<Model, Action>(
     storesOfType type: Store<Model, Action>.Type
   ) -> [Store<Model, Action>] {
-    let entries = changeRegistry { registry in
+    let entries = changeRegistry(.unregister) { registry in
       registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
     }
     forgetEverywhere()
@@ -110,7 +110,7 @@ extension Dispatcher {
 
   /// Registers a middleware, behind those that are registered; once, however often this is called.
   public func register(middleware: any Middleware) {
-    changeRegistry { $0.insert(middleware) }
+    changeRegistry(.register) { $0.insert(middleware) }
   }
 
   /// Unregisters a middleware; where it has heard of a dispatch, it still hears of its end.
@@ -118,7 +118,7 @@ extension Dispatcher {
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
-    let removed = changeRegistry { $0.removeMiddlewares { $0 === middleware } }
+    let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 === middleware } }
     forgetEverywhere()
     return !removed.isEmpty
   }
@@ -126,7 +126,7 @@ extension Dispatcher {
   /// Unregisters all middlewares of a type, and returns them, in order of registration.
   @discardableResult
   public func unregister<Kind: Middleware>(middlewaresOfType type: Kind.Type) -> [Kind] {
-    let removed = changeRegistry { $0.removeMiddlewares { $0 is Kind } }
+    let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 is Kind } }
     forgetEverywhere()
     return removed.compactMap { $0 as? Kind }
   }
@@ -139,8 +139,10 @@ extension Dispatcher {
 
 extension Dispatcher {
   /// Changes the registry: what threads have noted of it is out of date from then on.
-  private func changeRegistry<Result>(_ body: (inout Registry) -> Result) -> Result {
-    yieldPoint(.register)
+  private func changeRegistry<Result>(
+    _ transition: Transition, _ body: (inout Registry) -> Result
+  ) -> Result {
+    yieldPoint(transition)
     return registry.withLock { registry in
       defer {
         isWitnessed.store(!registry.witnesses.isEmpty, ordering: .releasing)
@@ -215,7 +217,7 @@ extension Dispatcher {
   /// Those that were not held weakly and are gone; what is gone leaves the registry too.
   func present(_ entries: [StoreEntry]) -> [StoreEntry] {
     guard entries.contains(where: \.isGone) else { return entries }
-    changeRegistry { registry in
+    changeRegistry(.unregister) { registry in
       for entry in entries where entry.isGone {
         if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
       }

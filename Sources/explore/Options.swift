@@ -58,6 +58,10 @@ struct Options {
       default: throw Fault(description: "There is no option \(option).")
       }
     }
+    guard seeds > 0 else { throw Fault(description: "--seeds has to be 1 or more.") }
+    guard !firstSeed.addingReportingOverflow(seeds).overflow else {
+      throw Fault(description: "There are no \(seeds) seeds from \(firstSeed) on.")
+    }
     guard workers > 0 else { throw Fault(description: "--workers has to be 1 or more.") }
     if !names.isEmpty { scenarios = try names.map(Self.scenario) }
   }

@@ -28,7 +28,8 @@ enum Program {
   private static func trace(_ seed: UInt64, _ options: Options) -> Bool {
     var isFine = true
     for scenario in options.scenarios {
-      let report = Simulation(seed: seed, order: options.order).runHere(scenario.body)
+      let report = Simulation(seed: seed, order: options.order).runHere(
+        mutant: options.mutant, scenario.body)
       say("\(scenario.name), seed \(seed), \(report.stepCount) steps")
       say(report.trace)
       if let failure = report.failure {
@@ -74,7 +75,7 @@ enum Program {
   private static func progress(
     _ scenario: Scenario, _ options: Options
   ) -> @Sendable (Int) -> Void {
-    let progress = ExplorationProgress(scenario.name, of: Int(options.seeds))
+    let progress = ExplorationProgress(scenario.name, of: Int(clamping: options.seeds))
     return { progress.show($0) }
   }
 

@@ -5,6 +5,8 @@ import Dispatch
 /// A task made inside the block without structure leaves it; that tells the two apart.
 final class OperationExecutor: TaskExecutor {
   private let venue: Venue
+  /// The simulated world that it is of: what resumes a task may be outside.
+  private let world = ThreadState.current.simulated?.world
 
   init(_ venue: Venue) {
     self.venue = venue
@@ -16,7 +18,7 @@ final class OperationExecutor: TaskExecutor {
 
   /// Runs a job on any thread of the system, or of the simulated world.
   func runAnywhere(_ job: UnownedJob) {
-    if let world = ThreadState.current.simulated?.world {
+    if let world {
       world.run(.job) { self.run(job) }
     } else {
       DispatchQueue.global().async { self.run(job) }

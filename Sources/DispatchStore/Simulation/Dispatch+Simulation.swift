@@ -6,13 +6,24 @@ extension Dispatcher {
   @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
-      guard let world = pool.world, thread.simulated?.world !== world else { return }
-      world.wasEntered(
-        """
-        The dispatch at \(callSite()) comes from outside the simulation: from an unstructured task, \
-        the main actor or a thread of its own. Use child tasks, `async let` or a task group.
-        """)
+      let (mine, present) = (pool.world, thread.simulated?.world)
+      if mine !== present { noteOther(world: mine, present, at: callSite()) }
     #endif
+  }
+
+  private func noteOther(
+    world: (any SimulatedWorld)?, _ present: (any SimulatedWorld)?, at callSite: CallSite
+  ) {
+    world?.wasEntered(
+      """
+      The dispatch at \(callSite) comes from outside the simulation: from an unstructured task, \
+      the main actor or a thread of its own. Use child tasks, `async let` or a task group.
+      """)
+    present?.wasEntered(
+      """
+      The dispatch at \(callSite) goes to dispatcher "\(name)", which is not of the simulation. Make it \
+      with simulation.makeDispatcher(name:).
+      """)
   }
 
   /// Notes a dispatch that begins.

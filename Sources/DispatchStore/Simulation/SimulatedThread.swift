@@ -38,6 +38,15 @@ package func leaveSimulation() {
   ThreadState.renew()
 }
 
+/// Whether yield points are compiled in.
+package var hasYieldPoints: Bool {
+  #if SIMULATION
+    true
+  #else
+    false
+  #endif
+}
+
 /// Where one transition has ended and the next one begins; nothing but in a simulation.
 ///
 /// Compiled where the trait `Simulation` is on, and in debug builds.

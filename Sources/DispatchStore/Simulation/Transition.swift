@@ -79,12 +79,8 @@ package enum Transition: String, Sendable {
   case detach = "detach"
   case takeStep = "take a step"
 
-  // A lock that another thread holds.
-  case lock = "lock"
-
   // What the simulation itself does.
   case begin = "begin"
   case wait = "wait"
   case end = "end"
-  case fault = "fault"
 }

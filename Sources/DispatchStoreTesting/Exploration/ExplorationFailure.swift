@@ -1,7 +1,7 @@
 /// The first failure that an exploration met.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
-  /// The seed that fails; `Simulation(seed:)` repeats it.
-  public let seed: UInt64
+  /// What repeats it: `simulation.run(scenario)`.
+  public let simulation: Simulation
   /// Why it failed.
   public let failure: SimulationFailure
   /// How many seeds were run until it was found.
@@ -11,13 +11,17 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// What happens in that one.
   public let trace: SimulationTrace
 
+  /// The seed that fails.
+  public var seed: UInt64 { simulation.seed }
+
   /// The seed, the failure and the trace.
   public var description: String {
-    """
-    Seed \(seed) fails: \(failure)
-    The shortest schedule found that still fails has \(trace.steps.count) steps and differs from the \
-    plain one in \(switchCount):
-    \(trace)
-    """
+    if trace.steps.isEmpty { return "Seed \(seed) fails: \(failure)" }
+    return """
+      Seed \(seed) fails: \(failure)
+      The shortest schedule found that still fails has \(trace.steps.count) steps and differs from the \
+      plain one in \(switchCount):
+      \(trace)
+      """
   }
 }

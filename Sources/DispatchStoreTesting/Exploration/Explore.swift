@@ -12,17 +12,31 @@ import Foundation
 ///   - stepLimit: A run that takes more steps fails.
 ///   - width: How many actions the dispatcher's queue runs at once.
 ///   - scenario: Called for each seed, with a dispatcher of a world of its own; it fails by throwing.
-/// - Throws: `ExplorationFailure`.
+/// - Throws: `ExplorationFailure`. Where the task is cancelled, it returns early, without one.
+/// - Precondition: There are seeds.
 public func explore(
   seeds: Range<UInt64>, order: SimulationOrder = .mixed, stepLimit: Int = 100_000, width: Int = 2,
   _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
 ) async throws(ExplorationFailure) {
+  precondition(!seeds.isEmpty, "There is no seed in \(seeds) to explore.")
   let explorer = Explorer(
     Simulation(seed: 0, order: order, stepLimit: stepLimit, width: width), scenario)
-  let asked = ProcessInfo.processInfo.environment["DISPATCHSTORE_SEED"].flatMap(UInt64.init)
-  let seeds = asked.map { $0..<$0 + 1 } ?? seeds
-  let progress = ExplorationProgress(of: seeds.count)
-  if let failure = await onThread({ explorer.explore(seeds) { progress.show($0) } }) {
-    throw failure
+  let search = SeedSearch(askedFor ?? seeds)
+  let progress = ExplorationProgress(of: Int(clamping: seeds.upperBound - seeds.lowerBound))
+  let failure = await withTaskCancellationHandler {
+    await onThread { explorer.explore(search) { progress.show($0) } }
+  } onCancel: {
+    search.close()
   }
+  if let failure { throw failure }
+}
+
+/// The one seed that the environment asks for.
+private var askedFor: Range<UInt64>? {
+  guard let text = ProcessInfo.processInfo.environment["DISPATCHSTORE_SEED"] else { return nil }
+  guard let seed = UInt64(text), seed < .max else {
+    preconditionFailure(
+      "DISPATCHSTORE_SEED is \"\(text)\", which is no seed: it has to be a number.")
+  }
+  return seed..<seed + 1
 }

@@ -26,10 +26,15 @@ package struct Explorer: Sendable {
   package func explore(
     _ seeds: Range<UInt64>, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
   ) -> ExplorationFailure? {
+    explore(SeedSearch(seeds), onProgress: onProgress)
+  }
+
+  func explore(
+    _ search: SeedSearch, onProgress: @escaping @Sendable (Int) -> Void
+  ) -> ExplorationFailure? {
     CrashNote.install()
-    let search = SeedSearch(seeds)
     let group = DispatchGroup()
-    for worker in 0..<max(1, min(workerCount, seeds.count)) {
+    for worker in 0..<max(1, workerCount) {
       group.enter()
       Thread.detachNewThread {
         Processor.pin(to: worker)
@@ -42,8 +47,10 @@ package struct Explorer: Sendable {
         group.leave()
       }
     }
+    var patience = Patience()
     while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
       onProgress(search.count)
+      patience.look(at: search)
     }
     onProgress(search.count)
     return search.firstFailure.map { shorten($0, runs: search.count) }
@@ -67,19 +74,25 @@ package struct Explorer: Sendable {
     let first = run(seed, on: pool)
     guard let failure = first.failure else {
       return ExplorationFailure(
-        seed: seed, failure: Self.unrepeatable, runCount: runs, switchCount: 0,
+        simulation: simulation(seed), failure: Self.unrepeatable, runCount: runs, switchCount: 0,
         trace: SimulationTrace())
     }
     var left = shorteningLimit
     let shortest = Shortening.shorten(first.deviations) { deviations in
       guard left > 0 else { return false }
       left -= 1
-      return run(seed, as: deviations, on: pool).failure?.kind == failure.kind
+      return run(seed, as: deviations, on: pool).failure?.isLike(failure) == true
     }
     let report = run(seed, as: shortest, isTraced: true, on: pool)
     return ExplorationFailure(
-      seed: seed, failure: report.failure ?? failure, runCount: runs,
+      simulation: simulation(seed), failure: report.failure ?? failure, runCount: runs,
       switchCount: report.deviations.count, trace: report.trace)
+  }
+
+  private func simulation(_ seed: UInt64) -> Simulation {
+    var simulation = simulation
+    simulation.seed = seed
+    return simulation
   }
 
   private static let unrepeatable = SimulationFailure(

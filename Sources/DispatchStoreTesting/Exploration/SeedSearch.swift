@@ -1,12 +1,14 @@
 import Foundation
 
-/// The seeds that are yet to be run, and the lowest one that failed.
+/// The seeds that are yet to be run, those that run, and the lowest one that failed.
 final class SeedSearch: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private let seeds: Range<UInt64>
   private var upcoming: UInt64
+  private var running: Set<UInt64> = []
   private var ended = 0
   private var failed: UInt64?
+  private var isClosed = false
 
   init(_ seeds: Range<UInt64>) {
     self.seeds = seeds
@@ -16,8 +18,9 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
   /// The next seed; nil where none is left that could be the first to fail.
   func next() -> UInt64? {
     lock.withLock {
-      guard upcoming < failed ?? seeds.upperBound else { return nil }
+      guard !isClosed, upcoming < failed ?? seeds.upperBound else { return nil }
       defer { upcoming += 1 }
+      running.insert(upcoming)
       return upcoming
     }
   }
@@ -25,10 +28,18 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
   func ended(_ seed: UInt64, isFailure: Bool) {
     lock.withLock {
       ended += 1
+      running.remove(seed)
       if isFailure { failed = min(failed ?? seed, seed) }
     }
   }
 
+  /// Whoever asked for it wants no more.
+  func close() {
+    lock.withLock { isClosed = true }
+  }
+
   var count: Int { lock.withLock { ended } }
   var firstFailure: UInt64? { lock.withLock { failed } }
+  /// The seeds that run, lowest first.
+  var underWay: [UInt64] { lock.withLock { running.sorted() } }
 }

@@ -28,7 +28,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   init(of pool: FiberPool) {
     home = pool
     let thread = Thread { [self] in live() }
-    thread.stackSize = 1 << 20
+    thread.stackSize = 8 << 20
     thread.start()
   }
 

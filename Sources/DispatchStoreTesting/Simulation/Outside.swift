@@ -9,8 +9,17 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
   private var firstFailure: SimulationFailure?
   private let entered = DispatchSemaphore(value: 0)
 
-  func add(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
+  /// - Parameter isExpected: Whether it is the scenario itself.
+  func add(
+    _ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void, isExpected: Bool
+  ) {
     lock.withLock { works.append((kind, body)) }
+    if isExpected { return }
+    noteEntry(
+      """
+      A task of the simulation was resumed from outside: by an unstructured task, the main actor, a sleep \
+      on another clock than the simulation's, or a thread or queue of its own.
+      """)
   }
 
   func takeWorks() -> [(SimulatedWork, @Sendable () -> Void)] {
@@ -42,7 +51,7 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
   }
 
   /// Waits some time for that.
-  func awaitEntry() {
-    _ = entered.wait(timeout: .now() + .seconds(2))
+  func awaitEntry(milliseconds: Int) {
+    _ = entered.wait(timeout: .now() + .milliseconds(milliseconds))
   }
 }

@@ -42,6 +42,7 @@ public struct Simulation: Sendable {
   package func runHere(
     mutant: Mutant? = nil, _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
+    CrashNote.install()
     let pool = FiberPool()
     defer { pool.close() }
     var options = WorldOptions(self, mutant: mutant)

@@ -22,8 +22,11 @@ public struct SimulationControl: Sendable {
   }
 
   /// A number below `count`.
+  ///
+  /// - Precondition: `count` is one or more.
   public func draw(below count: Int) -> Int {
-    world.draw(count)
+    precondition(count > 0, "There is no number below \(count) to be drawn.")
+    return world.draw(count)
   }
 
   /// Runs a closure once, at some time, on a thread of its own.

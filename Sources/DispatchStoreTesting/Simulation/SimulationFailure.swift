@@ -12,12 +12,21 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
     case tooLong
     /// Something that is not of the world took part in it.
     case leftWorld
+    /// The library was built without simulations.
+    case unavailable
   }
 
   /// The kind.
   public let kind: Kind
   /// What happened; of a stall: who waits for what.
   public let message: String
+
+  /// Whether it is the same but for numbers, which change with the order.
+  func isLike(_ other: SimulationFailure) -> Bool {
+    guard kind == other.kind else { return false }
+    guard kind == .threw || kind == .expectation else { return true }
+    return message.filter { !$0.isNumber } == other.message.filter { !$0.isNumber }
+  }
 
   /// The message.
   public var description: String { message }

@@ -10,4 +10,17 @@ public struct SimulationReport: Sendable {
   public let trace: SimulationTrace
   /// Where its order is not the plain one.
   let deviations: [Schedule.Deviation]
+
+  /// Nothing was run.
+  static func unavailable(seed: UInt64) -> SimulationReport {
+    SimulationReport(
+      seed: seed,
+      failure: SimulationFailure(
+        kind: .unavailable,
+        message: """
+          DispatchStore was built without the steps that a simulation needs. Build for debugging, or with \
+          the package's trait "Simulation".
+          """),
+      stepCount: 0, trace: SimulationTrace(), deviations: [])
+  }
 }

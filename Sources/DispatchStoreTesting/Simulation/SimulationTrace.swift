@@ -14,6 +14,9 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     public let subject: String
   }
 
+  /// How many are described.
+  private static let shown = 2_000
+
   /// All steps, in order.
   public private(set) var steps: [Step] = []
 
@@ -21,14 +24,18 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     steps.append(Step(thread: thread, transition: transition.rawValue, subject: subject))
   }
 
-  /// A line for each step: its number, its thread, what it did.
-  ///
-  /// A star marks where another thread goes on although the one before could have.
+  /// A line for each step: its number, its thread, what it did; of a long one, how it begins and ends.
   public var description: String {
     let width = steps.map(\.thread.count).max() ?? 0
     let digits = String(steps.count).count
     var lines: [String] = []
     for (number, step) in steps.enumerated() {
+      if steps.count > Self.shown, number >= Self.shown / 4,
+        number < steps.count - Self.shown * 3 / 4
+      {
+        if number == Self.shown / 4 { lines.append("… \(steps.count - Self.shown) steps") }
+        continue
+      }
       let thread = step.thread + String(repeating: " ", count: width - step.thread.count)
       let counted = String(number + 1)
       let padding = String(repeating: " ", count: digits - counted.count)

@@ -43,6 +43,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   private var count = 0
   /// Those who sleep, the first to be woken last.
   private var sleepers: [Sleeper] = []
+  private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
 
   /// Makes a clock at zero.
   public init() {}
@@ -77,14 +78,17 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   @discardableResult
   private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
+    var present: [UnsafeContinuation<Void, Never>] = []
     let number = lock.withLock { () -> Int? in
       guard deadline > time else { return nil }
       count += 1
       let place = sleepers.firstIndex { $0.deadline <= deadline } ?? sleepers.endIndex
       sleepers.insert(Sleeper(number: count, deadline: deadline, wake: body), at: place)
+      present = takeWaiters()
       return count
     }
     if number == nil { body() }
+    for waiter in present { waiter.resume() }
     return number
   }
 
@@ -95,28 +99,51 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Lets time pass: wakes whoever sleeps until then, one after the other, each at its time.
+  /// Lets time pass, and wakes all who sleep until then, in order.
+  ///
+  /// Who sleeps again when woken sleeps on from the new time: advance in small steps where that matters.
   public func advance(by duration: Duration) {
-    let end = now.advanced(by: duration)
-    while wakeFirst(until: end) {}
-    lock.withLock { time = max(time, end) }
+    wake { $0.advanced(by: duration) }
   }
 
-  /// Lets time pass until the next one wakes; false where nobody sleeps.
+  /// Lets time pass until the next one wakes, with all who sleep until the same time.
+  ///
+  /// - Returns: Whether anybody slept.
   @discardableResult
   public func advanceToNextSleeper() -> Bool {
-    wakeFirst(until: nil)
+    wake { [self] _ in sleepers.last?.deadline }
   }
 
-  private func wakeFirst(until end: Instant?) -> Bool {
-    let first = lock.withLock { () -> Sleeper? in
-      guard let first = sleepers.last, end.map({ first.deadline <= $0 }) ?? true else {
-        return nil
-      }
-      time = max(time, first.deadline)
-      return sleepers.removeLast()
+  /// Sets the time, and wakes whose time has come.
+  ///
+  /// - Parameter end: The new time, by the present one; called under the lock.
+  @discardableResult
+  private func wake(until end: (Instant) -> Instant?) -> Bool {
+    let woken = lock.withLock { () -> [Sleeper] in
+      guard let end = end(time) else { return [] }
+      time = max(time, end)
+      let first = sleepers.firstIndex { $0.deadline <= time } ?? sleepers.endIndex
+      defer { sleepers.removeSubrange(first...) }
+      return sleepers[first...].reversed()
     }
-    first?.wake()
-    return first != nil
+    for sleeper in woken { sleeper.wake() }
+    return !woken.isEmpty
+  }
+
+  /// Waits until so many sleep; for a test that is about to let time pass.
+  public func waitForSleepers(atLeast count: Int) async {
+    await withUnsafeContinuation { continuation in
+      let isThere = lock.withLock {
+        if sleepers.count < count { waiters.append((count, continuation)) }
+        return sleepers.count >= count
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  /// Those who wait for as many sleepers as there are now; called under the lock.
+  private func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
+    defer { waiters.removeAll { $0.count <= sleepers.count } }
+    return waiters.filter { $0.count <= sleepers.count }.map(\.continuation)
   }
 }

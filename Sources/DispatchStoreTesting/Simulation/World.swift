@@ -10,15 +10,16 @@ final class World: SimulatedWorld, @unchecked Sendable {
   let clock = VirtualClock()
   let mainHolders = WaitGraph.MainHolders()
   private let pool: FiberPool
-  private var threads: [Fiber] = []
-  private var works: WorkList
+  private(set) var threads: [Fiber] = []
+  private(set) var works: WorkList
   private var schedule: Schedule
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
-  private var underWay: [TransactionID: String] = [:]
-  private var hasReturned = false
+  private(set) var underWay: [TransactionID: String] = [:]
+  private var hasBegun = false
+  private(set) var hasReturned = false
   private var (isOver, isWaking) = (false, false)
   private var trace = SimulationTrace()
   private let over = Semaphore()
@@ -46,7 +47,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
+    guard hasYieldPoints else { return .unavailable(seed: options.seed) }
     start(scenario)
+    hasBegun = true
     takeInFromOutside()
     handBaton(to: .work(0), from: nil)
     over.wait()
@@ -177,10 +180,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// - Parameter stuck: The calling thread, where it is in the middle of something.
   private func end(stuck: Fiber?) {
-    // Where nothing of the world is left, what the scenario awaits has to come from outside: whoever
-    // reads a trace is to be told so.
-    if options.isTraced, outside.failure == nil, !hasReturned, unfinished.count == 1 {
-      outside.awaitEntry()
+    // Where nothing of the world is left, what the scenario awaits has to come from outside.
+    if outside.failure == nil, !hasReturned, unfinished.count == 1 {
+      outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
     if !hasReturned || !unfinished.isEmpty {
       outside.fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
@@ -193,26 +195,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
     if let stuck { while true { stuck.sleep() } }
   }
 
-  private var unfinished: [String] {
-    threads.compactMap { thread in
-      guard case .waiting(let reason, _) = thread.state else { return nil }
-      return "\(thread.name) waits for \(reason)"
-    } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
-      + works.waiting.map { "\($0.name) has not begun" }
-      + (hasReturned ? [] : ["the scenario has not returned"])
-  }
-
-  private static func list(_ reasons: [String]) -> String {
-    reasons.joined(separator: "; ") + "."
-  }
-
   // MARK: What the engine asks for
 
   var width: Int { options.width }
 
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     guard currentSimulatedThread?.world === self else {
-      return outside.add(kind, body)
+      return outside.add(kind, body, isExpected: !hasBegun)
     }
     add(kind, body)
   }

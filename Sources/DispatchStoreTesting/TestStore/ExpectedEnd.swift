@@ -19,8 +19,10 @@ public struct ExpectedEnd: Sendable {
   /// Vetoed by a middleware.
   public static let vetoed = ExpectedEnd("vetoed") { ($0 as? DispatchError)?.code == .vetoed }
 
-  /// Failed, with any error.
-  public static let failure = ExpectedEnd("failure") { $0 != nil }
+  /// Failed, with any error; not cancelled, and not vetoed.
+  public static let failure = ExpectedEnd("failure") { error in
+    error != nil && !cancelled.matches(error) && !vetoed.matches(error)
+  }
 
   /// However it ends.
   public static let any = ExpectedEnd("any end") { _ in true }

@@ -31,14 +31,11 @@ struct VirtualClockTests {
 
   @Test func timeStandsStillUntilItIsAdvanced() async throws {
     let clock = VirtualClock()
-    let (sleeping, isAsleep) = AsyncStream<Void>.makeStream()
     let sleeper = Task {
-      isAsleep.yield()
       try await clock.sleep(for: .seconds(10))
       return clock.now.offset
     }
-    for await _ in sleeping.prefix(1) {}
-    while clock.sleeperCount == 0 { await Task.yield() }
+    await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(9))
     #expect(clock.sleeperCount == 1)
     clock.advance(by: .seconds(5))
@@ -56,9 +53,30 @@ struct VirtualClockTests {
   @Test func aCancelledSleepThrowsAndIsForgotten() async {
     let clock = VirtualClock()
     let sleeper = Task { try await clock.sleep(for: .seconds(10)) }
-    while clock.sleeperCount == 0 { await Task.yield() }
+    await clock.waitForSleepers(atLeast: 1)
     sleeper.cancel()
     await #expect(throws: CancellationError.self) { try await sleeper.value }
     #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func sleepersOfTheSameTimeRace() async {
+    let orders = Woken()
+    for seed in 0..<40 {
+      let woken = Woken()
+      let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
+        let clock = dispatcher.simulation!.clock
+        await withThrowingTaskGroup { group in
+          for name in ["a", "b"] {
+            group.addTask {
+              try await clock.sleep(for: .seconds(1))
+              await woken.note(name)
+            }
+          }
+        }
+      }
+      #expect(report.failure == nil)
+      await orders.note(woken.names.joined())
+    }
+    #expect(Set(await orders.names) == ["ab", "ba"])
   }
 }
