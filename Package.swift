@@ -40,7 +40,8 @@ let package = Package(
       name: "explore", dependencies: ["DispatchStore", "DispatchStoreTesting"],
       swiftSettings: settings),
     .testTarget(
-      name: "DispatchStoreTests", dependencies: ["DispatchStore"], swiftSettings: settings),
+      name: "DispatchStoreTests", dependencies: ["DispatchStore", "DispatchStoreTesting"],
+      swiftSettings: settings),
     .testTarget(
       name: "DispatchStoreTestingTests", dependencies: ["DispatchStoreTesting"],
       swiftSettings: settings),

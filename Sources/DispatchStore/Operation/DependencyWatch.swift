@@ -11,6 +11,8 @@ final class DependencyWatch: Operation, @unchecked Sendable {
   private let watched: Operation
   private let onFinish: @Sendable () -> Void
   private let isArmed = Atomic(true)
+  /// In a simulation: Foundation tells the dependents of an operation in an order that hangs on addresses.
+  private let number = ThreadState.current.simulated?.world.makeNumber()
   #if canImport(ObjectiveC)
     private var observation: NSKeyValueObservation?
   #endif
@@ -50,6 +52,11 @@ final class DependencyWatch: Operation, @unchecked Sendable {
   #endif
 
   private func fire() {
-    if isArmed.exchange(false, ordering: .sequentiallyConsistent) { onFinish() }
+    guard isArmed.exchange(false, ordering: .sequentiallyConsistent) else { return }
+    if let number, let world = ThreadState.current.simulated?.world {
+      world.run(inOrderOf: number, onFinish)
+    } else {
+      onFinish()
+    }
   }
 }

@@ -11,6 +11,9 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   /// Runs a piece of work, in time, on a thread of the world.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 
+  /// The same for what comes several times in one step: by these numbers rather than as it comes.
+  func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void)
+
   /// Transaction identifiers for a thread of the world.
   func makeIdentifiers() -> Range<UInt64>
 

@@ -21,6 +21,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var hasBegun = false
   private(set) var hasReturned = false
   private var (isOver, isWaking) = (false, false)
+  /// What came in this step, to be put in order.
+  private var numbered: [(UInt64, @Sendable () -> Void)] = []
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
@@ -50,7 +52,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     guard hasYieldPoints else { return .unavailable(seed: options.seed) }
     start(scenario)
     hasBegun = true
-    takeInFromOutside()
+    takeIn()
     handBaton(to: .work(0), from: nil)
     over.wait()
     return SimulationReport(
@@ -118,7 +120,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
       return false
     }
     repeat {
-      takeInFromOutside()
+      takeIn()
       gatherCandidates()
       if candidates.isEmpty { continue }
       let present = candidates.firstIndex {
@@ -206,7 +208,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
     add(kind, body)
   }
 
-  private func takeInFromOutside() {
+  func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void) {
+    numbered.append((number, body))
+  }
+
+  private func takeIn() {
+    for (_, body) in numbered.sorted(by: { $0.0 < $1.0 }) { add(.job, body) }
+    numbered.removeAll(keepingCapacity: true)
     for (kind, body) in outside.takeWorks() { add(kind, body) }
   }
 

@@ -96,4 +96,29 @@ struct SimulationTests {
     }
     #expect(report.failure?.kind == .leftWorld)
   }
+
+  @Test func aVisitToTheMainActorFailsTheRun() async {
+    let report = await Simulation(seed: 1).run { _ in await MainActor.run {} }
+    #expect(report.failure?.kind == .leftWorld)
+    #expect(report.failure?.message.contains("was resumed from outside") == true)
+  }
+
+  @Test func aDispatcherThatIsNotOfTheSimulationFailsTheRun() async {
+    let other = Dispatcher(name: "other")
+    let report = await Simulation(seed: 1).run { _ in
+      _ = other.makeNotes("notes")
+      other.dispatch(action: Note.add(1), mode: .sync)
+    }
+    #expect(report.failure?.kind == .leftWorld)
+    #expect(report.failure?.message.contains("dispatcher \"other\"") == true)
+  }
+
+  @Test func aSecondDispatcherOfTheSimulationIsPartOfIt() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      let other = dispatcher.simulation!.makeDispatcher(name: "other")
+      _ = other.makeNotes("notes")
+      _ = await other.dispatch(action: Note.add(1), mode: .serial).result
+    }
+    #expect(report.failure == nil)
+  }
 }
