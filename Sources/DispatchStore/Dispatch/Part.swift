@@ -132,9 +132,9 @@ final class TypedPart<Model: Sendable, Action: ActionType>: Part, @unchecked Sen
   override func goOn(with operation: AnyObject, isRunning: Bool) -> PartStart {
     let operation = unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
     guard isRunning else { return take(operation) }
-    if let outcome = operation.join(self) { return .ended(outcome) }
+    // The round first: until it knows the operation, that asks its dispatch whether it was cancelled.
     round?.started(operation, at: place)
-    return .waiting
+    return operation.join(self).map(PartStart.ended) ?? .waiting
   }
 
   private func take(_ operation: ActionOperation<Model, Action>) -> PartStart {

@@ -165,6 +165,7 @@ final class Round: @unchecked Sendable {
   }
 
   func started(_ operation: Operation, at place: Int) {
+    yieldPoint(.started, parts[place].identifier)
     if state.withLock({ $0.started(operation, at: place) }) { operation.cancel() }
   }
 

@@ -49,6 +49,7 @@ package enum Transition: String, Sendable {
   case beginRound = "begin a round"
   case closeRound = "close a round"
   case start = "start"
+  case started = "take over the operation"
   case startReturned = "have started"
   case operationEnded = "hear that the operation ended"
   case becameReady = "hear that the operation is ready"

@@ -27,4 +27,24 @@ struct EngineRegressionTests {
       _ = await (first.result, second.result)
     }
   }
+
+  /// A round had taken the operation from the dispatch, and did not know it yet: neither said that it was
+  /// cancelled.
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func anOperationSaysThatItsDispatchWasCancelled(_ mode: Dispatcher.Mode) async throws {
+    try await explore(seeds: 0..<3_000) { dispatcher in
+      let running = AsyncStream<RunningOperation<Notes, Note>>.makeStream()
+      _ = MockStore<Notes, Note>(
+        identifier: "notes", model: Notes(), dispatcher: dispatcher,
+        answer: .run { running.continuation.yield($0) })
+      let handle = dispatcher.dispatch(action: Note.add(1), mode: mode)
+      for await operation in running.stream.prefix(1) {
+        handle.cancel()
+        let isCancelled = operation.isCancelled
+        operation.finish()
+        if !isCancelled { throw Broken(description: "it does not say so") }
+      }
+      _ = await handle.result
+    }
+  }
 }
