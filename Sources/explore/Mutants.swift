@@ -70,6 +70,6 @@ enum Mutants {
   }
 
   private static func name(_ mutant: Mutant) -> String {
-    mutant.rawValue.padding(toLength: 18, withPad: " ", startingAt: 0)
+    Program.column(mutant.rawValue, 18)
   }
 }

@@ -33,7 +33,7 @@ struct Options {
       --help             this text
 
     Scenarios:
-    \(Scenario.all.map { "  " + $0.name.padding(toLength: 16, withPad: " ", startingAt: 0) + $0.summary }
+    \(Scenario.all.map { "  " + Program.column($0.name, 16) + $0.summary }
       .joined(separator: "\n"))
 
     Exit code: 0 where all is as it should be, 1 where a scenario failed or a mutant survived, 2 for

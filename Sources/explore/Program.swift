@@ -80,7 +80,11 @@ enum Program {
   }
 
   private static func name(_ scenario: Scenario) -> String {
-    scenario.name.padding(toLength: 16, withPad: " ", startingAt: 0)
+    column(scenario.name, 16)
+  }
+
+  static func column(_ text: String, _ width: Int) -> String {
+    text.padding(toLength: width, withPad: " ", startingAt: 0)
   }
 
   static func seconds(since start: ContinuousClock.Instant) -> String {

@@ -75,9 +75,14 @@ final class Round: @unchecked Sendable {
 
   private func goOn(at place: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
     let part = parts[place]
+    return run(part) { part.goOn(with: operation, isRunning: isRunning) }
+  }
+
+  /// Starts a part as said, and runs its operation where that is ready; the outcome, where it has none.
+  private func run(_ part: Part, _ start: () -> PartStart) -> StoreOutcome? {
     var outcome: StoreOutcome?
     dispatch.perform(transaction, part: part) {
-      switch part.goOn(with: operation, isRunning: isRunning) {
+      switch start() {
       case .ended(let ended): outcome = ended
       case .waiting: break
       case .ready: part.run()
@@ -113,15 +118,7 @@ final class Round: @unchecked Sendable {
       outcome = .failed(
         DispatchError.dependencyFailed(part.identifier, after: prerequisite, failed.outcome))
     }
-    if outcome == nil {
-      dispatch.perform(transaction, part: part) {
-        switch part.start() {
-        case .ended(let ended): outcome = ended
-        case .waiting: break
-        case .ready: part.run()
-        }
-      }
-    }
+    if outcome == nil { outcome = run(part, part.start) }
     yieldPoint(.startReturned, part.identifier)
     return state.withLock { $0.startReturned(place, outcome) }
   }

@@ -131,19 +131,16 @@ struct RespondersCache: @unchecked Sendable {  // because `isHeld` guards the sl
   @inline(__always)
   private func isOf(_ key: Key, _ slot: UnsafeMutablePointer<Slot>) -> Bool {
     slot.pointee.actionType == key.actionType && slot.pointee.dispatcher == key.dispatcher
-      && slot.pointee.storeIdentifier == key.storeIdentifier
+      && (key.storeIdentifier == nil
+        ? slot.pointee.storeIdentifier == nil
+        : slot.pointee.storeIdentifier == key.storeIdentifier)
   }
 
   @inline(__always)
   private func isNoted(
     _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
   ) -> Bool {
-    guard slot.pointee.version == version || isPlanted(.staleNote),
-      slot.pointee.actionType == key.actionType,
-      slot.pointee.dispatcher == key.dispatcher
-    else { return false }
-    return key.storeIdentifier == nil
-      ? slot.pointee.storeIdentifier == nil : slot.pointee.storeIdentifier == key.storeIdentifier
+    (slot.pointee.version == version || isPlanted(.staleNote)) && isOf(key, slot)
   }
 
   /// Notes responders, and gives them out to one dispatch.

@@ -108,8 +108,7 @@ extension ConcurrentPool {
         return (push, state.areStepsHeld)
       }
       addDrainer()
-      reinforce(push)
-      if areStepsHeld, poolQueue == nil { lookLater() }
+      reinforce(push, areStepsHeld: areStepsHeld)
     }
   }
 }

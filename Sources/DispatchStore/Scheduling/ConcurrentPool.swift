@@ -120,8 +120,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
       let push = state.push(step: job, isSuspended: self.isSuspended, width: width)
       return (push, state.areStepsHeld)
     }
-    reinforce(push)
-    if areStepsHeld, poolQueue == nil { lookLater() }
+    reinforce(push, areStepsHeld: areStepsHeld)
   }
 
   /// A queue of somebody else's does not say when it is suspended: it has to be looked at.
@@ -146,7 +145,10 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     }
   }
 
-  func reinforce(_ push: PoolState.Push) {
+  /// - Parameter areStepsHeld: Whether the queue may come to hold them back: one of somebody else's has to
+  ///   be looked at for that.
+  func reinforce(_ push: PoolState.Push, areStepsHeld: Bool = false) {
+    defer { if areStepsHeld, poolQueue == nil { lookLater() } }
     switch push {
     case .none: break
     case .addDrainer: addDrainer()

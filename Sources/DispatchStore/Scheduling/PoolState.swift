@@ -48,13 +48,13 @@ struct PoolState {
 
   /// The queue was suspended: what drainers were asked to continue, others have to.
   mutating func queueWasSuspended(width: Int) -> Push {
-    steps.isEmpty ? .none : addSubstitute(width)
+    addSubstituteForSteps(width)
   }
 
   /// A thread begins to wait: its place may be taken, where there is something to do.
   mutating func beginWait(width: Int) -> Push {
     waiting += 1
-    return steps.isEmpty ? .none : addSubstitute(width)
+    return addSubstituteForSteps(width)
   }
 
   mutating func endWait() {
@@ -76,6 +76,10 @@ struct PoolState {
     guard running < width else { return .none }
     substitutes += 1
     return .addSubstitute
+  }
+
+  private mutating func addSubstituteForSteps(_ width: Int) -> Push {
+    steps.isEmpty ? .none : addSubstitute(width)
   }
 
   private mutating func tellLingerer() -> Push {

@@ -50,45 +50,21 @@ enum CrashNote {
   private static func note(_ signal: Int32) {
     sigaction(signal, former + Int(signal), nil)
     if let value = pthread_getspecific(key) {
-      write("\nIt crashed in the simulation with seed ")
-      write(UInt64(UInt(bitPattern: value)) &- 1)
-      write(".\n")
+      put("\nIt crashed in the simulation with seed ")
+      put(UInt64(UInt(bitPattern: value)) &- 1)
+      put(".\n")
     }
     // Returning repeats what was fatal; a signal that was sent has to be sent again.
     if signal == SIGABRT { raise(signal) }
   }
 
-  private static func write(_ text: StaticString) {
-    #if canImport(Darwin)
-      _ = Darwin.write(2, text.utf8Start, text.utf8CodeUnitCount)
-    #elseif canImport(Musl)
-      _ = Musl.write(2, text.utf8Start, text.utf8CodeUnitCount)
-    #else
-      _ = Glibc.write(2, text.utf8Start, text.utf8CodeUnitCount)
-    #endif
+  private static func put(_ text: StaticString) {
+    _ = write(2, text.utf8Start, text.utf8CodeUnitCount)
   }
 
-  private static func write(_ number: UInt64) {
-    var divisor: UInt64 = 1
-    while number / divisor >= 10 { divisor *= 10 }
-    while divisor > 0 {
-      digit(number / divisor % 10)
-      divisor /= 10
-    }
-  }
-
-  private static func digit(_ digit: UInt64) {
-    switch digit {
-    case 0: write("0")
-    case 1: write("1")
-    case 2: write("2")
-    case 3: write("3")
-    case 4: write("4")
-    case 5: write("5")
-    case 6: write("6")
-    case 7: write("7")
-    case 8: write("8")
-    default: write("9")
-    }
+  private static func put(_ number: UInt64) {
+    if number >= 10 { put(number / 10) }
+    var digit = UInt8(ascii: "0") + UInt8(number % 10)
+    _ = write(2, &digit, 1)
   }
 }

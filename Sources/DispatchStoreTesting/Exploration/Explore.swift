@@ -21,7 +21,8 @@ public func explore(
   precondition(!seeds.isEmpty, "There is no seed in \(seeds) to explore.")
   let explorer = Explorer(
     Simulation(seed: 0, order: order, stepLimit: stepLimit, width: width), scenario)
-  let search = SeedSearch(askedFor ?? seeds)
+  let seeds = askedFor ?? seeds
+  let search = SeedSearch(seeds)
   let progress = ExplorationProgress(of: Int(clamping: seeds.upperBound - seeds.lowerBound))
   let failure = await withTaskCancellationHandler {
     await onThread { explorer.explore(search) { progress.show($0) } }

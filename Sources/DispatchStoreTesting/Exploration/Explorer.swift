@@ -61,8 +61,7 @@ package struct Explorer: Sendable {
     _ seed: UInt64, as deviations: [Schedule.Deviation]? = nil, isTraced: Bool = false,
     on pool: FiberPool
   ) -> SimulationReport {
-    var options = WorldOptions(simulation, mutant: mutant)
-    options.seed = seed
+    var options = WorldOptions(simulation(seed), mutant: mutant)
     options.deviations = deviations
     options.isTraced = isTraced
     return World(options, on: pool).run(scenario)

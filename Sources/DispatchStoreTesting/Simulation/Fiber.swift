@@ -8,7 +8,6 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   // because only the thread that has the baton of its world changes it
   private let semaphore = Semaphore()
   private let home: FiberPool
-  private(set) var number = 0
   private var present: World?
   var state = State.idle
   /// What it runs, or is to run.
@@ -47,8 +46,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   }
 
   /// Becomes a thread of a world, which gives it work.
-  func enter(_ world: World, as number: Int) {
-    self.number = number
+  func enter(_ world: World) {
     present = world
     state = .idle
   }

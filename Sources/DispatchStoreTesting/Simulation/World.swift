@@ -173,7 +173,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func idleThread() -> Fiber {
     if let idle = threads.first(where: \.isIdle) { return idle }
     let fiber = pool.take()
-    fiber.enter(self, as: threads.count)
+    fiber.enter(self)
     threads.append(fiber)
     return fiber
   }

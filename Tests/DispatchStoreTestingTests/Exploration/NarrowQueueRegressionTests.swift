@@ -43,8 +43,9 @@ struct NarrowQueueRegressionTests {
       dispatcher.register(
         store: Store<Notes, Errand>(identifier: "errands", reducer: ErrandReducer(dispatcher)))
       let result = await dispatcher.dispatch(action: Errand.blocks).result
-      try #require(result.isSuccess)
-      try #require(notes.model.numbers == [1])
+      try check(result.isSuccess, "\(result)")
+      let numbers = notes.model.numbers
+      try check(numbers == [1], "\(numbers)")
     }
   }
 }

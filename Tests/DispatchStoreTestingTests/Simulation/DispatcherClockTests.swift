@@ -18,32 +18,15 @@ struct DispatcherClockTests {
   }
 
   @Test func ofASimulationIsTheSimulations() async {
+    let durations = Durations()
     let report = await Simulation(seed: 1).run { dispatcher in
-      let clock = dispatcher.simulation!.clock
-      let durations = Durations()
       dispatcher.register(middleware: durations)
       dispatcher.register(
-        store: Store<Notes, Note>(identifier: "notes", reducer: SleepingReducer(clock)))
+        store: Store(identifier: "notes", reducer: SleepingReducer(for: .seconds(3))))
       _ = await dispatcher.dispatch(action: Note.add(1)).result
-      #expect(await durations.all() == [.seconds(3)])
     }
     #expect(report.failure == nil)
-  }
-
-  final class SleepingReducer: Reducer<Notes, Note> {
-    private let clock: VirtualClock
-
-    init(_ clock: VirtualClock) {
-      self.clock = clock
-    }
-
-    override func operation(
-      for action: Note, in store: Store<Notes, Note>
-    ) -> ActionOperation<Notes, Note> {
-      ActionOperation(action: action, store: store) { [clock] _, _ async throws in
-        try await clock.sleep(for: .seconds(3))
-      }
-    }
+    #expect(await durations.all() == [.seconds(3)])
   }
 
   final class Durations: Middleware {

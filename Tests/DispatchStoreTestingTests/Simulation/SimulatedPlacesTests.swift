@@ -5,27 +5,17 @@ import Testing
 /// What runs on threads of a world that stand for others.
 @Suite("Places of a simulation")
 struct SimulatedPlacesTests {
-  final class SleepingReducer: Reducer<Notes, Note> {
-    override func operation(
-      for action: Note, in store: Store<Notes, Note>
-    ) -> ActionOperation<Notes, Note> {
-      ActionOperation(action: action, store: store) { action, store async throws in
-        try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(1))
-        if case .add(let number) = action { store.updateModel { $0.numbers.append(number) } }
-      }
-    }
-  }
-
   @Test func aTaskOfASyncDispatchMaySleepOnTheWorldsClock() async throws {
     try await explore(seeds: 0..<300) { dispatcher in
       let notes = dispatcher.register(
-        store: Store(identifier: "notes", reducer: SleepingReducer()))
+        store: Store(identifier: "notes", reducer: SleepingReducer(for: .seconds(1))))
       await withTaskGroup { group in
         for number in 1...3 {
           group.addTask { _ = dispatcher.dispatch(action: Note.add(number), mode: .sync) }
         }
       }
-      try #require(notes.model.numbers.sorted() == [1, 2, 3])
+      let numbers = notes.model.numbers.sorted()
+      try check(numbers == [1, 2, 3], "\(numbers)")
     }
   }
 
@@ -38,7 +28,8 @@ struct SimulatedPlacesTests {
       _ = await dispatcher.dispatch(action: Note.add(2), mode: .mainThread).result
       while heard.object?.versions.count != 2 { await Task.yield() }
       token.cancel()
-      try #require(heard.object?.versions == [1, 2])
+      let versions = heard.object?.versions
+      try check(versions == [1, 2], "heard \(versions ?? [])")
     }
   }
 

@@ -1,0 +1,8 @@
+/// That a scenario has not seen what it was to see: thrown, since no test framework knows a world's threads.
+struct Broken: Error, CustomStringConvertible {
+  let description: String
+}
+
+func check(_ isKept: Bool, _ seen: @autoclosure () -> String) throws {
+  if !isKept { throw Broken(description: seen()) }
+}
