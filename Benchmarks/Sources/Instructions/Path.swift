@@ -10,6 +10,7 @@ struct Path: Sendable {
 
   static let all = [
     Path(name: "sync-reduction") { sync($0, Fixture(PlainReducer())) },
+    Path(name: "sync-application") { sync($0, Fixture(ApplyingReducer())) },
     Path(name: "sync-operation") { sync($0, Fixture(OperationReducer())) },
     Path(name: "sync-controlled-operation") { sync($0, Fixture(ControlledReducer())) },
     Path(name: "serial-reduction") { pending($0, Fixture(PlainReducer()), .serial) },

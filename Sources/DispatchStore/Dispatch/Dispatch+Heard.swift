@@ -43,6 +43,7 @@ extension Dispatch {
     _ action: UnsafeRawPointer, _ outcomes: inout [StoreOutcome], on thread: ThreadState
   ) -> Left? {
     let (hearing, outerAction) = (hearing.unsafelyUnwrapped, thread.action)
+    let light = thread.putLightAside()
     let responders = responders.unsafelyUnwrapped.takeUnretainedValue()
     hearing.around = thread.context.take()
     thread.context = self
@@ -50,6 +51,7 @@ extension Dispatch {
       place = UInt16.max
       thread.context = hearing.around.take()
       thread.action = outerAction
+      thread.light = light
     }
     let order = order(of: responders)
     for turn in 0..<responders.count {

@@ -216,12 +216,12 @@ extension Dispatch {
   /// Runs user code as caused by a transaction of this dispatch.
   func perform(_ transaction: TransactionID, part: Part?, _ body: () -> Void) {
     let thread = ThreadState.current
-    let (outer, light) = (thread.context, thread.putLightTransactionAside())
+    let (outer, light) = (thread.context, thread.putLightAside())
     thread.context = PartContext(
       self, transaction: transaction, owner: part, outer: outer ?? details?.outer)
     defer {
       thread.context = outer
-      thread.lightTransaction = light
+      thread.light = light
     }
     if let taskLocals = details?.taskLocals, !taskLocals.isEmpty {
       taskLocals.bind(body)

@@ -21,18 +21,49 @@ extension Dispatch {
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from first: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
-    var outcomes = ended
-    let outerAction = thread.action
+    let (outerAction, light) = (thread.action, thread.putLightAside())
     thread.action = action
     dispatch.around = thread.context.take()
     thread.context = dispatch
+    var outcomes = ended
     let left = dispatch.runStores(action, from: first, &outcomes, on: thread)
+    return leave(
+      &dispatch, left, at: action, after: outcomes, outerAction: outerAction, light: light,
+      on: thread)
+  }
+
+  /// Goes on with one that was made on the way, in its own context.
+  ///
+  /// - Parameter step: What has just become of the store at `place`.
+  static func runStraight(
+    _ dispatch: inout Dispatch, after step: StraightStep, at place: Int, of run: LightRun,
+    at action: UnsafeRawPointer, on thread: ThreadState
+  ) -> StraightEnd {
+    var outcomes: [StoreOutcome] = []
+    let left =
+      dispatch.note(step, at: place, in: &outcomes)
+      ? dispatch.runStores(action, from: place + 1, &outcomes, on: thread)
+      : Left(turn: place, place: place, step: step)
+    return leave(
+      &dispatch, left, at: action, after: outcomes, outerAction: run.outerAction,
+      light: run.around, on: thread)
+  }
+
+  /// Runs the completion where all stores have ended, and leaves the dispatch as a context.
+  @inline(__always)
+  private static func leave(
+    _ dispatch: inout Dispatch, _ left: Left?, at action: UnsafeRawPointer,
+    after outcomes: [StoreOutcome], outerAction: UnsafeRawPointer?,
+    light: ThreadState.Light, on thread: ThreadState
+  ) -> StraightEnd {
+    dispatch.place = UInt16.max
     if isPlanted(.completionTwice), left != nil {
       dispatch.completion?.run { dispatch.makeResult(outcomes) }
     }
     if left == nil { dispatch.runCompletion(after: outcomes) }
     thread.context = dispatch.around.take()
     thread.action = outerAction
+    thread.light = light
     return end(&dispatch, left, at: action, after: outcomes, on: thread)
   }
 
@@ -75,8 +106,7 @@ extension Dispatch {
     _ action: UnsafeRawPointer, from first: Int, _ outcomes: inout [StoreOutcome],
     on thread: ThreadState
   ) -> Left? {
-    defer { place = UInt16.max }
-    return responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { responders in
+    responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { responders in
       let order = order(of: responders)
       for turn in first..<responders.count {
         let index = order?[turn] ?? turn

@@ -22,7 +22,8 @@ class DispatchContext: @unchecked Sendable {
 
   /// The context of what runs here, as a cause.
   static func current(on thread: ThreadState) -> DispatchContext? {
-    thread.context ?? inTask
+    if !isPlanted(.noRecord) { thread.light.run?.pointee.makeRecord(on: thread) }
+    return thread.context ?? inTask
   }
 
   /// On whose behalf code that runs here changes stores.
@@ -34,13 +35,14 @@ class DispatchContext: @unchecked Sendable {
   /// The transaction that causes what is dispatched here; `UInt64.max` for none.
   @inline(__always)
   static func currentTransaction(on thread: ThreadState) -> UInt64 {
-    if thread.lightTransaction != UInt64.max { return thread.lightTransaction }
+    if thread.light.transaction != UInt64.max { return thread.light.transaction }
     if let context = thread.context { return context.transaction.rawValue }
     return inTask?.transaction.rawValue ?? UInt64.max
   }
 
   /// The context that is held up by a wait here.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
+    thread.light.run?.pointee.makeRecord(on: thread)
     if let context = thread.context { return context }
     guard let context = inTask, let executor = context.executor else { return nil }
     let isStructured = withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor }

@@ -35,7 +35,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
 
   /// Tells of all stores, in their order.
   func tellWill(_ responders: Responders, on thread: ThreadState) {
-    let light = thread.putLightTransactionAside()
+    let light = thread.putLightAside()
     around = thread.context.take()
     thread.context = self
     for (place, entry) in responders.entries.enumerated() {
@@ -43,7 +43,7 @@ final class Hearing: DispatchContext, @unchecked Sendable {
       if let reply { replies[place] = reply }
     }
     thread.context = around.take()
-    thread.lightTransaction = light
+    thread.light = light
   }
 
   /// Tells that a store's part has ended; inside the straight run.

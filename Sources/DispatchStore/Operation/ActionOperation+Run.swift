@@ -76,12 +76,12 @@ extension ActionOperation {
       return (nil, true)
     case .returning(let block):
       return (outcome { try block(action, store) }, true)
-    case .reducing:
+    case .reducing(let reducer):
       let owner = commitOwner
       return (
         outcome {
           try store.commit(for: owner, action: action) { model in
-            try store.reducer.reduce(into: &model, action: action)
+            try reducer.reduce(into: &model, action: action)
           }
         }, true
       )

@@ -24,8 +24,8 @@ enum OperationBlock<Model: Sendable, Action: ActionType> {
   case returning(@Sendable (Action, Store<Model, Action>) throws -> Void)
   /// Runs in a task, and ends it by returning.
   case suspending(@Sendable (Action, Store<Model, Action>) async throws -> Void)
-  /// Calls the reducer's `reduce(into:action:)`.
-  case reducing
+  /// Calls a reducer's `reduce(into:action:)`.
+  case reducing(Reducer<Model, Action>)
 
   /// Whether it can't end before it returns.
   @usableFromInline

@@ -12,6 +12,16 @@ enum StraightStep {
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)
   }
+
+  /// That of an answer that was given.
+  @inline(__always)
+  init(_ answer: ReducerCalls.Answer) {
+    if case .failed(let error) = answer {
+      self = .ended(.of(thrown: error))
+    } else {
+      self = .finished
+    }
+  }
 }
 
 extension Store {
@@ -42,7 +52,7 @@ extension Store {
       } catch {
         asked = StoreOutcome(thrown: error)
       }
-    case .reducing:
+    case .reducing(let reducer):
       do {
         try commit(for: dispatch, action: action, on: thread) { model in
           try reducer.reduce(into: &model, action: action)

@@ -27,8 +27,10 @@ final class Responders: @unchecked Sendable {
   private let isStraightInPool: Bool
   /// By turn: the places in the order in which they run there; nil where it is the same.
   let poolOrder: [Int]?
-  /// Whether there are no middlewares, and no reducer has an operation of its own either.
+  /// Whether there are no middlewares, and no reducer has operations of its own either.
   let isLight: Bool
+  /// How many of them, from the first on, only reduce.
+  let reductionCount: Int
   /// Whether middlewares are to be told of a store.
   let isHeard: Bool
   /// By place, where a dispatch can run straight.
@@ -39,7 +41,7 @@ final class Responders: @unchecked Sendable {
   private struct Step {
     let calls: Unmanaged<ReducerCalls>
     let store: Unmanaged<AnyObject>
-    let asksForOperation: Bool
+    let answer: ReducerAnswer
   }
   /// Keeps the count below in a line that dispatching threads do not read.
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
@@ -61,18 +63,19 @@ final class Responders: @unchecked Sendable {
       isOrdered && !chain.isWitnessed && entries.count < Dispatch.noPlace
       && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
     let poolOrder = PoolOrder(
-      prerequisites: prerequisites, operations: entries.map(\.overrides.operation))
+      prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isStraightInPool = isStraight && poolOrder != nil
     self.poolOrder = poolOrder?.permutation
     isHeard = !chain.middlewares.isEmpty && !entries.isEmpty
-    isLight = isStraight && !isHeard && !entries.contains { $0.overrides.operation }
+    isLight = isStraight && !isHeard && !entries.contains { $0.overrides.answer == .operation }
+    reductionCount = entries.prefix { $0.overrides.answer == .reduction }.count
     count = entries.count
     steps = .allocate(capacity: isStraight ? count : 0)
     for (place, entry) in entries.enumerated() where isStraight {
       (steps + place).initialize(
         to: Step(
           calls: .passUnretained(entry.calls!), store: .passUnretained(entry.object!),
-          asksForOperation: entry.overrides.operation))
+          answer: entry.overrides.answer))
     }
     _ = Unmanaged.passRetained(self)
   }
@@ -81,12 +84,30 @@ final class Responders: @unchecked Sendable {
     steps.deallocate()
   }
 
-  /// Calls the reducer of a store, where that overrides no more than `reduce(into:action:)`.
+  /// Whether the store's reducer applies actions.
+  @inline(__always)
+  func applies(at place: Int) -> Bool {
+    steps[place].answer == .application
+  }
+
+  /// Calls the reducer of a store, where that only reduces.
   @inline(__always)
   func reduce(
     _ action: UnsafeRawPointer, at place: Int, on thread: ThreadState
-  ) -> ReducerCalls.Reduction {
+  ) -> ReducerCalls.Answer {
     steps[place].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+  }
+
+  /// Calls the reducer of a store, where that has no operations of its own.
+  @inline(__always)
+  func answerLightly(
+    _ action: UnsafeRawPointer, at place: Int, on thread: ThreadState
+  ) -> ReducerCalls.Answer {
+    let step = steps + place
+    return step.pointee.calls._withUnsafeGuaranteedRef { calls in
+      if step.pointee.answer == .reduction { return calls.reduce(action, thread) }
+      return step.pointee.store._withUnsafeGuaranteedRef { calls.apply(action, $0) }
+    }
   }
 
   /// Runs a store's part of a dispatch on this thread, to its end where it can.
@@ -96,18 +117,21 @@ final class Responders: @unchecked Sendable {
   ) -> StraightStep {
     let step = steps + place
     return step.pointee.calls._withUnsafeGuaranteedRef { calls in
-      if step.pointee.asksForOperation {
+      switch step.pointee.answer {
+      case .reduction:
+        let answer = calls.reduce(action, thread)
+        guard case .observed = answer else { return StraightStep(answer) }
+        return step.pointee.store._withUnsafeGuaranteedRef {
+          calls.reduceObserved(action, $0, dispatch, thread)
+        }
+      case .application:
+        return step.pointee.store._withUnsafeGuaranteedRef {
+          StraightStep(calls.apply(action, $0))
+        }
+      case .operation:
         return step.pointee.store._withUnsafeGuaranteedRef {
           calls.answer(action, $0, dispatch, thread)
         }
-      }
-      return switch calls.reduce(action, thread) {
-      case .done: .finished
-      case .observed:
-        step.pointee.store._withUnsafeGuaranteedRef {
-          calls.reduceObserved(action, $0, dispatch, thread)
-        }
-      case .failed(let error): .ended(.of(thrown: error))
       }
     }
   }

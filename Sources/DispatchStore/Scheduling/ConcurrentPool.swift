@@ -113,6 +113,13 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
       })
   }
 
+  /// Puts a lane behind the other jobs that start actions, for a thread that takes jobs: as that itself
+  /// is free again, and looks for jobs before it leaves, nobody else is needed.
+  func putBack(_ lane: Lane) {
+    yieldPoint(.pushStart)
+    starts.push(.lane(lane), width: width, on: .current)
+  }
+
   /// Submits a job that continues an action.
   func submit(step job: Job) {
     let (push, areStepsHeld) = change(.pushStep) { state, width in

@@ -132,7 +132,13 @@ final class Lane: Venue, @unchecked Sendable {
       if hasEnded { state.holderEnded() }
       return self.rest(of: &state)
     }
-    if let departure { departure.follow(self) } else { schedule(isStart: rest == .start) }
+    if let departure {
+      departure.follow(self)
+    } else if rest == .start, !isMain {
+      pool.putBack(self)
+    } else {
+      schedule(isStart: rest == .start)
+    }
   }
 
   /// What is to be done next; where that is nothing, the drainer has left.

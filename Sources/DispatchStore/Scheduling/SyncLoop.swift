@@ -105,9 +105,12 @@ final class SyncLoop: Venue, @unchecked Sendable {
   /// A job has its own context, that of its task, not that of the caller whose thread it borrows.
   private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let thread = ThreadState.current
-    let context = thread.context
+    let (context, light) = (thread.context, thread.putLightAside())
     thread.context = nil
-    defer { thread.context = context }
+    defer {
+      thread.context = context
+      thread.light = light
+    }
     executor.run(job)
   }
 }

@@ -51,6 +51,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keptPlace
   /// A dispatch that waits for two others goes on after the first.
   case oneBeforeIsEnough
+  /// A dispatch without a record stays without one where somebody is told of its commits.
+  case noRecord
   /// An operation that has ended can be finished once more, and is heard of again.
   case doubleFinish
 }

@@ -12,7 +12,8 @@ enum ExclusiveSection {
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \
       "\(holder.identifier)": the closures of updateModel and withModel, and reduce(into:action:), \
-      see their own model only. Read the other store before, in the operation's block.
+      see their own model only. Read the other store before: in apply(_:to:), or in the operation's \
+      block.
       """)
   }
 

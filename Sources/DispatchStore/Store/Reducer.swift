@@ -1,7 +1,13 @@
 /// Answers actions for a store.
 ///
-/// Override `operation(for:in:)`; or, where an action is a plain synchronous change of the model,
-/// `reduce(into:action:)` and no more. The methods may be called on several threads at once, so a
+/// Override one of three methods, the least that does:
+///
+/// - `reduce(into:action:)`, where an action is a plain change of the model;
+/// - `apply(_:to:)`, where other stores are read before, or more is done than one change;
+/// - `operation(for:in:)`, where the answer takes time, can be cancelled, or ends from elsewhere.
+///
+/// Where several are overridden, the last of them answers. An operation costs several times as much as
+/// the other two, for which none is made. The methods may be called on several threads at once, so a
 /// reducer holds no mutable state. It needs no Sendable annotation: its store takes it over.
 nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Makes a reducer.
@@ -14,7 +20,22 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
-    ActionOperation.make(action, store, .reducing, isReduction: true)
+    guard ReducerOverrides(of: self).apply else {
+      return .make(action, store, .reducing(self), isReduction: true)
+    }
+    nonisolated(unsafe) let reducer = self  // which holds no mutable state
+    return .make(
+      action, store, .returning { try reducer.apply($0, to: $1) }, isReduction: true)
+  }
+
+  /// Answers an action on the thread where its turn comes, outside the store's exclusive section: reads
+  /// other stores, and updates its own.
+  ///
+  /// It has ended when it returns or throws. What it committed before an error was thrown stays, and the
+  /// store's part fails with the error; for a `CancellationError` it ends as cancelled. By default the
+  /// reduction as one commit.
+  open func apply(_ action: Action, to store: Store<Model, Action>) throws {
+    try store.updateModel { try reduce(into: &$0, action: action) }
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.
@@ -24,8 +45,8 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     throw DispatchError(
       code: .reducerMissing,
       message: """
-        \(type(of: self)) answers no action: it overrides neither operation(for:in:) nor \
-        reduce(into:action:). Override one of them.
+        \(type(of: self)) answers no action: it overrides none of reduce(into:action:), apply(_:to:) \
+        and operation(for:in:). Override one of them.
         """)
   }
 

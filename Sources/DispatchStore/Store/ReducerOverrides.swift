@@ -1,6 +1,6 @@
 /// Which of `Reducer`'s methods a class overrides.
 ///
-/// A reducer that overrides `reduce(into:action:)` alone needs no operation, and one that does not
+/// A reducer that does not override `operation(for:in:)` needs no operation, and one that does not
 /// override `waitFor` need not be asked; both would cost more than the reduction. The language can't
 /// be asked, so the classes' method tables are: the words of their metadata behind the header, as
 /// described under "Class Metadata" in Swift's ABI/TypeMetadata document. Where the method is in the table
@@ -8,12 +8,20 @@
 /// expected counts as overridden, which is slower, and never wrong.
 struct ReducerOverrides {
   let operation: Bool
+  let apply: Bool
   let waitFor: Bool
 
   init(of reducer: AnyObject) {
     let table = MethodTable(of: type(of: reducer))
     operation = Self.overrides(table, Self.operationPlace)
+    apply = Self.overrides(table, Self.applyPlace)
     waitFor = Self.overrides(table, Self.waitForPlace)
+  }
+
+  /// The method that answers.
+  var answer: ReducerAnswer {
+    if operation { return .operation }
+    return apply ? .application : .reduction
   }
 
   private static func overrides(_ table: MethodTable, _ place: Int?) -> Bool {
@@ -23,6 +31,7 @@ struct ReducerOverrides {
 
   private static let base = MethodTable(of: Reducer<Int, Probed>.self)
   private static let operationPlace = place(overriddenIn: OperationProbe.self)
+  private static let applyPlace = place(overriddenIn: ApplyProbe.self)
   private static let waitForPlace = place(overriddenIn: WaitForProbe.self)
 
   /// The one word that is another in a class with one override, and not in one without any.
@@ -35,6 +44,16 @@ struct ReducerOverrides {
   }
 }
 
+/// How a reducer answers.
+enum ReducerAnswer {
+  /// By `reduce(into:action:)`.
+  case reduction
+  /// By `apply(_:to:)`.
+  case application
+  /// By `operation(for:in:)`.
+  case operation
+}
+
 private struct Probed: ActionType {}
 
 /// Has initializers of its own, as every subclass.
@@ -45,6 +64,12 @@ private final class OperationProbe: Reducer<Int, Probed> {
     for action: Probed, in store: Store<Int, Probed>
   ) -> ActionOperation<Int, Probed> {
     fatalError("OperationProbe is never asked.")
+  }
+}
+
+private final class ApplyProbe: Reducer<Int, Probed> {
+  override func apply(_ action: Probed, to store: Store<Int, Probed>) {
+    fatalError("ApplyProbe is never asked.")
   }
 }
 

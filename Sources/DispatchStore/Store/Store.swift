@@ -59,6 +59,16 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
         unsafeDowncast(store, to: Store<Model, Action>.self).reduceObserved(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
       },
+      apply: { action, store in
+        do {
+          try reducer.apply(
+            action.assumingMemoryBound(to: Action.self).pointee,
+            to: unsafeDowncast(store, to: Store<Model, Action>.self))
+          return .done
+        } catch {
+          return .failed(error)
+        }
+      },
       answer: { action, store, dispatch, thread in
         unsafeDowncast(store, to: Store<Model, Action>.self).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)

@@ -19,8 +19,7 @@ struct ThreadState {
     var context: DispatchContext?
     /// Where the action is of the dispatch that runs straight here.
     var action: UnsafeRawPointer?
-    /// The transaction whose reduction runs here without a context.
-    var lightTransaction = UInt64.max
+    var light = Light()
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreBase?
     /// The stores whose telling turn this thread holds, outermost first.
@@ -59,15 +58,24 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.action }
   }
 
-  var lightTransaction: UInt64 {
-    @inline(__always) get { fields.pointee.lightTransaction }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.lightTransaction }
+  /// The dispatch that goes through its stores here without a record; inside the context, where both are.
+  struct Light {
+    /// Its transaction; `UInt64.max` for none.
+    var transaction = UInt64.max
+    /// Nil where its stores only reduce: no code runs there that could ask for a record.
+    var run: UnsafeMutablePointer<LightRun>?
   }
 
-  /// A reduction without a context may dispatch: what hears of that has a context, and comes before it.
-  func putLightTransactionAside() -> UInt64 {
-    defer { lightTransaction = UInt64.max }
-    return lightTransaction
+  var light: Light {
+    @inline(__always) get { fields.pointee.light }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.light }
+  }
+
+  /// A context is about to be set, inside of which a dispatch without one is not.
+  @inline(__always)
+  func putLightAside() -> Light {
+    defer { light = Light() }
+    return light
   }
 
   var exclusive: StoreBase? {

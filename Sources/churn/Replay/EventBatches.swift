@@ -7,7 +7,7 @@ struct EventBatches: Sendable {
   /// Copies of the history to replay side by side.
   let copies: Int
   /// How many events a batch holds at most.
-  var capacity = 1 << 14
+  var capacity = 1 << 12
   /// Hears after each batch how many events of how many have been taken in.
   let progress: @Sendable (Int, Int) -> Void
 

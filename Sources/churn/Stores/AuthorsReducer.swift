@@ -5,8 +5,8 @@ typealias AuthorsStore = Store<AuthorsModel, HistoryAction>
 /// Keeps what each author does.
 ///
 /// Whether a change takes a path over from somebody is a question to `files`, once that has taken the
-/// change in: the store waits for `files`. It is asked in the operation's block, before the update,
-/// because inside an update a store sees its own model only.
+/// change in: the store waits for `files`. It is asked before the update, because inside an update a
+/// store sees its own model only.
 final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
   private let files: FilesStore
 
@@ -14,20 +14,16 @@ final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
     self.files = files
   }
 
-  override func operation(
-    for action: HistoryAction, in store: AuthorsStore
-  ) -> ActionOperation<AuthorsModel, HistoryAction> {
-    ActionOperation(action: action, store: store) { [files] action, store in
-      switch action {
-      case let action as Changed:
-        let change = action.change
-        let isTakeover = files.withModel { $0.isTakeover(change) }
-        store.updateModel { $0.take(change, isTakeover: isTakeover) }
-      case let action as Committed:
-        store.updateModel { $0.take(action.commit) }
-      default:
-        throw UnknownAction(type: type(of: action))
-      }
+  override func apply(_ action: HistoryAction, to store: AuthorsStore) throws {
+    switch action {
+    case let action as Changed:
+      let change = action.change
+      let isTakeover = files.withModel { $0.isTakeover(change) }
+      store.updateModel { $0.take(change, isTakeover: isTakeover) }
+    case let action as Committed:
+      store.updateModel { $0.take(action.commit) }
+    default:
+      throw UnknownAction(type: type(of: action))
     }
   }
 

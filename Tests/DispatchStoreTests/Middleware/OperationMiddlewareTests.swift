@@ -15,7 +15,7 @@ struct OperationMiddlewareTests {
       stage.updateModel { $0.append(name) }
     }
     return switch style {
-    case .returning: .runs(name) { work($0) }
+    case .returning, .applying: .runs(name) { work($0) }
     case .callback:
       .controls(name) { operation, stage in
         DispatchQueue.global().async {
@@ -35,7 +35,7 @@ struct OperationMiddlewareTests {
     dispatcher.register(middleware: RecordingMiddleware(name, to: steps, will: will))
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.operations)
   func eachStoresDidIsToldBeforeThoseThatWaitForItStart(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {
@@ -58,7 +58,7 @@ struct OperationMiddlewareTests {
     observed?.cancel()
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
+  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.operations)
   func whatTheySayOfOneStoreHoldsForThatStoreWhereverItsOperationEnds(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {

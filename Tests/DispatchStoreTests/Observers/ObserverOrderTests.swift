@@ -78,11 +78,8 @@ struct ObserverOrderTests {
     mode: Dispatcher.Mode, style: OperationStyle
   ) async {
     let steps = Recorder<String>()
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      .committing(3, action, store, style)
-    }
     let store = dispatcher.register(
-      store: ProbeStore(identifier: "s", model: 0, reducer: reducer))
+      store: ProbeStore(identifier: "s", model: 0, reducer: .committing(3, style)))
     dispatcher.register(middleware: RecordingMiddleware(to: steps))
     let token = store.observe { steps.record("told \($0.model)") }
     let handle = dispatcher.dispatch(action: Ping(), mode: mode) { steps.record("completion") }
@@ -99,10 +96,8 @@ struct ObserverOrderTests {
     let toldByTransaction = Recorder<TransactionID>()
     let early = Recorder<TransactionID>()
     let ends = Recorder<Bool>()
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      .committing(3, action, store, .callback)
-    }
-    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let store = dispatcher.register(
+      store: ProbeStore(model: 0, reducer: .committing(3, .callback)))
     let versions = Recorder<UInt64>()
     let token = store.observe { change in
       versions.record(change.version)
@@ -128,10 +123,8 @@ struct ObserverOrderTests {
   func aChangeCarriesItsActionAndTransaction(
     mode: Dispatcher.Mode, style: OperationStyle
   ) async {
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      .committing(2, action, store, style)
-    }
-    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let store = dispatcher.register(
+      store: ProbeStore(model: 0, reducer: .committing(2, style)))
     let heard = Recorder<StoreChange<Int, Ping>>()
     let token = store.observe { heard.record($0) }
     let handle = dispatcher.dispatch(action: Ping(name: "told"), mode: mode)
@@ -155,13 +148,25 @@ struct ObserverOrderTests {
   }
 }
 
+extension Reducer where Model == Int, Action == Ping {
+  /// Makes so many commits for each action.
+  fileprivate static func committing(_ count: Int, _ style: OperationStyle) -> Reducer<Int, Ping> {
+    if style == .applying {
+      return ApplyingReducer { _, store in
+        for _ in 0..<count { store.updateModel { $0 += 1 } }
+      }
+    }
+    return ClosureReducer { .committing(count, $0, $1, style) }
+  }
+}
+
 extension ActionOperation where Model == Int, Action == Ping {
   /// An operation that makes so many commits.
   fileprivate static func committing(
     _ count: Int, _ action: Ping, _ store: ProbeStore, _ style: OperationStyle
   ) -> ActionOperation<Int, Ping> {
     switch style {
-    case .returning:
+    case .returning, .applying:
       ActionOperation(action: action, store: store) { _, store in
         for _ in 0..<count { store.updateModel { $0 += 1 } }
       }

@@ -4,32 +4,32 @@ import Testing
 
 /// In which order the stores of one dispatch run straight in the concurrent queue.
 struct PoolOrderTests {
-  private func order(_ prerequisites: [[Int]], operations: Set<Int>) -> [Int]? {
+  private func order(_ prerequisites: [[Int]], mayBlock blockers: Set<Int>) -> [Int]? {
     PoolOrder(
-      prerequisites: prerequisites, operations: prerequisites.indices.map(operations.contains))?
+      prerequisites: prerequisites, mayBlock: prerequisites.indices.map(blockers.contains))?
       .places
   }
 
   @Test func plainReductionsKeepTheirOrder() {
-    #expect(order([[], [0], [], [1]], operations: []) == [0, 1, 2, 3])
-    #expect(PoolOrder(prerequisites: nil, operations: [false, false])?.permutation == nil)
+    #expect(order([[], [0], [], [1]], mayBlock: []) == [0, 1, 2, 3])
+    #expect(PoolOrder(prerequisites: nil, mayBlock: [false, false])?.permutation == nil)
   }
 
   @Test func whatDoesNotWaitForAnOperationGoesBeforeIt() {
-    #expect(order([[], [0], []], operations: [1]) == [0, 2, 1])
-    #expect(order([[], []], operations: [0]) == [1, 0])
+    #expect(order([[], [0], []], mayBlock: [1]) == [0, 2, 1])
+    #expect(order([[], []], mayBlock: [0]) == [1, 0])
   }
 
   @Test func whatWaitsForAnOperationComesAfterItAlsoByWayOfOthers() {
-    #expect(order([[], [0], [1], []], operations: [0]) == [3, 0, 1, 2])
-    #expect(order([[], [0], [1], [2]], operations: [0, 2]) == [0, 1, 2, 3])
+    #expect(order([[], [0], [1], []], mayBlock: [0]) == [3, 0, 1, 2])
+    #expect(order([[], [0], [1], [2]], mayBlock: [0, 2]) == [0, 1, 2, 3])
   }
 
   @Test func thereIsNoneWhereAnOperationWouldHoldUpAStoreThatDoesNotWaitForIt() {
-    #expect(order([[], []], operations: [0, 1]) == nil)
+    #expect(order([[], []], mayBlock: [0, 1]) == nil)
     // Both wait for the first one, and not for each other.
-    #expect(order([[], [0], [0]], operations: [0, 1, 2]) == nil)
-    #expect(order([[], [0], [0]], operations: [0, 1]) == nil)
-    #expect(order([[], [], [0], [1]], operations: [0, 1]) == nil)
+    #expect(order([[], [0], [0]], mayBlock: [0, 1, 2]) == nil)
+    #expect(order([[], [0], [0]], mayBlock: [0, 1]) == nil)
+    #expect(order([[], [], [0], [1]], mayBlock: [0, 1]) == nil)
   }
 }

@@ -16,6 +16,18 @@ struct ReducerOverridesTests {
     }
   }
 
+  private class Applied: Plain {
+    override func apply(_ action: Ping, to store: Store<Int, Ping>) throws {}
+  }
+
+  private final class AppliedAndAsked: Applied {
+    override func operation(
+      for action: Ping, in store: Store<Int, Ping>
+    ) -> ActionOperation<Int, Ping> {
+      ActionOperation(action: action, store: store) { _, _ in }
+    }
+  }
+
   private final class Heir: Asked {}
 
   private final class Calling: Plain {
@@ -51,6 +63,8 @@ struct ReducerOverridesTests {
     #expect(ReducerOverrides(of: Heir()).operation)
     #expect(ReducerOverrides(of: Calling()).operation)
     #expect(ReducerOverrides(of: GenericAsked<String>()).operation)
+    #expect(ReducerOverrides(of: Applied()).apply)
+    #expect(ReducerOverrides(of: AppliedAndAsked()).apply)
     #expect(ReducerOverrides(of: Waiting()).waitFor)
   }
 

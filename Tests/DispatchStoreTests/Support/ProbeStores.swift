@@ -8,9 +8,37 @@ struct Ping: ActionType, Equatable {
 
 struct PingFailure: Error, Equatable {}
 
-/// The ways in which an operation answers.
+/// The ways in which a store answers with more than a reduction.
 enum OperationStyle: CaseIterable, Sendable {
   case returning, callback, suspending
+  /// By `apply(_:to:)`, without an operation of its own.
+  case applying
+
+  static let operations: [OperationStyle] = [.returning, .callback, .suspending]
+}
+
+/// A reducer whose `apply(_:to:)` is a closure.
+final class ApplyingReducer: Reducer<Int, Ping> {
+  private let work: @Sendable (Ping, ProbeStore) throws -> Void
+  private let waits: ClosureReducer<Int, Ping>.Waits
+
+  init(
+    waits: @escaping ClosureReducer<Int, Ping>.Waits = { $1 },
+    _ work: @escaping @Sendable (Ping, ProbeStore) throws -> Void
+  ) {
+    self.waits = waits
+    self.work = work
+  }
+
+  override func apply(_ action: Ping, to store: ProbeStore) throws {
+    try work(action, store)
+  }
+
+  override func waitFor(
+    for action: Ping, in store: ProbeStore, declared: WaitFor
+  ) -> WaitFor {
+    waits(action, declared)
+  }
 }
 
 typealias ProbeStore = Store<Int, Ping>
@@ -23,9 +51,14 @@ extension Dispatcher {
     fails: Bool = false, to recorder: Recorder<String>,
     waits: @escaping ClosureReducer<Int, Ping>.Waits = { $1 }
   ) -> ProbeStore {
-    let reducer = ClosureReducer<Int, Ping>(waits: waits) { action, store in
-      .probe(action, store, style, fails, recorder)
-    }
+    let reducer: Reducer<Int, Ping> =
+      if style == .applying {
+        ApplyingReducer(waits: waits) { _, store in try store.probe(fails, recorder) }
+      } else {
+        ClosureReducer(waits: waits) { action, store in
+          .probe(action, store, style, fails, recorder)
+        }
+      }
     return register(
       store: ProbeStore(identifier: name, model: 0, reducer: reducer), waitFor: waitFor)
   }
@@ -41,18 +74,24 @@ extension Store where Model == Int, Action == Ping {
   }
 }
 
+extension Store where Model == Int, Action == Ping {
+  fileprivate func probe(_ fails: Bool, _ recorder: Recorder<String>) throws {
+    recorder.record("+\(identifier)")
+    updateModel { $0 += 1 }
+    recorder.record("-\(identifier)")
+    if fails { throw PingFailure() }
+  }
+}
+
 extension ActionOperation where Model == Int, Action == Ping {
   static func probe(
     _ action: Ping, _ store: ProbeStore, _ style: OperationStyle, _ fails: Bool,
     _ recorder: Recorder<String>
   ) -> ActionOperation<Int, Ping> {
     switch style {
-    case .returning:
+    case .returning, .applying:
       ActionOperation(action: action, store: store) { _, store in
-        recorder.record("+\(store.identifier)")
-        store.updateModel { $0 += 1 }
-        recorder.record("-\(store.identifier)")
-        if fails { throw PingFailure() }
+        try store.probe(fails, recorder)
       }
     case .callback:
       ActionOperation(action: action, store: store) { operation, _, store in

@@ -1,0 +1,87 @@
+/// A `.sync` dispatch on its way through stores that need no record of it.
+///
+/// Nobody has a handle of it before it has ended. Somebody may have to know more of it than its
+/// transaction all the same: on whose behalf an observed store is changed, or what a wait holds up. Then the
+/// record is made, and is the context of what runs there from then on.
+struct LightRun {
+  /// Where it ended.
+  enum End {
+    case finished
+    /// A record has to go on from a place: with how the store before it ended, where that did not finish.
+    case leaves(at: Int, after: StoreOutcome?)
+    /// The record that was made goes on after a store.
+    case recorded(Dispatch, at: Int, after: StraightStep)
+  }
+
+  let id: TransactionID
+  private let given: Unmanaged<Responders>
+  private let action: UnsafeRawPointer
+  private let callSite: CallSite
+  private let dispatcher: Unmanaged<Dispatcher>
+  /// The one around it, on this thread.
+  let around: ThreadState.Light
+  /// The action around it, while its own record is there.
+  private(set) var outerAction: UnsafeRawPointer?
+  private var place = 0
+  private var record: Dispatch?
+
+  @inline(__always)
+  init(
+    _ id: TransactionID, to given: Unmanaged<Responders>, _ action: UnsafeRawPointer,
+    _ callSite: CallSite, of dispatcher: Dispatcher, on thread: ThreadState
+  ) {
+    self.id = id
+    self.given = given
+    self.action = action
+    self.callSite = callSite
+    self.dispatcher = .passUnretained(dispatcher)
+    around = thread.light
+  }
+
+  @inline(__always)
+  mutating func run(
+    through responders: Unmanaged<Responders>, from first: Int, on thread: ThreadState
+  ) -> End {
+    responders._withUnsafeGuaranteedRef { run(through: $0, from: first, on: thread) }
+  }
+
+  @inline(__always)
+  private mutating func run(
+    through responders: Responders, from first: Int, on thread: ThreadState
+  ) -> End {
+    let (around, action) = (around, action)
+    return withUnsafeMutablePointer(to: &self) { run in
+      thread.light = ThreadState.Light(transaction: run.pointee.id.rawValue, run: run)
+      defer { thread.light = around }
+      for place in first..<responders.count {
+        run.pointee.place = place
+        let answer = responders.answerLightly(action, at: place, on: thread)
+        if let record = run.pointee.record.take() {
+          return .recorded(record, at: place, after: StraightStep(answer))
+        }
+        switch answer {
+        case .done: continue
+        case .observed: return .leaves(at: place, after: nil)
+        case .failed(let error): return .leaves(at: place + 1, after: .of(thrown: error))
+        }
+      }
+      return .finished
+    }
+  }
+
+  /// Makes the record, and lets it be the context of what runs here.
+  mutating func makeRecord(on thread: ThreadState) {
+    thread.light = around
+    let dispatch = thread.spareDispatches.pop() ?? Dispatch()
+    dispatch.begin(to: given, nil, callSite, on: thread, as: id)
+    dispatcher._withUnsafeGuaranteedRef { $0.note(dispatch, .sync, on: thread) }
+    dispatch.beginHere(on: thread)
+    dispatch.place = UInt16(truncatingIfNeeded: place)
+    thread.light = ThreadState.Light()
+    outerAction = thread.action
+    thread.action = action
+    dispatch.around = thread.context.take()
+    thread.context = dispatch
+    record = dispatch
+  }
+}

@@ -1,0 +1,79 @@
+import DispatchStore
+
+extension Scenario {
+  /// Stores that read others before they change: seen by observers, some of whom come meanwhile, and
+  /// some of whom apply an action themselves.
+  static let applying = Scenario(
+    name: "applying",
+    summary: "what is applied has read a settled store, and is told before it ends"
+  ) { dispatcher in
+    let source = dispatcher.makePlainJournal("source")
+    let copy = dispatcher.register(
+      store: Store<Journal, Entry>(identifier: "copy", reducer: CopyingReducer(source)),
+      waitFor: ["source"])
+    let echo = dispatcher.register(
+      store: Store<Journal, Echo>(identifier: "echo", reducer: ApplyingEchoReducer()))
+    let heard = Shared([String: [UInt64]]())
+    let faults = Shared([String]())
+    let tokens = Shared([ObserverToken]())
+    tokens.with {
+      $0 = [
+        copy.observe { change in
+          heard.with { $0["copy", default: []].append(change.version) }
+          if change.action?.number != change.model.entries.last || change.transaction == nil {
+            faults.with { $0.append("\(change.action as Any) came with \(change.model.entries)") }
+          }
+          dispatcher.dispatch(action: Echo.of(change.model.entries.last ?? 0), mode: .sync)
+        }
+      ]
+    }
+    await withTaskGroup { group in
+      for number in 1...3 {
+        group.addTask {
+          let mode: Dispatcher.Mode = [.sync, .serial, .async][number - 1]
+          if number == 2 {
+            let late = echo.observe { change in
+              heard.with { $0["late", default: []].append(change.version) }
+            }
+            tokens.with { $0.append(late) }
+          }
+          let handle = dispatcher.dispatch(action: Entry.note(number), mode: mode)
+          let result = await handle.result
+          if !result.isSuccess { faults.with { $0.append("\(result)") } }
+          if !copy.model.entries.contains(number) {
+            faults.with { $0.append("\(number) is missing") }
+          }
+          if heard.now["copy", default: []].isEmpty { faults.with { $0.append("untold") } }
+        }
+        group.addTask { dispatcher.dispatch(action: Echo.of(10 + number), mode: .sync) }
+      }
+    }
+    let (copies, echoes, told) = (copy.model.entries, echo.model.entries, heard.now)
+    try check(faults.now.isEmpty, "\(faults.now)")
+    try check(copies.sorted() == [1, 2, 3], "copied \(copies)")
+    try check(echoes.sorted() == [1, 2, 3, 11, 12, 13], "echoes \(echoes)")
+    try check(told["copy"] == [1, 2, 3], "told \(told)")
+    let late = told["late", default: []]
+    try check(late.isEmpty || late == Array((7 - UInt64(late.count))...6), "late \(late)")
+    for token in tokens.now { token.cancel() }
+  }
+}
+
+/// Notes what its store is told of once that is in another one.
+private final class CopyingReducer: Reducer<Journal, Entry> {
+  private let source: Store<Journal, Entry>
+
+  init(_ source: Store<Journal, Entry>) { self.source = source }
+
+  override func apply(_ action: Entry, to store: Store<Journal, Entry>) throws {
+    guard source.model.entries.contains(action.number) else { throw Refused() }
+    store.updateModel { $0.entries.append(action.number) }
+  }
+}
+
+private final class ApplyingEchoReducer: Reducer<Journal, Echo> {
+  override func apply(_ action: Echo, to store: Store<Journal, Echo>) {
+    guard case .of(let number) = action else { return }
+    store.updateModel { $0.entries.append(number) }
+  }
+}

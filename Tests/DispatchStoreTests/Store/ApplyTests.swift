@@ -1,0 +1,246 @@
+import DispatchStore
+import Foundation
+import Testing
+
+@Suite("Applying an action", .timeLimit(.minutes(1)))
+struct ApplyTests {
+  let dispatcher = Dispatcher()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func readsStoresThatItWaitsForAndUpdatesItsOwn(_ mode: Dispatcher.Mode) async {
+    let second = dispatcher.addDesk("second", waitFor: ["first"])
+    let first = dispatcher.addDesk("first")
+    let third = dispatcher.addDesk("third", waitFor: ["second"])
+    let errand = Errand { desk in
+      switch desk.identifier {
+      case "first": desk.updateModel { $0.append("1") }
+      case "second":
+        let before = first.model
+        desk.updateModel { $0 = before + ["2"] }
+      default:
+        let before = second.withModel { $0 }
+        desk.updateModel { $0 = before }
+        desk.updateModel { $0.append("3") }
+      }
+    }
+    for _ in 0..<3 {
+      #expect(await dispatcher.dispatch(action: errand, mode: mode).result.isSuccess)
+    }
+    #expect(second.model == ["1", "1", "1", "2"])
+    #expect(third.model == ["1", "1", "1", "2", "3"])
+    #expect(third.version == 6)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func endsAsItThrowsAndWhatItCommittedStays(_ mode: Dispatcher.Mode) async {
+    let desk = dispatcher.addDesk()
+    dispatcher.addDesk("waiting", waitFor: ["desk"])
+    let errors: [any Error] = [StageFright(place: 3), CancellationError()]
+    for error in errors {
+      let errand = Errand { desk in
+        desk.updateModel { $0.append("done") }
+        throw error
+      }
+      let result = await dispatcher.dispatch(action: errand, mode: mode).result
+      #expect(result["desk"]?.error as? StageFright == error as? StageFright)
+      #expect(result["desk"]?.isCancelled == (error is CancellationError))
+      #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
+    }
+    #expect(desk.model == ["done", "done"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func tellsEachCommitWithItsActionAndTransactionBeforeTheEnd(_ mode: Dispatcher.Mode) async {
+    let steps = Recorder<String>()
+    dispatcher.addDesk("plain")
+    let desk = dispatcher.addDesk("observed")
+    dispatcher.addDesk("after")
+    let token = desk.observe { steps.record("\($0.model) \($0.action!) \($0.transaction!)") }
+    let errand = Errand("adds") { desk in
+      for name in ["a", "b"] { desk.updateModel { $0 = [desk.identifier, name] } }
+    }
+    for isHeard in [false, true] {
+      if isHeard { dispatcher.register(middleware: RecordingMiddleware(to: steps)) }
+      let before = steps.count
+      let handle = dispatcher.dispatch(action: errand, mode: mode)
+      #expect(await handle.result.isSuccess)
+      let told = ["a", "b"].map { #"["observed", "\#($0)"] adds \#(handle.transaction)"# }
+      #expect(steps.all.dropFirst(before).filter { !$0.hasPrefix("m ") } == told)
+    }
+    token.cancel()
+  }
+
+  /// It is not known before that somebody will have to be told.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func tellsThoseWhoBeginToObserveMeanwhile(_ mode: Dispatcher.Mode) async {
+    let heard = Recorder<StoreChange<[String], Errand>>()
+    let tokens = Recorder<ObserverToken>()
+    let desk = dispatcher.addDesk()
+    let errand = Errand("late") { desk in
+      desk.updateModel { $0.append("untold") }
+      tokens.record(desk.observe { heard.record($0) })
+      desk.updateModel { $0.append("told") }
+    }
+    let handle = dispatcher.dispatch(action: errand, mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(heard.all.map(\.model) == [["untold", "told"]])
+    #expect(heard.all.map(\.action?.description) == ["late"])
+    #expect(heard.all.map(\.transaction) == [handle.transaction])
+    desk.updateModel { $0 = [] }
+    #expect(heard.all[1].transaction == nil)
+    for token in tokens.all { token.cancel() }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func isTheParentOfWhatItDispatches(_ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode) async {
+    let (other, parents) = (Dispatcher(), Recorder<TransactionID?>())
+    other.addStage()
+    other.register(
+      middleware: RecordingMiddleware(will: { transaction, _, _ in
+        parents.record(transaction.parent)
+        return .pass
+      }))
+    dispatcher.addDesk()
+    let handle = dispatcher.dispatch(
+      action: Errand { _ in other.dispatch(action: Script.adds("inner"), mode: inner) }, mode: outer
+    )
+    #expect(await parents.first(1) == [handle.transaction])
+    _ = await handle.result
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isItselfAgainAfterWhatItDispatchedToRunAtOnce(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, heard) = (dispatcher, Recorder<TransactionID?>())
+    let inner = Recorder<TransactionID>()
+    dispatcher.addStage()
+    let desk = dispatcher.addDesk()
+    let token = desk.observe { heard.record($0.transaction) }
+    let errand = Errand { desk in
+      @Sendable func dispatch(_ action: Errand) {
+        inner.record(dispatcher.dispatch(action: action, mode: .sync).transaction)
+      }
+      // Before it is known to anybody, and after.
+      dispatch(.adds("inner"))
+      desk.updateModel { $0.append("outer") }
+      dispatch(Errand { _ in })
+      dispatch(Errand { _ in dispatch(.adds("innermost")) })
+      dispatcher.dispatch(action: Script.adds("other store"), mode: .sync)
+      desk.updateModel { $0.append("outer") }
+    }
+    let outer = dispatcher.dispatch(action: errand, mode: mode)
+    #expect(await outer.result.isSuccess)
+    #expect(desk.model == ["inner", "outer", "innermost", "outer"])
+    #expect(
+      heard.all == [inner.all[0], outer.transaction, inner.all[2], outer.transaction])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func isRefusedAWaitForWhatComesAfterItInItsLane(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    dispatcher.addStage()
+    dispatcher.addDesk()
+    let waiting = Errand { _ in
+      let next = dispatcher.dispatch(action: Errand.adds("next"), mode: mode)
+      let waiting = dispatcher.dispatch(
+        action: Errand.adds("waits"), mode: .sync, options: .after(next))
+      results.record(waiting.resultIfEnded!)
+    }
+    _ = await dispatcher.dispatch(action: waiting, mode: mode).result
+    // The same from inside a `.sync` dispatch, which holds nothing itself.
+    let around = Errand { _ in dispatcher.dispatch(action: waiting, mode: .sync) }
+    _ = await dispatcher.dispatch(action: around, mode: mode).result
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
+  }
+
+  /// A thread that tells one store does not wait for the one that tells the other.
+  @Test func insideAnObserverItMayLeaveItsCommitsToAnotherTeller() async {
+    let dispatcher = dispatcher
+    let (first, second) = (dispatcher.addDesk("first"), dispatcher.addDesk("second"))
+    let (isTelling, mayGoOn) = (Latch(), Latch())
+    let (handles, told) = (Recorder<DispatchHandle>(), Recorder<[String]>())
+    let slow = second.observe { change in
+      if change.model == ["slow"] {
+        isTelling.open()
+        mayGoOn.wait()
+      }
+      told.record(change.model)
+    }
+    let nesting = first.observe { _ in
+      handles.record(
+        dispatcher.dispatch(storeIdentifier: "second", action: Errand.adds("left"), mode: .sync))
+    }
+    async let teller: Void = onOwnThread { second.updateModel { $0.append("slow") } }
+    await isTelling.opened()
+    await onOwnThread { first.updateModel { $0.append("first") } }
+    let handle = handles.all[0]
+    #expect(!handle.hasEnded)
+    mayGoOn.open()
+    await teller
+    #expect(await handle.result.isSuccess)
+    #expect(told.all == [["slow"], ["slow", "left"]])
+    slow.cancel()
+    nesting.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isDoneForAStoreThatIsHeldWeakly(_ mode: Dispatcher.Mode) async {
+    let desk = Desk(identifier: "weak", model: [], reducer: ErrandReducer())
+    dispatcher.register(store: desk, ownership: .weak)
+    #expect(await dispatcher.dispatch(action: Errand.adds("a"), mode: mode).result.isSuccess)
+    #expect(desk.model == ["a"])
+  }
+
+  @Test func isWhatItsOperationDoesInAQueueOfYourOwn() async {
+    let desk = dispatcher.addDesk()
+    let operation = ErrandReducer().operation(for: .adds("queued"), in: desk)
+    let queue = OperationQueue()
+    await onOwnThread {
+      queue.addOperations([operation], waitUntilFinished: true)
+    }
+    #expect(operation.outcome?.isFinished == true)
+    #expect(desk.model == ["queued"])
+  }
+
+  private final class AskingReducer: ErrandReducer {
+    override func operation(
+      for action: Errand, in store: Desk
+    ) -> ActionOperation<[String], Errand> {
+      if action.description == "applied" { return super.operation(for: action, in: store) }
+      return ActionOperation(action: action, store: store) { _, store in
+        store.updateModel { $0.append("operation") }
+      }
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isNotAskedForWhereThereIsAnOperation(_ mode: Dispatcher.Mode) async {
+    let desk = dispatcher.register(store: Desk(model: [], reducer: AskingReducer()))
+    for name in ["asked", "applied"] {
+      #expect(await dispatcher.dispatch(action: Errand.adds(name), mode: mode).result.isSuccess)
+    }
+    #expect(desk.model == ["operation", "applied"])
+  }
+
+  /// Answers as another reducer does, and counts.
+  private final class WrappingReducer<Action: ActionType>: Reducer<Counter, Action> {
+    let wrapped: Reducer<Counter, Action>
+
+    init(_ wrapped: Reducer<Counter, Action>) { self.wrapped = wrapped }
+
+    override func operation(
+      for action: Action, in store: Store<Counter, Action>
+    ) -> ActionOperation<Counter, Action> {
+      store.updateModel { $0.notes.append("wrapped") }
+      return wrapped.operation(for: action, in: store)
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReducerMayAnswerAsAnotherOneDoes(_ mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(
+      store: CounterStore(reducer: WrappingReducer(CounterReducer())))
+    #expect(await dispatcher.dispatch(action: CounterAction.add(2), mode: mode).result.isSuccess)
+    #expect(store.model == Counter(count: 2, notes: ["wrapped"]))
+  }
+}
