@@ -57,6 +57,13 @@ public struct DispatchHandle: Sendable {
     }
   }
 
+  /// The first error of one that has ended, as its result has it; nil on success.
+  ///
+  /// Cheaper than the result, where nothing else is asked for.
+  public var errorIfEnded: (any Error)? {
+    dispatch?.result?.error
+  }
+
   /// Cancels what has not started, and tells what has.
   ///
   /// A dispatch that waits ends promptly as cancelled, its completion on the concurrent queue. An

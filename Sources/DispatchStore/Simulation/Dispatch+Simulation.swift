@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Dispatcher {
   /// The simulated world that runs its work.
   package var world: (any SimulatedWorld)? { pool.world }
@@ -6,6 +8,7 @@ extension Dispatcher {
   @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
+      guard hasSimulated.load(ordering: .relaxed) else { return }
       let (mine, present) = (pool.world, thread.simulated?.world)
       if mine !== present { noteOther(world: mine, present, at: callSite()) }
     #endif
@@ -48,7 +51,8 @@ extension Dispatch {
   @inline(__always)
   func noteEnd() {
     #if SIMULATION
-      if let world = ThreadState.current.simulated?.world { world.ended(id) }
+      guard hasSimulated.load(ordering: .relaxed) else { return }
+      ThreadState.current.simulated?.world.ended(id)
     #endif
   }
 }

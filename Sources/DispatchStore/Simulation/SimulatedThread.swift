@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A thread of a simulated world, as the engine sees it; it runs only while it has the baton.
 ///
 /// In a world all waits and all changes of what threads share come by here, so that which thread goes on
@@ -25,6 +27,9 @@ package protocol SimulatedThread: AnyObject {
 extension SimulatedThread {
   /// From now on the calling thread is this one, and knows nothing yet.
   package func begin() {
+    #if SIMULATION
+      hasSimulated.store(true, ordering: .relaxed)
+    #endif
     ThreadState.renew()
     ThreadState.current.simulated = self
   }
@@ -47,6 +52,12 @@ package var hasYieldPoints: Bool {
   #endif
 }
 
+#if SIMULATION
+  /// Whether some thread of the process is of a world, or was: what is asked first, because that costs next
+  /// to nothing. A thread of a world has written it itself.
+  let hasSimulated = Atomic(false)
+#endif
+
 /// Where one transition has ended and the next one begins; nothing but in a simulation.
 ///
 /// Compiled where the trait `Simulation` is on, and in debug builds.
@@ -58,7 +69,9 @@ func yieldPoint(
   _ subject: @autoclosure () -> String = ""
 ) {
   #if SIMULATION
-    if let simulated = (thread ?? .current).simulated { simulated.yield(transition, subject) }
+    if hasSimulated.load(ordering: .relaxed), let simulated = (thread ?? .current).simulated {
+      simulated.yield(transition, subject)
+    }
   #endif
 }
 
@@ -66,7 +79,7 @@ func yieldPoint(
 @inline(__always)
 func isPlanted(_ mutant: Mutant) -> Bool {
   #if SIMULATION
-    ThreadState.current.simulated?.mutant == mutant
+    hasSimulated.load(ordering: .relaxed) && ThreadState.current.simulated?.mutant == mutant
   #else
     false
   #endif

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -11,6 +13,10 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   @inline(__always)
   func lock() {
     #if SIMULATION
+      guard hasSimulated.load(ordering: .relaxed) else {
+        pthread_mutex_lock(self)
+        return
+      }
       if pthread_mutex_trylock(self) != 0 { lockContended() }
     #else
       pthread_mutex_lock(self)

@@ -77,40 +77,43 @@ private struct BatchReplay: Sendable {
   /// Dispatches the events at these places, in their order.
   func dispatch(_ places: [Int], of actions: [ReplayedAction]) {
     for place in places {
-      let began = place.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
-      if mode == .sync {
-        run(actions[place], at: place, began)
-      } else {
-        limiter.acquire()
-        enqueue(actions[place], at: place, began)
+      switch actions[place] {
+      case .changed(let action):
+        if mode == .sync {
+          run(action, at: place)
+        } else {
+          enqueue(action, mode.scheduling(of: action.change), at: place)
+        }
+      case .committed(let action):
+        if mode == .sync {
+          run(action, at: place)
+        } else {
+          enqueue(action, mode.scheduling(of: action.commit), at: place)
+        }
       }
     }
   }
 
   /// It has ended when `dispatch` returns: nothing is in flight, and nobody need be told.
-  private func run(_ action: ReplayedAction, at place: Int, _ began: UInt64?) {
-    let handle =
-      switch action {
-      case .changed(let action): dispatcher.dispatch(action: action, mode: .sync)
-      case .committed(let action): dispatcher.dispatch(action: action, mode: .sync)
-      }
+  private func run<Action: ActionType>(_ action: Action, at place: Int) {
+    let began = began(at: place)
+    let handle = dispatcher.dispatch(action: action, mode: .sync)
     if let began { outcome.record(Stopwatch.now - began, at: place) }
-    if let error = handle.resultIfEnded?.error { outcome.fail(at: place, error) }
+    if let error = handle.errorIfEnded { outcome.fail(at: place, error) }
   }
 
-  private func enqueue(_ action: ReplayedAction, at place: Int, _ began: UInt64?) {
-    let completion: @Sendable (DispatchResult) -> Void = { [limiter, outcome] result in
+  private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at place: Int) {
+    limiter.acquire()
+    let began = began(at: place)
+    dispatcher.dispatch(action: action, mode: mode) { [limiter, outcome] result in
       if let began { outcome.record(Stopwatch.now - began, at: place) }
       if let error = result.error { outcome.fail(at: place, error) }
       limiter.release()
     }
-    switch action {
-    case .changed(let action):
-      dispatcher.dispatch(
-        action: action, mode: mode.scheduling(of: action.change), then: completion)
-    case .committed(let action):
-      dispatcher.dispatch(
-        action: action, mode: mode.scheduling(of: action.commit), then: completion)
-    }
+  }
+
+  /// When an action began, where its latency is measured.
+  private func began(at place: Int) -> UInt64? {
+    place.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
   }
 }

@@ -17,9 +17,8 @@ final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
   override func apply(_ action: HistoryAction, to store: AuthorsStore) throws {
     switch action {
     case let action as Changed:
-      let change = action.change
-      let isTakeover = files.withModel { $0.isTakeover(change) }
-      store.updateModel { $0.take(change, isTakeover: isTakeover) }
+      let isTakeover = files.withModel { $0.isTakeover(action.change) }
+      store.updateModel { $0.take(action.change, isTakeover: isTakeover) }
     case let action as Committed:
       store.updateModel { $0.take(action.commit) }
     default:
