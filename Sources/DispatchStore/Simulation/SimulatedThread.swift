@@ -53,8 +53,9 @@ package var hasYieldPoints: Bool {
 }
 
 #if SIMULATION
-  /// Whether some thread of the process is of a world, or was: what is asked first, because that costs next
-  /// to nothing. A thread of a world has written it itself.
+  /// Whether some thread of the process is of a world, or was.
+  ///
+  /// Asked first, because that costs next to nothing. A thread of a world has written it itself.
   let hasSimulated = Atomic(false)
 #endif
 

@@ -102,7 +102,8 @@ private struct BatchReplay: Sendable {
     if let error = handle.errorIfEnded { outcome.fail(at: place, error) }
   }
 
-  private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at place: Int) {
+  private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at place: Int)
+  {
     limiter.acquire()
     let began = began(at: place)
     dispatcher.dispatch(action: action, mode: mode) { [limiter, outcome] result in
