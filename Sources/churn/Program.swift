@@ -62,19 +62,28 @@ struct Program {
   private func findings(
     _ options: Options, _ input: Input, _ log: SpooledLog, _ progress: ProgressLine
   ) throws -> Findings {
+    let replayers = Replayers.all(for: options)
     var reference: Answers?
-    var verdicts: [Verdict] = []
-    for replayer in Replayers.all(for: options) {
-      let batches = EventBatches(log: log, copies: options.copies) { done, all in
-        progress.show("replaying: \(replayer.name)", done: done, of: all)
+    var trials: [[Trial]] = replayers.map { _ in [] }
+    for round in 1...options.roundCount {
+      var floor: Measurement?
+      for (place, replayer) in replayers.enumerated() {
+        let batches = EventBatches(log: log, copies: options.copies) { done, all in
+          let of = options.roundCount > 1 ? ", round \(round) of \(options.roundCount)" : ""
+          progress.show("replaying: \(replayer.name)\(of)", done: done, of: all)
+        }
+        let result = try replayer.replay(batches)
+        let answers = Answers(result.models)
+        floor = floor ?? result.measurement
+        trials[place].append(
+          Trial(
+            result.measurement, floor: floor ?? result.measurement,
+            differences: answers.differences(from: reference ?? answers)))
+        reference = reference ?? answers
       }
-      let result = try replayer.replay(batches)
-      let answers = Answers(result.models)
-      verdicts.append(
-        Verdict(
-          measurement: result.measurement, promisesOrder: replayer.keepsOrder,
-          differences: answers.differences(from: reference ?? answers)))
-      reference = reference ?? answers
+    }
+    let verdicts = zip(trials, replayers).map { trials, replayer in
+      Verdict(of: trials, promisesOrder: replayer.keepsOrder)
     }
     let answers = try (reference ?? Answers()).ofOneCopy(among: options.copies)
     return Findings(

@@ -31,6 +31,7 @@ struct OptionParser {
     case "--producers": options.producers = try count(of: name, attached, upTo: 256)
     case "--copies": options.copies = try count(of: name, attached, upTo: 1_000_000)
     case "--limit": options.limit = try count(of: name, attached)
+    case "--rounds": options.rounds = try count(of: name, attached, upTo: 1000)
     case "--json": options.printsJSON = try flag(name, attached)
     case "--log": options.logsActions = try flag(name, attached)
     case "--help": options.showsHelp = try flag(name, attached)

@@ -15,7 +15,12 @@ struct Options: Equatable, Sendable {
   var producers = 1
   var copies = 1
   var limit: Int?
+  /// How often everything is replayed; nil where that is not said.
+  var rounds: Int?
   var printsJSON = false
   var logsActions = false
   var showsHelp = false
+
+  /// How often everything is replayed: lines about each action are wanted once.
+  var roundCount: Int { rounds ?? (logsActions ? 1 : 3) }
 }

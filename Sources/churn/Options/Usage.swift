@@ -14,6 +14,8 @@ enum Usage {
       --producers N     threads that dispatch, in the modes async and lanes (default: 1)
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
+      --rounds N        replays everything N times, the modes by turns, and shows medians and spreads
+                        (default: \(defaults.roundCount); 1 with --log)
       --json            the answers and the modes' figures as JSON
       --log             lines on standard error: where an action begins and ends, for each store
       --help            this text

@@ -31,6 +31,14 @@ struct JSONReport {
       ("actions", .int(run.actions)),
       ("seconds", .double(run.seconds)),
       ("actionsPerSecond", .double(run.actionsPerSecond.rounded())),
+      ("rounds", .int(verdict.ratios.count)),
+      (
+        "timesPlainLoop",
+        .object([
+          ("median", .double(verdict.medianRatio)), ("lowest", .double(verdict.ratios[0])),
+          ("highest", .double(verdict.ratios[verdict.ratios.count - 1])),
+        ])
+      ),
       (
         "latencyNanoseconds",
         .object(latencies.map { ($0.0, .int(Int(run.latencies.quantile($0.1)))) })

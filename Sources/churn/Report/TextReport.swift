@@ -61,18 +61,27 @@ extension TextReport {
     var table = Table([.left, .right, .right, .right, .right, .right, .right, .left])
     table.add(
       "mode", "producers", "actions/s", "time", "p50", "p99", "p99.9", "figures that it promises")
-    let floor = findings.verdicts.first?.measurement.actionsPerSecond ?? 0
     for verdict in findings.verdicts {
       let run = verdict.measurement
-      let speed = run.actionsPerSecond
       table.add(
-        run.name, "\(run.producers)", Numbers.fixed(speed, decimals: 0),
-        speed > 0 ? "×\(Numbers.fixed(floor / speed, decimals: 1))" : "-",
+        run.name, "\(run.producers)", Numbers.fixed(run.actionsPerSecond, decimals: 0),
+        times(verdict),
         Numbers.duration(run.latencies.quantile(0.5)),
         Numbers.duration(run.latencies.quantile(0.99)),
         Numbers.duration(run.latencies.quantile(0.999)), promise(verdict))
     }
-    return "Modes\n\(table.text)"
+    let rounds = findings.verdicts.first?.ratios.count ?? 1
+    let note = rounds > 1 ? ", medians of \(rounds) rounds (lowest–highest)" : ""
+    return "Modes\(note)\n\(table.text)"
+  }
+
+  /// How many times as long as the plain loop.
+  private func times(_ verdict: Verdict) -> String {
+    let ratios = verdict.ratios
+    func fixed(_ ratio: Double) -> String { Numbers.fixed(ratio, decimals: 1) }
+    let median = "×\(fixed(verdict.medianRatio))"
+    return ratios.count > 1
+      ? "\(median) (\(fixed(ratios[0]))–\(fixed(ratios[ratios.count - 1])))" : median
   }
 
   private func promise(_ verdict: Verdict) -> String {

@@ -98,23 +98,24 @@ import Testing
     let measurement = Measurement(
       name: "", producers: 1, actions: 0, seconds: 0, latencies: LatencyHistogram())
 
-    let ordered = Verdict(
-      measurement: measurement, promisesOrder: true, differences: differences)
-    let unordered = Verdict(
-      measurement: measurement, promisesOrder: false, differences: differences)
+    let trial = Trial(measurement, floor: measurement, differences: differences)
+    let ordered = Verdict(of: [trial], promisesOrder: true)
+    let unordered = Verdict(of: [trial], promisesOrder: false)
 
     #expect(ordered.broken.map(\.figure) == [.takeoversByAuthor])
     #expect(unordered.broken.isEmpty)
     #expect(!ordered.orderedFiguresHeld && !unordered.orderedFiguresHeld)
   }
 
-  @Test func aDifferenceOfAnyOtherFigureBreaksEveryPromise() {
+  @Test func aDifferenceOfAnyOtherFigureInAnyRoundBreaksEveryPromise() {
     var other = answers
     other.commits = 1
-    let verdict = Verdict(
-      measurement: Measurement(
-        name: "", producers: 1, actions: 0, seconds: 0, latencies: LatencyHistogram()),
-      promisesOrder: false, differences: other.differences(from: answers))
+    let measurement = Measurement(
+      name: "", producers: 1, actions: 0, seconds: 0, latencies: LatencyHistogram())
+    let trials = [other, answers].map {
+      Trial(measurement, floor: measurement, differences: $0.differences(from: answers))
+    }
+    let verdict = Verdict(of: trials, promisesOrder: false)
 
     #expect(verdict.broken.map(\.figure) == [.commits])
     #expect(verdict.orderedFiguresHeld)

@@ -11,12 +11,13 @@ import Testing
     #expect(options.source == .automatic)
     #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread])
     #expect(options.inFlight == 1024)
+    #expect(options.roundCount == 3)
   }
 
   @Test func readsEveryOption() throws {
     let options = try OptionParser.parse([
       "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
-      "--limit", "9", "--json", "--log", "--help",
+      "--limit", "9", "--rounds", "5", "--json", "--log", "--help",
     ])
 
     var expected = Options()
@@ -26,10 +27,16 @@ import Testing
     expected.producers = 3
     expected.copies = 2
     expected.limit = 9
+    expected.rounds = 5
     expected.printsJSON = true
     expected.logsActions = true
     expected.showsHelp = true
     #expect(options == expected)
+  }
+
+  @Test func replaysOnceWhereEachActionIsLogged() throws {
+    #expect(try OptionParser.parse(["--log"]).roundCount == 1)
+    #expect(try OptionParser.parse(["--log", "--rounds", "2"]).roundCount == 2)
   }
 
   @Test(arguments: [("-", Options.Source.standardInput), ("x.log", .file("x.log"))])
@@ -44,6 +51,7 @@ import Testing
     (["--input="], "'--input' needs a value"),
     (["--limit", "-3"], "'--limit' needs a whole number from 1 to 1000000000, not '-3'"),
     (["--copies", "many"], "'--copies' needs a whole number from 1 to 1000000, not 'many'"),
+    (["--rounds", "0"], "'--rounds' needs a whole number from 1 to 1000, not '0'"),
     (["--producers", "0"], "'--producers' needs a whole number from 1 to 256, not '0'"),
     (["--in-flight", "1.5"], "'--in-flight' needs a whole number from 1 to 1000000000, not '1.5'"),
     (["--json=yes"], "'--json' takes no value"),

@@ -13,14 +13,18 @@ import Testing
   }
 
   private func verdict(
-    _ name: String, promisesOrder: Bool, _ figures: Figure..., seconds: Double = 1
+    _ name: String, promisesOrder: Bool, _ figures: Figure..., seconds: [Double] = [1]
   ) -> Verdict {
     let differences = figures.map { Difference(figure: $0, count: 1200, examples: []) }
-    return Verdict(
-      measurement: Measurement(
+    func measurement(_ seconds: Double) -> churn.Measurement {
+      churn.Measurement(
         name: name, producers: 1, actions: 1_000_000, seconds: seconds,
-        latencies: LatencyHistogram()),
-      promisesOrder: promisesOrder, differences: differences)
+        latencies: LatencyHistogram())
+    }
+    let trials = seconds.map {
+      Trial(measurement($0), floor: measurement(1), differences: differences)
+    }
+    return Verdict(of: trials, promisesOrder: promisesOrder)
   }
 
   @Test(arguments: [
@@ -94,7 +98,7 @@ import Testing
     let text = TextReport(
       findings: findings(verdicts: [
         verdict("plainLoop", promisesOrder: true),
-        verdict("async", promisesOrder: false, .takeoversByAuthor, seconds: 2.5),
+        verdict("async", promisesOrder: false, .takeoversByAuthor, seconds: [2.5]),
         verdict("sync", promisesOrder: true, .lastAuthorByFile),
       ])
     ).text
@@ -106,6 +110,25 @@ import Testing
       text.contains(
         "all but takeoversByAuthor (1,200 differ), lastAuthorByFile (0 differ): held"))
     #expect(text.contains("BROKEN: lastAuthorByFile"))
+  }
+
+  @Test func showsTheMedianOfSeveralRoundsAndTheirSpread() throws {
+    let findings = findings(verdicts: [
+      verdict("plainLoop", promisesOrder: true, seconds: [1, 1, 1]),
+      verdict("sync", promisesOrder: true, seconds: [4, 1.25, 2]),
+    ])
+    let text = TextReport(findings: findings).text
+
+    #expect(text.contains("Modes, medians of 3 rounds (lowest–highest)"))
+    #expect(text.contains("500,000  ×2.0 (1.3–4.0)"))
+    let json = try JSONSerialization.jsonObject(
+      with: Data(JSONReport(findings: findings).text.utf8))
+    let runs = (json as? [String: Any])?["runs"] as? [[String: Any]]
+    #expect(runs?[1]["rounds"] as? Int == 3)
+    #expect(runs?[1]["seconds"] as? Double == 2)
+    #expect(
+      runs?[1]["timesPlainLoop"] as? [String: Double]
+        == ["median": 2, "lowest": 1.25, "highest": 4])
   }
 
   @Test func showsHowFilesCompareWithGits() throws {
