@@ -71,13 +71,14 @@ struct LightRun {
 
   /// Makes the record, and lets it be the context of what runs here.
   mutating func makeRecord(on thread: ThreadState) {
+    // The one around it is its parent, and holds nothing: it needs no record for that.
     thread.light = around
     let dispatch = thread.spareDispatches.pop() ?? Dispatch()
     dispatch.begin(to: given, nil, callSite, on: thread, as: id)
+    thread.light = ThreadState.Light()
     dispatcher._withUnsafeGuaranteedRef { $0.note(dispatch, .sync, on: thread) }
     dispatch.beginHere(on: thread)
     dispatch.place = UInt16(truncatingIfNeeded: place)
-    thread.light = ThreadState.Light()
     outerAction = thread.action
     thread.action = action
     dispatch.around = thread.context.take()

@@ -6,6 +6,11 @@ import Testing
 struct ApplyTests {
   let dispatcher = Dispatcher()
 
+  /// A thread's first dispatch of a type looks the stores up, and so takes a longer way.
+  private func warmUp() {
+    dispatcher.dispatch(action: Errand("warm-up") { _ in }, mode: .sync)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func readsStoresThatItWaitsForAndUpdatesItsOwn(_ mode: Dispatcher.Mode) async {
     let second = dispatcher.addDesk("second", waitFor: ["first"])
@@ -24,6 +29,7 @@ struct ApplyTests {
       }
     }
     for _ in 0..<3 {
+      warmUp()
       #expect(await dispatcher.dispatch(action: errand, mode: mode).result.isSuccess)
     }
     #expect(second.model == ["1", "1", "1", "2"])
@@ -41,6 +47,7 @@ struct ApplyTests {
         desk.updateModel { $0.append("done") }
         throw error
       }
+      warmUp()
       let result = await dispatcher.dispatch(action: errand, mode: mode).result
       #expect(result["desk"]?.error as? StageFright == error as? StageFright)
       #expect(result["desk"]?.isCancelled == (error is CancellationError))
@@ -61,6 +68,7 @@ struct ApplyTests {
     }
     for isHeard in [false, true] {
       if isHeard { dispatcher.register(middleware: RecordingMiddleware(to: steps)) }
+      warmUp()
       let before = steps.count
       let handle = dispatcher.dispatch(action: errand, mode: mode)
       #expect(await handle.result.isSuccess)
@@ -81,6 +89,7 @@ struct ApplyTests {
       tokens.record(desk.observe { heard.record($0) })
       desk.updateModel { $0.append("told") }
     }
+    warmUp()
     let handle = dispatcher.dispatch(action: errand, mode: mode)
     #expect(await handle.result.isSuccess)
     #expect(heard.all.map(\.model) == [["untold", "told"]])
@@ -101,6 +110,7 @@ struct ApplyTests {
         return .pass
       }))
     dispatcher.addDesk()
+    warmUp()
     let handle = dispatcher.dispatch(
       action: Errand { _ in other.dispatch(action: Script.adds("inner"), mode: inner) }, mode: outer
     )
@@ -127,11 +137,40 @@ struct ApplyTests {
       dispatcher.dispatch(action: Script.adds("other store"), mode: .sync)
       desk.updateModel { $0.append("outer") }
     }
+    warmUp()
     let outer = dispatcher.dispatch(action: errand, mode: mode)
     #expect(await outer.result.isSuccess)
     #expect(desk.model == ["inner", "outer", "innermost", "outer"])
     #expect(
       heard.all == [inner.all[0], outer.transaction, inner.all[2], outer.transaction])
+    token.cancel()
+  }
+
+  /// Records that are made for both, the inner one first, leave nothing behind on the thread.
+  @Test func isForgottenByItsThreadOnceItHasEnded() async {
+    let (dispatcher, parents) = (dispatcher, Recorder<TransactionID?>())
+    let desk = dispatcher.addDesk()
+    let token = desk.observe { _ in }
+    let other = Dispatcher()
+    other.addStage()
+    other.register(
+      middleware: RecordingMiddleware(will: { transaction, _, _ in
+        parents.record(transaction.parent)
+        return .pass
+      }))
+    let outer = await onOwnThread {
+      let errand = Errand { desk in
+        dispatcher.dispatch(action: Errand.adds("inner"), mode: .sync)
+        desk.updateModel { $0.append("outer") }
+        other.dispatch(action: Script.adds("inside"), mode: .sync)
+      }
+      warmUp()
+      let handle = dispatcher.dispatch(action: errand, mode: .sync)
+      other.dispatch(action: Script.adds("after"), mode: .sync)
+      return handle
+    }
+    #expect(parents.all == [outer.transaction, nil])
+    #expect(desk.model == ["inner", "outer"])
     token.cancel()
   }
 
@@ -141,11 +180,13 @@ struct ApplyTests {
     dispatcher.addStage()
     dispatcher.addDesk()
     let waiting = Errand { _ in
+      self.warmUp()
       let next = dispatcher.dispatch(action: Errand.adds("next"), mode: mode)
       let waiting = dispatcher.dispatch(
         action: Errand.adds("waits"), mode: .sync, options: .after(next))
       results.record(waiting.resultIfEnded!)
     }
+    warmUp()
     _ = await dispatcher.dispatch(action: waiting, mode: mode).result
     // The same from inside a `.sync` dispatch, which holds nothing itself.
     let around = Errand { _ in dispatcher.dispatch(action: waiting, mode: .sync) }
@@ -166,7 +207,9 @@ struct ApplyTests {
       }
       told.record(change.model)
     }
-    let nesting = first.observe { _ in
+    let nesting = first.observe { change in
+      guard change.model == ["first"] else { return }
+      dispatcher.dispatch(storeIdentifier: "second", action: Errand { _ in }, mode: .sync)
       handles.record(
         dispatcher.dispatch(storeIdentifier: "second", action: Errand.adds("left"), mode: .sync))
     }
