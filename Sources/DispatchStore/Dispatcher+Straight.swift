@@ -52,9 +52,9 @@ extension Dispatcher {
     _ action: UnsafeRawPointer, through responders: Responders, as id: TransactionID,
     on thread: ThreadState
   ) -> (place: Int, outcome: StoreOutcome?) {
-    let outer = thread.light.transaction
-    thread.light.transaction = id.rawValue
-    defer { thread.light.transaction = outer }
+    let outer = thread.light
+    thread.light = ThreadState.Light(transaction: id.rawValue)
+    defer { thread.light = outer }
     for place in 0..<responders.reductionCount {
       switch responders.reduce(action, at: place, on: thread) {
       case .done: continue

@@ -211,7 +211,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     details?.state.withLock { $0.map(body) }
   }
 
-  var result: DispatchResult? { read(\.result) ?? nil }
+  var hasEnded: Bool { details?.hasEnded.load(ordering: .acquiring) ?? false }
+
+  var result: DispatchResult? { hasEnded ? read(\.result) ?? nil : nil }
 
   var isCancelled: Bool { read(\.isCancelled) ?? false }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a dispatch has that others take part in, beyond a straight run through its stores.
 ///
 /// One that can't run straight begins with it. Any other one gets it when somebody awaits or cancels it,
@@ -6,6 +8,8 @@ final class DispatchDetails: @unchecked Sendable {
   // because what is not constant or in `state` belongs to the step that runs
   /// Nil until the dispatch has handed over its own state.
   let state: Locked<DispatchState?>
+  /// Whether the state says how it ended: looked at without the lock, which the end itself needs.
+  let hasEnded = Atomic(false)
   var request: DispatchRequest?
   var mode = Dispatcher.Mode.async
   /// Until the end.
@@ -102,7 +106,11 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Lets those go on who wait for the end.
   func tellWaiters(_ result: DispatchResult) {
-    let waiters = withState { $0.end(result) }
+    // Under the lock: whoever finds there that it has ended finds the result, too.
+    let waiters = withState { state in
+      hasEnded.store(true, ordering: .releasing)
+      return state.end(result)
+    }
     guard !waiters.isEmpty else { return }
     ThreadState.current.hasResumedOthers = true
     for waiter in waiters { waiter() }

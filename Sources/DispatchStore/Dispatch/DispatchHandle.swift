@@ -40,7 +40,7 @@ public struct DispatchHandle: Sendable {
 
   /// Whether it has ended: its completion has run.
   public var hasEnded: Bool {
-    dispatch.map { $0.result != nil } ?? true
+    dispatch?.hasEnded ?? true
   }
 
   /// How the dispatch ended; nil until its completion has run.
@@ -115,7 +115,7 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
-    if !ShortWait.for({ result != nil }) {
+    if !ShortWait.for({ hasEnded }) {
       await withUnsafeContinuation { continuation in
         whenEnded { continuation.resume() }
       }

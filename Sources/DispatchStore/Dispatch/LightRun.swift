@@ -52,19 +52,21 @@ struct LightRun {
     let (around, action) = (around, action)
     return withUnsafeMutablePointer(to: &self) { run in
       thread.light = ThreadState.Light(transaction: run.pointee.id.rawValue, run: run)
-      defer { thread.light = around }
       for place in first..<responders.count {
         run.pointee.place = place
         let answer = responders.answerLightly(action, at: place, on: thread)
         if let record = run.pointee.record.take() {
+          // Still inside the record's context, which puts the one around aside until it is left.
           return .recorded(record, at: place, after: StraightStep(answer))
         }
-        switch answer {
-        case .done: continue
-        case .observed: return .leaves(at: place, after: nil)
-        case .failed(let error): return .leaves(at: place + 1, after: .of(thrown: error))
+        if case .done = answer { continue }
+        thread.light = around
+        if case .failed(let error) = answer {
+          return .leaves(at: place + 1, after: .of(thrown: error))
         }
+        return .leaves(at: place, after: nil)
       }
+      thread.light = around
       return .finished
     }
   }

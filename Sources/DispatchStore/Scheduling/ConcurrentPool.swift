@@ -20,6 +20,8 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   let hasSteps = Atomic(false)
   let lookout = Lookout()
   private let returns = DispatchReturns()
+  /// The width of a queue of somebody else's, when it was looked at last.
+  private let knownWidth = Atomic(0)
   /// Kept alive while somebody takes jobs; guarded by `state`.
   var busyFor: Dispatcher?
   /// After so many actions a drainer goes to the end of the queue, behind operations of others.
@@ -33,6 +35,7 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
     starts = StartInbox(for: world?.width ?? ProcessInfo.processInfo.activeProcessorCount)
     poolQueue = queue as? PoolQueue
     super.init()
+    knownWidth.store(width, ordering: .relaxed)
     poolQueue?.attach(self)
   }
 
@@ -116,8 +119,12 @@ final class ConcurrentPool: Venue, @unchecked Sendable {
   /// Puts a lane behind the other jobs that start actions, for a thread that takes jobs: as that itself
   /// is free again, and looks for jobs before it leaves, nobody else is needed.
   func putBack(_ lane: Lane) {
+    let width = width
     yieldPoint(.pushStart)
     starts.push(.lane(lane), width: width, on: .current)
+    // A queue of somebody else's does not say when it is widened: it is looked at.
+    guard poolQueue == nil else { return }
+    if knownWidth.exchange(width, ordering: .relaxed) < width { queueWasWidened() }
   }
 
   /// Submits a job that continues an action.

@@ -7,7 +7,7 @@
 /// - `operation(for:in:)`, where the answer takes time, can be cancelled, or ends from elsewhere.
 ///
 /// Where several are overridden, the last of them answers. An operation costs several times as much as
-/// the other two, for which none is made. The methods may be called on several threads at once, so a
+/// the other two, for which mostly none is made. The methods may be called on several threads at once, so a
 /// reducer holds no mutable state. It needs no Sendable annotation: its store takes it over.
 nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Makes a reducer.

@@ -79,6 +79,35 @@ struct QueueWidthTests {
     #expect(crowd.largest == 2)
   }
 
+  /// Lanes that are drained already ask for nobody; also where the queue does not say that it has grown.
+  @Test(arguments: [true, false])
+  func mayGrowUnderFloodedLanes(_ isOfTheLibrary: Bool) async {
+    let dispatcher = isOfTheLibrary ? Dispatcher() : dispatcher(width: 1)
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    let (crowd, ends) = (Crowd(of: 2), EventCount(of: 2))
+    let (began, grown) = (Latch(), Latch())
+    for lane in ["a", "b"] { dispatcher.addStage(lane) }
+    func dispatch(_ script: Script, to lane: String) -> DispatchHandle {
+      dispatcher.dispatch(storeIdentifier: lane, action: script, mode: .serial(lane: lane))
+    }
+    let first = Script.runs { _ in
+      began.open()
+      grown.wait()
+    }
+    _ = dispatch(first, to: "a")
+    await began.opened()
+    for lane in ["a", "b"] {
+      for _ in 0..<300 { _ = dispatch(.runs { _ in }, to: lane) }
+      dispatcher.dispatch(
+        storeIdentifier: lane, action: Script.runs { _ in crowd.stay() }, mode: .serial(lane: lane)
+      ) { ends.add() }
+    }
+    dispatcher.queue.maxConcurrentOperationCount = 2
+    grown.open()
+    await ends.full()
+    #expect(crowd.largest == 2)
+  }
+
   @Test(arguments: Kind.allCases)
   func mayShrinkWhileWorkIsQueued(_ kind: Kind) async {
     let (dispatcher, ends) = (dispatcher(width: 2), EventCount(of: 502))

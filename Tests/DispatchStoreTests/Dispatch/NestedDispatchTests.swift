@@ -1,0 +1,48 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+@Suite("Dispatches inside each other", .timeLimit(.minutes(5)))
+struct NestedDispatchTests {
+  /// Each world several times: a thread's first dispatch of a type takes a longer way.
+  @Test func areTheParentsOfWhatTheyDispatchAndOwnWhatTheyCommit() async {
+    let faults = await onOwnThread {
+      (0..<Load.count(1_000, long: 20_000)).flatMap { seed in
+        let world = NestingWorld(seed: UInt64(seed))
+        for round in 0..<6 { world.dispatch(UInt64(seed * 31 + round)) }
+        return world.faults().map { "seed \(seed): \($0)" }
+      }
+    }
+    #expect(faults.isEmpty, "\(faults.count) faults, such as \(faults.prefix(3))")
+  }
+
+  private struct Begin: ActionType {
+    let world: NestingWorld
+  }
+
+  private final class BeginReducer: Reducer<Int, Begin> {
+    override func operation(
+      for action: Begin, in store: Store<Int, Begin>
+    ) -> ActionOperation<Int, Begin> {
+      ActionOperation(action: action, store: store) { action, store async in
+        for round in 0..<3 {
+          action.world.dispatch(UInt64(round))
+          await Task.yield()
+        }
+      }
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func soInATask(_ mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    dispatcher.register(store: Store<Int, Begin>(model: 0, reducer: BeginReducer()))
+    for seed in 0..<Load.count(100, long: 2_000) {
+      let world = NestingWorld(seed: UInt64(seed))
+      let handle = dispatcher.dispatch(action: Begin(world: world), mode: mode)
+      _ = await handle.result
+      let faults = world.faults(in: handle.transaction)
+      #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(3))")
+    }
+  }
+}
