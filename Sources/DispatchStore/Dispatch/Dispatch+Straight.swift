@@ -182,10 +182,8 @@ extension Dispatch {
   func tellEnd(_ result: DispatchResult) {
     // Only where others take part already: whether a handle still exists depends on the compiler.
     if details != nil { yieldPoint(.tellEnd, id.description) }
-    let details = handOver()
-    details.withState { $0.beginEnding() }
+    let details = handOverToEnd()
     clear()
-    details.clear()
     details.tellWaiters(result)
   }
 }

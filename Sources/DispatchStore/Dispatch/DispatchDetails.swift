@@ -31,6 +31,14 @@ final class DispatchDetails: @unchecked Sendable {
     state = Locked(nil)
   }
 
+  /// For a dispatch that is about to end, and of which somebody may want to know how.
+  init(endingAt venue: Venue?) {
+    var ending = DispatchState(isRunning: true)
+    ending.beginEnding()
+    state = Locked(ending)
+    knownVenue = venue
+  }
+
   /// For a dispatch that can't run straight.
   init(
     _ request: DispatchRequest, by dispatcher: Dispatcher, at venue: Venue, outer: DispatchContext?

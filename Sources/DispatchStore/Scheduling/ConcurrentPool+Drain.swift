@@ -113,7 +113,9 @@ extension ConcurrentPool {
     guard change(.beginLingering, { $0.beginLingering(width: $1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if starts.isEmpty { lookout.waitToBeTold() }
-    return change(.endLingering) { state, _ in state.endLingering() } || !starts.isEmpty
+    let isTold = change(.endLingering) { state, _ in state.endLingering() } || !starts.isEmpty
+    if isTold { thread.hasLookedOutInTime() }
+    return isTold
   }
 
   private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {

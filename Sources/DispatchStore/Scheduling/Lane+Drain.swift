@@ -11,11 +11,13 @@ extension Lane {
     // The one that has ended is kept until the lane no longer calls it its holder.
     var ended: Dispatch?
     var mayLeave = false
+    // Somebody who awaits each action before the next one comes back as soon.
+    let flow = thread.takeHasLookedOut() ? 0 : Self.flow
     for count in 0..<Self.batch {
       switch next(after: &ended, mayLeave: mayLeave, on: thread) {
       case .empty:
         // Where actions come one after the other, the next one is not far.
-        mayLeave = count < Self.flow || !pool.lookOut(on: thread, for: { self.hasPush })
+        mayLeave = count < flow || !pool.lookOut(on: thread, for: { self.hasPush })
       case .step(let step):
         step()
       case .reach(var dispatch):

@@ -42,6 +42,8 @@ struct ThreadState {
     let respondersCache = RespondersCache()
     /// Whether it has resumed somebody who may need this very thread to go on.
     var hasResumedOthers = false
+    /// Whether it looked out for work just now, and was told of some.
+    var hasLookedOut = false
     /// Which shard of an inbox is next.
     var turn: UInt32 = 0
     /// The transaction identifiers that this thread may still give out.
@@ -116,6 +118,16 @@ struct ThreadState {
   var hasResumedOthers: Bool {
     get { fields.pointee.hasResumedOthers }
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
+  }
+
+  /// Whether it looked out for work just now, and was told of some; asked once.
+  func takeHasLookedOut() -> Bool {
+    defer { fields.pointee.hasLookedOut = false }
+    return fields.pointee.hasLookedOut
+  }
+
+  func hasLookedOutInTime() {
+    fields.pointee.hasLookedOut = true
   }
 
   var turn: UInt32 {
