@@ -144,37 +144,6 @@ struct ThreadState {
   var spareTokens: Spares { fields.pointee.spareTokens }
   var respondersCache: RespondersCache { fields.pointee.respondersCache }
 
-  @usableFromInline
-  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreBase) -> AnyObject? {
-    current(by: store.threadKey).spareOperations.take(type)
-  }
-
-  @usableFromInline
-  func keepSpareOperation(_ operation: AnyObject, of type: ObjectIdentifier) {
-    self.spareOperations.put(operation, of: type)
-  }
-
-  @usableFromInline
-  func takeSpareToken(_ type: ObjectIdentifier) -> AnyObject? {
-    self.spareTokens.take(type)
-  }
-
-  @usableFromInline
-  func keepSpareToken(_ token: AnyObject, of type: ObjectIdentifier) {
-    self.spareTokens.put(token, of: type)
-  }
-
-  /// Whether nobody but the caller, who has the one strong reference, could find an object again.
-  @usableFromInline
-  static func isUnseen(_ object: AnyObject) -> Bool {
-    #if canImport(ObjectiveC)
-      // What else is attached to an object there is not known.
-      false
-    #else
-      _getWeakRetainCount(object) == 1 && _getUnownedRetainCount(object) == 1
-    #endif
-  }
-
   /// Whether nobody holds on to the last loop.
   var hasFreeLoop: Bool {
     fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)

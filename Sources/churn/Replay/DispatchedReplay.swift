@@ -106,7 +106,9 @@ private struct BatchReplay: Sendable {
   {
     limiter.acquire()
     let began = began(at: place)
-    dispatcher.dispatch(action: action, mode: mode) { [limiter, outcome] result in
+    // Not counted as a reference, for which the threads that make and drop it would contend: the replay keeps
+    // it until the last one was released.
+    dispatcher.dispatch(action: action, mode: mode) { [limiter, unowned(unsafe) outcome] result in
       if let began { outcome.record(Stopwatch.now - began, at: place) }
       if let error = result.error { outcome.fail(at: place, error) }
       limiter.release()
