@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Synchronization
 
 extension ConcurrentPool {
@@ -8,35 +8,15 @@ extension ConcurrentPool {
     thread.pool = self
     thread.hasResumedOthers = false
     defer { thread.pool = outer }
-    let turn = Turn(on: thread)
-    repeat {
-      var left = Self.batch
-      while left > 0 {
-        switch next(isSubstitute, on: thread) {
-        case .run(let job): left -= job.run(in: self, on: thread)
-        case .suspended: return requeue(isSubstitute, isSuspended: true)
-        case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves(on: thread) { return }
-        }
+    var left = Self.batch
+    while left > 0 {
+      switch next(isSubstitute, on: thread) {
+      case .run(let job): left -= job.run(in: self, on: thread)
+      case .suspended: return requeue(isSubstitute, isSuspended: true)
+      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves(on: thread) { return }
       }
-    } while isAlone && !turn.isOver
-    requeue(isSubstitute, isSuspended: false)
-  }
-
-  /// Whether nobody else's operations are in the queue.
-  private var isAlone: Bool {
-    queue.operationCount <= drainerCount.load(ordering: .relaxed)
-  }
-
-  /// How long a thread of the system's is kept, where others may wait for it that the queue knows nothing
-  /// of: going to the end of the queue costs as much as some dozen actions.
-  private struct Turn {
-    private let end: UInt64
-
-    init(on thread: ThreadState) {
-      end = thread.simulated == nil ? DispatchTime.now().uptimeNanoseconds + 1_000_000 : 0
     }
-
-    var isOver: Bool { end == 0 || DispatchTime.now().uptimeNanoseconds >= end }
+    requeue(isSubstitute, isSuspended: false)
   }
 
   private enum Next {
