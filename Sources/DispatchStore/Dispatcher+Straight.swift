@@ -72,21 +72,19 @@ extension Dispatcher {
     as id: TransactionID, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     var run = LightRun(id, to: given, action, callSite, of: self, on: thread)
-    switch run.run(through: given, from: place, on: thread) {
+    switch given._withUnsafeGuaranteedRef({ run.run(through: $0, from: place, on: thread) }) {
     case .finished:
       return given._withUnsafeGuaranteedRef { end(id, of: $0) }
     case .recorded(let dispatch, let place, let step):
       return goOn(with: dispatch, after: step, at: place, of: run, at: action, on: thread)
     case .leaves(let place, let outcome):
-      return runHere(
-        makeRecord(to: given, as: id, callSite, on: thread), at: action, from: place,
-        after: outcome,
-        on: thread)
+      let dispatch = makeRecord(to: given, as: id, callSite, on: thread)
+      return runHere(dispatch, at: action, from: place, after: outcome, on: thread)
     }
   }
 
   /// The record of a `.sync` dispatch.
-  private func makeRecord(
+  func makeRecord(
     to given: Unmanaged<Responders>, as id: TransactionID, _ callSite: CallSite,
     then completion: Completion? = nil, on thread: ThreadState
   ) -> Dispatch {

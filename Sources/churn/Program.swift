@@ -74,12 +74,12 @@ struct Program {
         }
         let result = try replayer.replay(batches)
         let answers = Answers(result.models)
-        floor = floor ?? result.measurement
+        let (ofLoop, answersOfLoop) = (floor ?? result.measurement, reference ?? answers)
         trials[place].append(
           Trial(
-            result.measurement, floor: floor ?? result.measurement,
-            differences: answers.differences(from: reference ?? answers)))
-        reference = reference ?? answers
+            result.measurement, floor: ofLoop,
+            differences: answers.differences(from: answersOfLoop)))
+        (floor, reference) = (ofLoop, answersOfLoop)
       }
     }
     let verdicts = zip(trials, replayers).map { trials, replayer in

@@ -21,10 +21,8 @@ extension Dispatch {
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from first: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
   ) -> StraightEnd {
-    let (outerAction, light) = (thread.action, thread.putLightAside())
-    thread.action = action
-    dispatch.around = thread.context.take()
-    thread.context = dispatch
+    let light = thread.putLightAside()
+    let outerAction = dispatch.enterContext(at: action, on: thread)
     var outcomes = ended
     let left = dispatch.runStores(action, from: first, &outcomes, on: thread)
     return leave(
@@ -47,6 +45,18 @@ extension Dispatch {
     return leave(
       &dispatch, left, at: action, after: outcomes, outerAction: run.outerAction,
       light: run.around, on: thread)
+  }
+
+  /// Becomes the context of what runs here, until `leave`; the action that was around it.
+  @inline(__always)
+  func enterContext(
+    at action: UnsafeRawPointer, on thread: ThreadState
+  ) -> UnsafeRawPointer? {
+    let outerAction = thread.action
+    thread.action = action
+    around = thread.context.take()
+    thread.context = self
+    return outerAction
   }
 
   /// Runs the completion where all stores have ended, and leaves the dispatch as a context.

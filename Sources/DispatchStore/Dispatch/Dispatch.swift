@@ -143,7 +143,17 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return handOver()
   }
 
-  /// The same for one that begins to end: mostly nobody has looked yet.
+  /// The same where nobody else can be about to do it.
+  func handOver() -> DispatchDetails {
+    let details = details ?? settle(DispatchDetails())
+    details.adopt {
+      let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
+      return (DispatchState(isRunning: phase == Self.isRunning), busyVenue?.takeUnretainedValue())
+    }
+    return details
+  }
+
+  /// Hands the state over where the end begins: mostly nobody has looked yet.
   func handOverToEnd() -> DispatchDetails {
     if self.details == nil {
       let made = DispatchDetails(endingAt: busyVenue?.takeUnretainedValue())
@@ -155,16 +165,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     let details = handOver()
     details.withState { $0.beginEnding() }
     details.clear()
-    return details
-  }
-
-  /// The same where nobody else can be about to do it.
-  func handOver() -> DispatchDetails {
-    let details = details ?? settle(DispatchDetails())
-    details.adopt {
-      let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
-      return (DispatchState(isRunning: phase == Self.isRunning), busyVenue?.takeUnretainedValue())
-    }
     return details
   }
 

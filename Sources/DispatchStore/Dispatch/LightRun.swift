@@ -38,15 +38,9 @@ struct LightRun {
     around = thread.light
   }
 
+  /// Runs store after store; `responders` are those that it was made with.
   @inline(__always)
   mutating func run(
-    through responders: Unmanaged<Responders>, from first: Int, on thread: ThreadState
-  ) -> End {
-    responders._withUnsafeGuaranteedRef { run(through: $0, from: first, on: thread) }
-  }
-
-  @inline(__always)
-  private mutating func run(
     through responders: Responders, from first: Int, on thread: ThreadState
   ) -> End {
     let (around, action) = (around, action)
@@ -75,16 +69,13 @@ struct LightRun {
   mutating func makeRecord(on thread: ThreadState) {
     // The one around it is its parent, and holds nothing: it needs no record for that.
     thread.light = around
-    let dispatch = thread.spareDispatches.pop() ?? Dispatch()
-    dispatch.begin(to: given, nil, callSite, on: thread, as: id)
+    let dispatch = dispatcher._withUnsafeGuaranteedRef {
+      $0.makeRecord(to: given, as: id, callSite, on: thread)
+    }
     thread.light = ThreadState.Light()
-    dispatcher._withUnsafeGuaranteedRef { $0.note(dispatch, .sync, on: thread) }
     dispatch.beginHere(on: thread)
     dispatch.place = UInt16(truncatingIfNeeded: place)
-    outerAction = thread.action
-    thread.action = action
-    dispatch.around = thread.context.take()
-    thread.context = dispatch
+    outerAction = dispatch.enterContext(at: action, on: thread)
     record = dispatch
   }
 }

@@ -93,9 +93,9 @@ extension ConcurrentPool {
     guard change(.beginLingering, { $0.beginLingering(width: $1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if starts.isEmpty { lookout.waitToBeTold() }
-    let isTold = change(.endLingering) { state, _ in state.endLingering() } || !starts.isEmpty
-    if isTold { thread.hasLookedOutInTime() }
-    return isTold
+    thread.hasLookedOut =
+      change(.endLingering) { state, _ in state.endLingering() } || !starts.isEmpty
+    return thread.hasLookedOut
   }
 
   private func requeue(_ isSubstitute: Bool, isSuspended: Bool) {

@@ -12,7 +12,8 @@ extension Lane {
     var ended: Dispatch?
     var mayLeave = false
     // Somebody who awaits each action before the next one comes back as soon.
-    let flow = thread.takeHasLookedOut() ? 0 : Self.flow
+    let flow = thread.hasLookedOut ? 0 : Self.flow
+    thread.hasLookedOut = false
     for count in 0..<Self.batch {
       switch next(after: &ended, mayLeave: mayLeave, on: thread) {
       case .empty:

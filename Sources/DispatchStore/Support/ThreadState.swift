@@ -120,14 +120,9 @@ struct ThreadState {
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
   }
 
-  /// Whether it looked out for work just now, and was told of some; asked once.
-  func takeHasLookedOut() -> Bool {
-    defer { fields.pointee.hasLookedOut = false }
-    return fields.pointee.hasLookedOut
-  }
-
-  func hasLookedOutInTime() {
-    fields.pointee.hasLookedOut = true
+  var hasLookedOut: Bool {
+    get { fields.pointee.hasLookedOut }
+    nonmutating set { fields.pointee.hasLookedOut = newValue }
   }
 
   var turn: UInt32 {

@@ -78,20 +78,16 @@ private struct BatchReplay: Sendable {
   func dispatch(_ places: [Int], of actions: [ReplayedAction]) {
     for place in places {
       switch actions[place] {
-      case .changed(let action):
-        if mode == .sync {
-          run(action, at: place)
-        } else {
-          enqueue(action, mode.scheduling(of: action.change), at: place)
-        }
-      case .committed(let action):
-        if mode == .sync {
-          run(action, at: place)
-        } else {
-          enqueue(action, mode.scheduling(of: action.commit), at: place)
-        }
+      case .changed(let action): take(action, mode.scheduling(of: action.change), at: place)
+      case .committed(let action): take(action, mode.scheduling(of: action.commit), at: place)
       }
     }
+  }
+
+  private func take<Action: ActionType>(
+    _ action: Action, _ scheduling: Dispatcher.Mode, at place: Int
+  ) {
+    if mode == .sync { run(action, at: place) } else { enqueue(action, scheduling, at: place) }
   }
 
   /// It has ended when `dispatch` returns: nothing is in flight, and nobody need be told.
