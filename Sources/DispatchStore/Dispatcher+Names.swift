@@ -25,7 +25,7 @@ extension Dispatcher {
   /// The type of that name in the module.
   public typealias DispatchResult = DispatchStore::DispatchResult
   /// The type of that name in the module.
-  public typealias DispatchTransaction = DispatchStore::DispatchTransaction
+  public typealias MiddlewareContext = DispatchStore::MiddlewareContext
   /// The type of that name in the module.
   public typealias LoggerMiddleware = DispatchStore::LoggerMiddleware
   /// The type of that name in the module.

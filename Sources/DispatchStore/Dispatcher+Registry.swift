@@ -154,38 +154,38 @@ extension Dispatcher {
 
   /// Something has left the registry: no thread is to keep it.
   private func forgetEverywhere() {
-    RespondersCache.forget(number)
+    RouteCache.forget(number)
   }
 
   /// Those that an action of this type goes to, given out to one dispatch, which has to say its end.
   @inline(__always)
   func responders(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
-  ) throws(DispatchError) -> Unmanaged<Responders> {
+  ) throws(DispatchError) -> Unmanaged<Route> {
     let key = noteKey(ObjectIdentifier(type), identifier)
-    if let known = knownResponders(key, on: thread) { return known }
+    if let known = knownRoute(key, on: thread) { return known }
     return try lookUp(key, type, on: thread)
   }
 
   @inline(__always)
-  func noteKey(_ type: ObjectIdentifier, _ identifier: String?) -> RespondersCache.Key {
-    RespondersCache.Key(dispatcher: number, actionType: type, storeIdentifier: identifier)
+  func noteKey(_ type: ObjectIdentifier, _ identifier: String?) -> RouteCache.Key {
+    RouteCache.Key(dispatcher: number, actionType: type, storeIdentifier: identifier)
   }
 
   /// The same as this thread has noted them, if it has and they are up to date.
   @inline(__always)
-  func knownResponders(
-    _ key: RespondersCache.Key, on thread: ThreadState
-  ) -> Unmanaged<Responders>? {
+  func knownRoute(
+    _ key: RouteCache.Key, on thread: ThreadState
+  ) -> Unmanaged<Route>? {
     yieldPoint(.lookUp, on: thread)
-    return thread.respondersCache.take(
+    return thread.routeCache.take(
       key, version: registryVersion.load(ordering: .acquiring), on: thread)
   }
 
   @inline(never)
   private func lookUp(
-    _ key: RespondersCache.Key, _ type: any ActionType.Type, on thread: ThreadState
-  ) throws(DispatchError) -> Unmanaged<Responders> {
+    _ key: RouteCache.Key, _ type: any ActionType.Type, on thread: ThreadState
+  ) throws(DispatchError) -> Unmanaged<Route> {
     let identifier = key.storeIdentifier
     let (found, middlewares, version) = registry.withLock {
       registry -> ([StoreEntry]?, [any Middleware], UInt64) in
@@ -200,12 +200,12 @@ extension Dispatcher {
     let order = try? WaitOrder(
       entries.map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $0.waitFor) },
       wasRegistered: wasRegistered)
-    let responders = Responders(
+    let responders = Route(
       entries, order: order, chain: MiddlewareChain(middlewares: middlewares))
-    let given = thread.respondersCache.put(responders, for: key, version: version, on: thread)
+    let given = thread.routeCache.put(responders, for: key, version: version, on: thread)
     // What left the registry meanwhile was not found in the note, which would keep it.
     if registryVersion.load(ordering: .acquiring) != version {
-      thread.respondersCache.drop(key, version: version, on: thread)
+      thread.routeCache.drop(key, version: version, on: thread)
     }
     return given
   }

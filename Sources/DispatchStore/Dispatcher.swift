@@ -8,7 +8,7 @@ import Synchronization
 /// 1. **Registry** (`Registry/`): a snapshot of the stores that respond to the action's type, in the
 ///    order that `waitFor` asks for. A cycle or an unknown identifier ends the dispatch here.
 /// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
-/// 3. **Scheduling** (`Scheduling/`): the mode's venue takes the dispatch: the concurrent queue, a
+/// 3. **Scheduling** (`Scheduling/`): the mode's scheduler takes the dispatch: the concurrent queue, a
 ///    lane, the main queue, or the caller's thread.
 /// 4. **Operation** (`Operation/`): there each store's reducer is asked for its `ActionOperation`, and
 ///    the operation is run.
@@ -105,7 +105,7 @@ public final class Dispatcher: Sendable {
   var laneCount: Int { lanes.count }
 
   deinit {
-    RespondersCache.forget(number)
+    RouteCache.forget(number)
     pool.detach()
   }
 
@@ -119,7 +119,7 @@ public final class Dispatcher: Sendable {
   }
 
   /// A lane beside the others, for what has no place to keep.
-  func freeLane(of mode: Mode) -> Venue {
+  func freeLane(of mode: Mode) -> Scheduler {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
   }
 }

@@ -7,12 +7,12 @@ public final class PassingMiddleware: Middleware {
 
   /// Lets the action pass.
   public func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     .pass
   }
 
   /// Does nothing.
-  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
   }
 }

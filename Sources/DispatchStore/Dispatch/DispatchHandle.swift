@@ -17,11 +17,11 @@ public struct DispatchHandle: Sendable {
   }
 
   @inline(__always)
-  init(finished id: TransactionID, _ responders: borrowing Responders) {
-    if let identifier = responders.onlyIdentifier {
+  init(finished id: TransactionID, _ route: borrowing Route) {
+    if let identifier = route.onlyIdentifier {
       subject = .finishedOne(id, identifier: identifier)
     } else {
-      subject = .finished(id, identifiers: responders.identifiers)
+      subject = .finished(id, identifiers: route.identifiers)
     }
   }
 

@@ -38,21 +38,21 @@ public final class LoggerMiddleware: Middleware {
 
   /// Writes the line of an action that a store is about to see, and lets it pass.
   public func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     log(describe(transaction, "will", action, store))
     return .pass
   }
 
   /// Writes the line of a store's part that has ended.
-  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     let outcome = transaction.outcome.map { ": \($0)" } ?? ""
     let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""
     log(describe(transaction, "did", action, store) + outcome + duration)
   }
 
   private func describe(
-    _ transaction: DispatchTransaction, _ verb: String, _ action: AnyAction, _ store: AnyStore
+    _ transaction: MiddlewareContext, _ verb: String, _ action: AnyAction, _ store: AnyStore
   ) -> String {
     let parent = transaction.parent.map { " in \($0)" } ?? ""
     return """

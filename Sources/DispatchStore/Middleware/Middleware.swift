@@ -10,14 +10,14 @@ public protocol Middleware: AnyObject, Sendable {
   /// seeing its predecessor's action. After a veto no later middleware hears of that store. An error
   /// ends the store's part as failed with `middlewareFailed`; the other middlewares hear all the same.
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict
 
   /// Called once the store's operation has really ended, also after a veto or a cancellation.
   ///
   /// In reverse order of registration, where the operation ended, with the action that ran and with
   /// its outcome and duration in `transaction`. An error is reported as an incident.
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) throws
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 
 /// What a middleware lets a store see.

@@ -40,22 +40,22 @@ extension Store {
   @usableFromInline
   func observe(_ observer: ObserverRecord, initial: Bool) -> ObserverToken {
     let thread = ThreadState.current
-    ExclusiveSection.check(box, "observed", on: thread)
+    ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
-    let turn = box.withLock { core in
+    let turn = storage.withLock { core in
       let present = TypedChange<Model, Action>(
         StoreChange(
-          model: box.model.pointee, version: box.version, action: nil, transaction: nil))
+          model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
       return core.add(
         observer, present: present, initial: initial, mayWait: thread.turns.isEmpty)
     }
-    box.take(turn, on: thread)
-    return ObserverToken { [weak box] in
+    storage.take(turn, on: thread)
+    return ObserverToken { [weak storage] in
       observer.cancel()
       // Inside an exclusive section no second lock is taken: the next telling clears up.
       if ThreadState.current.exclusive != nil { return }
       // Released outside the lock: what an observer captures may run code when it goes.
-      withExtendedLifetime(box?.withLock { $0.takeCancelledObservers() }) {}
+      withExtendedLifetime(storage?.withLock { $0.takeCancelledObservers() }) {}
     }
   }
 }

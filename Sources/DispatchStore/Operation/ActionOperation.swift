@@ -41,7 +41,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     isReduction: Bool = false
   ) -> ActionOperation {
     let operation =
-      ThreadState.takeSpareOperation(store.operationType, for: store.box).map {
+      ThreadState.takeSpareOperation(store.operationType, for: store.storage).map {
         unsafeDowncast($0, to: ActionOperation.self)
       } ?? ActionOperation()
     operation.subject.initialize(to: OperationSubject(action, store, block))

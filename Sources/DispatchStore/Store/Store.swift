@@ -14,16 +14,18 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
 
   @usableFromInline let reducer: Reducer<Model, Action>
   let calls: ReducerCalls
-  @usableFromInline let box: StoreBox<Model, Action>
+  @usableFromInline let storage: ModelStorage<Model, Action>
   /// Kept, because looking a generic type up costs more than what it is wanted for.
   @usableFromInline let operationType: ObjectIdentifier
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
 
   @usableFromInline
-  init(_ box: StoreBox<Model, Action>, _ reducer: Reducer<Model, Action>, _ calls: ReducerCalls) {
-    identifier = box.identifier
+  init(
+    _ storage: ModelStorage<Model, Action>, _ reducer: Reducer<Model, Action>, _ calls: ReducerCalls
+  ) {
+    identifier = storage.identifier
     self.reducer = reducer
-    self.box = box
+    self.storage = storage
     self.calls = calls
     operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
@@ -39,16 +41,16 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
     identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
   ) {
     nonisolated(unsafe) let reducer = reducer
-    let box = StoreBox<Model, Action>(
+    let storage = ModelStorage<Model, Action>(
       identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
     // Inlined, so that it is compiled for the model's and the action's own types.
     let calls = ReducerCalls(
       reduce: { action, thread in
-        guard box.enter(on: thread) else { return .observed }
-        defer { box.leave(on: thread) }
+        guard storage.enter(on: thread) else { return .observed }
+        defer { storage.leave(on: thread) }
         do {
           try reducer.reduce(
-            into: &box.model.pointee,
+            into: &storage.model.pointee,
             action: action.assumingMemoryBound(to: Action.self).pointee)
           return .done
         } catch {
@@ -73,7 +75,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
         unsafeDowncast(store, to: Store<Model, Action>.self).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
       })
-    self.init(box, reducer, calls)
+    self.init(storage, reducer, calls)
   }
 
   /// The type of the actions that it responds to.
@@ -81,8 +83,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
 
   /// The number of its commits so far.
   public var version: UInt64 {
-    ExclusiveSection.check(box, "read", on: .current)
-    return box.withLock { _ in box.version }
+    ExclusiveSection.check(storage, "read", on: .current)
+    return storage.withLock { _ in storage.version }
   }
 
   /// A snapshot of the model.
@@ -90,9 +92,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   /// While somebody holds a snapshot, the next change copies what the model stores by copy-on-write;
   /// to read a part of a large model, use `withModel`.
   public var model: Model {
-    ExclusiveSection.check(box, "read", on: .current)
+    ExclusiveSection.check(storage, "read", on: .current)
     yieldPoint(.read, identifier)
-    return box.withLock { _ in box.model.pointee }
+    return storage.withLock { _ in storage.model.pointee }
   }
 
   /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
@@ -100,10 +102,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let thread = ThreadState.here(box)
-    box.enterToRead(on: thread)
-    defer { box.leaveUnchanged(on: thread) }
-    return try body(box.model.pointee)
+    let thread = ThreadState.here(storage)
+    storage.enterToRead(on: thread)
+    defer { storage.leaveUnchanged(on: thread) }
+    return try body(storage.model.pointee)
   }
 
   /// Changes the model in place: one commit, told to the observers before this returns.

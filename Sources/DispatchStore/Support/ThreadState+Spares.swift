@@ -1,7 +1,7 @@
 /// Objects to be given out again, for code that is inlined elsewhere.
 extension ThreadState {
   @usableFromInline
-  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreBase) -> AnyObject? {
+  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreStorage) -> AnyObject? {
     current(by: store.threadKey).spareOperations.take(type)
   }
 

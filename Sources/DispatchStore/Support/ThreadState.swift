@@ -21,9 +21,9 @@ struct ThreadState {
     var action: UnsafeRawPointer?
     var light = Light()
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
-    unowned(unsafe) var exclusive: StoreBase?
+    unowned(unsafe) var exclusive: StoreStorage?
     /// The stores whose telling turn this thread holds, outermost first.
-    var turns: [StoreBase] = []
+    var turns: [StoreStorage] = []
     /// Whose commits were told here, of other dispatches: what follows that follows here too.
     var toldOwners: [any CommitOwner] = []
     /// The same thread, where it is one of a simulated world; the world keeps it.
@@ -39,7 +39,7 @@ struct ThreadState {
     /// Dispatches to be used again.
     var spareDispatches = DispatchStack()
     /// What it knows of the dispatchers' registries.
-    let respondersCache = RespondersCache()
+    let routeCache = RouteCache()
     /// Whether it has resumed somebody who may need this very thread to go on.
     var hasResumedOthers = false
     /// Whether it looked out for work just now, and was told of some.
@@ -80,12 +80,12 @@ struct ThreadState {
     return light
   }
 
-  var exclusive: StoreBase? {
+  var exclusive: StoreStorage? {
     @inline(__always) get { fields.pointee.exclusive }
     @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
   }
 
-  var turns: [StoreBase] {
+  var turns: [StoreStorage] {
     @inline(__always) get { fields.pointee.turns }
     @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
   }
@@ -137,7 +137,7 @@ struct ThreadState {
 
   var spareOperations: Spares { fields.pointee.spareOperations }
   var spareTokens: Spares { fields.pointee.spareTokens }
-  var respondersCache: RespondersCache { fields.pointee.respondersCache }
+  var routeCache: RouteCache { fields.pointee.routeCache }
 
   /// Whether nobody holds on to the last loop.
   var hasFreeLoop: Bool {
@@ -161,7 +161,7 @@ struct ThreadState {
 
   /// The same, for code that is inlined elsewhere.
   @usableFromInline
-  static func here(_ store: StoreBase) -> ThreadState { current(by: store.threadKey) }
+  static func here(_ store: StoreStorage) -> ThreadState { current(by: store.threadKey) }
 
   /// The same, for a caller who has the key at hand.
   @inline(__always)
@@ -186,7 +186,7 @@ struct ThreadState {
     fields.pointee.spareOperations.destroy()
     fields.pointee.spareTokens.destroy()
     fields.pointee.spareDispatches.removeAll()
-    fields.pointee.respondersCache.destroy()
+    fields.pointee.routeCache.destroy()
     fields.deinitialize(count: 1)
     fields.deallocate()
   }

@@ -62,18 +62,18 @@ struct Journal: Sendable {
   }
 
   /// A store is about to see an action; of several, each is met here first.
-  mutating func willRun(_ told: DispatchTransaction, _ action: AnyAction, in store: AnyStore) {
+  mutating func willRun(_ told: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
     if places[told.id] == nil {
       // One that was dispatched before the recorder came is none of its own.
       guard told.parent.map({ places[$0] != nil }) == true else { return }
       add(told.id, cause: told.parent, action, told.mode, told.callSite)
     }
     transactions[places[told.id]!].parts.append(
-      RecordedTransaction.Part(
+      RecordedTransaction.StoreRun(
         storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
   }
 
-  mutating func didRun(_ told: DispatchTransaction, _ action: AnyAction, in store: AnyStore) {
+  mutating func didRun(_ told: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
     guard let place = places[told.id],
       let part = transactions[place].parts.firstIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)

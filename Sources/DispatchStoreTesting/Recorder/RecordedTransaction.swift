@@ -15,14 +15,14 @@ public struct RecordedTransaction: Sendable {
   /// Where it was dispatched.
   public let callSite: CallSite
   /// The parts of the stores that have seen it, in the order in which they run.
-  public internal(set) var parts: [Part] = []
+  public internal(set) var parts: [StoreRun] = []
   /// Whether it has ended: its completion has run.
   public internal(set) var hasEnded = false
   /// How it ended; nil for a single action of `dispatch(actions:)`.
   public internal(set) var result: DispatchResult?
 
   /// One store's part.
-  public struct Part: Sendable {
+  public struct StoreRun: Sendable {
     /// The store.
     public let storeIdentifier: String
     /// The action, once it has ended as it ran.

@@ -54,14 +54,14 @@ public final class RecorderMiddleware: DispatchWitness {
 
   /// Records that a store is about to see an action, and lets it pass.
   public func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     journal.change { $0.willRun(transaction, action, in: store) }
     return .pass
   }
 
   /// Records how a store's part ended.
-  public func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     watched.read { $0[ObjectIdentifier(store)] }?(transaction.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }

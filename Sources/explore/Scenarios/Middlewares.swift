@@ -62,12 +62,12 @@ final class HookLog: Sendable {
   private let heard = Shared([String: [String]]())
   let faults = Shared([String]())
 
-  func will(_ name: String, _ transaction: DispatchTransaction, _ store: AnyStore) {
+  func will(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
     heard.with { $0["\(transaction.id) \(store.identifier)", default: []].append(name) }
   }
 
   /// The last one who heard and has not heard the end has to be this one.
-  func did(_ name: String, _ transaction: DispatchTransaction, _ store: AnyStore) {
+  func did(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
     let last = heard.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
     if last != name || transaction.outcome == nil {
       faults.with { $0.append("\(name) heard the end of \(transaction.id), not \(last ?? "-")") }
@@ -93,13 +93,13 @@ final class LoggedHooks: Middleware {
   }
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     log.will(name, transaction, store)
     return try verdict((action as? Entry)?.number ?? 0, store.identifier)
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     log.did(name, transaction, store)
   }
 }

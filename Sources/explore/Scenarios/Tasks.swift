@@ -78,11 +78,11 @@ final class Parents: Middleware {
   let of = Shared([Int: TransactionID]())
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     if let entry = action as? Entry { of.with { $0[entry.number] = transaction.parent } }
     return .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

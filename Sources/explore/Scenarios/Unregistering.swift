@@ -39,13 +39,13 @@ final class Bracket: Middleware {
   let faults = Shared([String]())
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     open.with { $0 += 1 }
     return .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     open.with { $0 -= 1 }
     if transaction.outcome == nil { faults.with { $0.append("no outcome for \(transaction.id)") } }
   }

@@ -6,29 +6,29 @@ import Foundation
 /// Keeps, in the order in which they happen, the stores' parts in each dispatch.
 final class PartsRecorder: Middleware, @unchecked Sendable {
   // Unchecked because: `recorded` is only touched while `lock` is held.
-  struct Part {
+  struct StoreRun {
     let transaction: TransactionID
     let isChange: Bool
     let store: String
   }
 
   private let lock = NSLock()
-  private var recorded: (begun: [Part], ended: [Part]) = ([], [])
+  private var recorded: (begun: [StoreRun], ended: [StoreRun]) = ([], [])
 
-  var begun: [Part] { lock.withLock { recorded.begun } }
-  var ended: [Part] { lock.withLock { recorded.ended } }
+  var begun: [StoreRun] { lock.withLock { recorded.begun } }
+  var ended: [StoreRun] { lock.withLock { recorded.ended } }
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
-    let part = Part(
+    let part = StoreRun(
       transaction: transaction.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.begun.append(part) }
     return .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
-    let part = Part(
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    let part = StoreRun(
       transaction: transaction.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.ended.append(part) }
   }
@@ -51,7 +51,7 @@ final class CrowdCounter: Middleware, @unchecked Sendable {
   var mostUnderWay: Int { condition.withLock { most } }
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard isOnePerAction(store) else { return .pass }
     condition.withLock {
@@ -63,7 +63,7 @@ final class CrowdCounter: Middleware, @unchecked Sendable {
     return .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     guard isOnePerAction(store) else { return }
     condition.withLock {
       while dispatched < crowd { condition.wait() }
@@ -86,11 +86,11 @@ final class PathVeto: Middleware {
   }
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard let action = action as? Changed, action.change.path == path else { return .pass }
     return .veto(reason: "not this one")
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

@@ -28,9 +28,9 @@ private struct Person: Equatable {
 private struct Opaque {
   var first = 1
   var second = 2
-  var inner: [Part] = []
+  var inner: [StoreRun] = []
 
-  struct Part {
+  struct StoreRun {
     var value = 0
   }
 }
@@ -175,16 +175,16 @@ struct DiffTests {
   }
 
   @Test func comparesWhatHasNoEqualityByItsFields() {
-    let new = Opaque(first: 1, second: 3, inner: [Opaque.Part(), Opaque.Part(value: 1)])
+    let new = Opaque(first: 1, second: 3, inner: [Opaque.StoreRun(), Opaque.StoreRun(value: 1)])
     #expect(
-      Diff.text(expected: Opaque(inner: [Opaque.Part()]), actual: new) == """
+      Diff.text(expected: Opaque(inner: [Opaque.StoreRun()]), actual: new) == """
           Opaque(
             … 1 unchanged
         −   second: 2
         +   second: 3
             inner: [
               … 1 unchanged
-        +     [1]: Part(value: 1)
+        +     [1]: StoreRun(value: 1)
             ]
           )
         """)

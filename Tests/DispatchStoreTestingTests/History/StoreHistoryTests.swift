@@ -66,9 +66,9 @@ struct StoreHistoryTests {
   @Test func whatWasNeverRunIsLeftOut() async {
     final class Veto: Middleware {
       func willDispatch(
-        transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
       ) -> MiddlewareVerdict { .veto(reason: "no") }
-      func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
     }
     let dispatcher = Dispatcher(name: "history")
     dispatcher.register(middleware: Veto())

@@ -120,10 +120,10 @@ struct RecorderTests {
 
 private final class Bouncer: Middleware {
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     action as? LedgerAction == .entry("bad") ? .veto(reason: "not tonight") : .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

@@ -33,10 +33,10 @@ struct DispatcherClockTests {
     private let (durations, continuation) = AsyncStream<Duration?>.makeStream()
 
     func willDispatch(
-      transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+      transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
     ) -> MiddlewareVerdict { .pass }
 
-    func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {
+    func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
       continuation.yield(transaction.duration)
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Transactions", .timeLimit(.minutes(5)))
 struct TransactionTests {
   let dispatcher = Dispatcher()
-  let log = Recorder<DispatchTransaction>()
+  let log = Recorder<MiddlewareContext>()
 
   init() {
     dispatcher.addStage()

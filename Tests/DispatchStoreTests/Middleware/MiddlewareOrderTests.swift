@@ -91,10 +91,10 @@ struct MiddlewareOrderTests {
   @Test func middlewaresAreUnregisteredByType() {
     final class Silent: Middleware {
       func willDispatch(
-        transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
       ) -> MiddlewareVerdict { .pass }
       func didDispatch(
-        transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
       ) {}
     }
     let recording = ["a", "b"].map { RecordingMiddleware($0) }
@@ -155,7 +155,7 @@ struct MiddlewareOrderTests {
   func inASequenceEachActionIsToldWhenItsTurnComes(mode: Dispatcher.Mode) async {
     let steps = steps
     dispatcher.addProbe("s", to: steps)
-    let transactions = Recorder<DispatchTransaction>()
+    let transactions = Recorder<MiddlewareContext>()
     dispatcher.register(
       middleware: RecordingMiddleware(
         to: steps,

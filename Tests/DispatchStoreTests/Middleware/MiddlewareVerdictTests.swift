@@ -134,8 +134,8 @@ struct MiddlewareVerdictTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func didHearsTheOutcomeAndTheDurationAndWillNeither(mode: Dispatcher.Mode) async {
-    let incidents = Recorder<DispatchTransaction>()
-    let wills = Recorder<DispatchTransaction>()
+    let incidents = Recorder<MiddlewareContext>()
+    let wills = Recorder<MiddlewareContext>()
     dispatcher.register(store: .counter("s"))
     dispatcher.register(
       middleware: RecordingMiddleware(

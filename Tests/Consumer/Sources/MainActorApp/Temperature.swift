@@ -23,11 +23,11 @@ final class Limit: Middleware {
   }
 
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard let action = action as? SetTemperature, action.degrees > highest else { return .pass }
     return .replace(with: SetTemperature(degrees: highest))
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

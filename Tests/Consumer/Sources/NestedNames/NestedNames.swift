@@ -22,12 +22,12 @@ enum NestedNames {
 
   final class Silent: DispatchStore.Middleware {
     func willDispatch(
-      transaction: DispatchStore.DispatchTransaction, action: DispatchStore.AnyAction,
+      transaction: DispatchStore.MiddlewareContext, action: DispatchStore.AnyAction,
       in store: DispatchStore.AnyStore
     ) -> DispatchStore.MiddlewareVerdict { .pass }
 
     func didDispatch(
-      transaction: DispatchStore.DispatchTransaction, action: DispatchStore.AnyAction,
+      transaction: DispatchStore.MiddlewareContext, action: DispatchStore.AnyAction,
       in store: DispatchStore.AnyStore
     ) {}
   }
@@ -51,7 +51,7 @@ enum NestedNames {
     (DispatchStore.DispatchIncident.self, DispatchIncident.self),
     (DispatchStore.DispatchOptions.self, DispatchOptions.self),
     (DispatchStore.DispatchResult.self, DispatchResult.self),
-    (DispatchStore.DispatchTransaction.self, DispatchTransaction.self),
+    (DispatchStore.MiddlewareContext.self, MiddlewareContext.self),
     (DispatchStore.LoggerMiddleware.self, LoggerMiddleware.self),
     (DispatchStore.MainDelivery.self, MainDelivery.self),
     (DispatchStore.MiddlewareVerdict.self, MiddlewareVerdict.self),

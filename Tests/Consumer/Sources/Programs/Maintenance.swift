@@ -3,12 +3,12 @@ import DispatchStore
 /// A middleware that vetoes: while the bank is closed, no transfer reaches any store.
 final class Maintenance: Middleware {
   func willDispatch(
-    transaction: DispatchTransaction, action: AnyAction, in store: AnyStore
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     action is Transfer ? .veto(reason: "closed for maintenance") : .pass
   }
 
-  func didDispatch(transaction: DispatchTransaction, action: AnyAction, in store: AnyStore) {}
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }
 
 func transferDuringMaintenance(in bank: Bank) async -> String? {

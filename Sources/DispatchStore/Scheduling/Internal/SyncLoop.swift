@@ -1,0 +1,116 @@
+import Foundation
+
+/// The caller's thread of a `.sync` dispatch: runs its steps, and the jobs of its `async` blocks.
+final class SyncLoop: Scheduler, @unchecked Sendable {
+  // because `condition` guards what changes
+  /// Stands for the caller's thread where nothing runs there in steps.
+  static let callerThread = SyncLoop()
+
+  private let condition = NSCondition()
+  private var steps = FIFO<@Sendable () -> Void>()
+  /// The caller has gone on: steps run on the threads that post them.
+  private var isDetached = false
+
+  /// A loop for a `.sync` dispatch of this thread: its last one, where nobody holds on to that.
+  static func make(on thread: ThreadState) -> SyncLoop {
+    if thread.hasFreeLoop, let loop = thread.spareLoop {
+      loop.isDetached = false
+      return loop
+    }
+    let loop = SyncLoop()
+    thread.spareLoop = loop
+    return loop
+  }
+
+  /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
+  func run(_ begun: Dispatch, on thread: ThreadState) {
+    var dispatch = begun
+    _ = Dispatch.reach(&dispatch, on: thread)
+    runToEnd(of: dispatch, on: thread)
+  }
+
+  /// Runs the steps of a dispatch that was reached.
+  func runToEnd(of dispatch: Dispatch, on thread: ThreadState) {
+    while !detach(from: dispatch) {
+      next(on: thread)()
+    }
+  }
+
+  private func detach(from dispatch: Dispatch) -> Bool {
+    yieldPoint(.detach)
+    guard dispatch.result != nil || dispatch.onlyTellingIsLeft else { return false }
+    condition.lock()
+    defer { condition.unlock() }
+    isDetached = steps.isEmpty
+    return isDetached
+  }
+
+  private func next(on thread: ThreadState) -> @Sendable () -> Void {
+    yieldPoint(.takeStep, on: thread)
+    if let step = pop(blocks: false) { return step }
+    let wait = BlockingRegion(on: thread)
+    defer { wait.end() }
+    thread.simulated?.wait(for: "the end of its `.sync` dispatch") { self.hasSteps }
+    return pop(blocks: true)!
+  }
+
+  private var hasSteps: Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    return !steps.isEmpty
+  }
+
+  private func pop(blocks: Bool) -> (@Sendable () -> Void)? {
+    condition.lock()
+    defer { condition.unlock() }
+    while blocks, steps.isEmpty { condition.wait() }
+    return steps.popFirst()
+  }
+
+  // MARK: Scheduler
+
+  override var description: String { "the caller's thread" }
+
+  override func post(_ step: @escaping @Sendable () -> Void) {
+    yieldPoint(.post, description)
+    condition.lock()
+    guard !isDetached else {
+      condition.unlock()
+      return step()
+    }
+    steps.append(step)
+    condition.signal()
+    condition.unlock()
+  }
+
+  override func resume(_ dispatch: Dispatch) {
+    post {
+      var dispatch = dispatch
+      _ = Dispatch.reach(&dispatch, on: .current)
+    }
+  }
+
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    yieldPoint(.post, description)
+    condition.lock()
+    let isDetached = self.isDetached
+    if !isDetached {
+      steps.append { Self.run(job, on: executor) }
+      condition.signal()
+    }
+    condition.unlock()
+    if isDetached { executor.runAnywhere(job) }
+  }
+
+  /// A job has its own context, that of its task, not that of the caller whose thread it borrows.
+  private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    let thread = ThreadState.current
+    let (context, light) = (thread.context, thread.putLightAside())
+    thread.context = nil
+    defer {
+      thread.context = context
+      thread.light = light
+    }
+    executor.run(job)
+  }
+}

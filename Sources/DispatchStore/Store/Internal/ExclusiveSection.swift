@@ -1,0 +1,37 @@
+/// The time in which a thread has a store's model to itself, and the rules for what it may do then.
+///
+/// The rules are checked every time, not only when two threads happen to meet.
+enum ExclusiveSection {
+  @inline(__always)
+  static func check(
+    _ store: StoreStorage, _ verb: @autoclosure () -> String, on thread: ThreadState
+  ) {
+    if let holder = thread.exclusive { refuse(store, verb(), holder) }
+  }
+
+  private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
+  {
+    preconditionFailure(
+      """
+      Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \
+      "\(holder.identifier)": the closures of updateModel and withModel, and reduce(into:action:), \
+      see their own model only. Read the other store before: in apply(_:to:), or in the operation's \
+      block.
+      """)
+  }
+
+  /// `.sync` would run other stores' reducers inside this store's section.
+  static func checkSynchronousDispatch(
+    of action: any ActionType.Type, to identifiers: @autoclosure () -> [String],
+    on thread: ThreadState, at callSite: CallSite
+  ) {
+    guard let holder = thread.exclusive else { return }
+    let stores = identifiers().map { "\"\($0)\"" }.joined(separator: ", ")
+    preconditionFailure(
+      """
+      An action of type \(action) can't be dispatched .sync (\(callSite)) to store \(stores) inside \
+      the exclusive section of store "\(holder.identifier)". Dispatch it after updateModel has \
+      returned, or in another mode.
+      """)
+  }
+}
