@@ -71,11 +71,8 @@ extension Dispatcher {
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    `default`.dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .several(actions), mode: mode,
-        options: options, completion: completion.map(Completion.plain),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+    `default`.enqueue(
+      actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches actions one after the other through the default dispatcher.
@@ -100,10 +97,7 @@ extension Dispatcher {
     then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    `default`.dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .several(actions), mode: mode,
-        options: options, completion: .withResult(completion),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+    `default`.enqueue(
+      actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID, line)
   }
 }

@@ -72,11 +72,8 @@ extension Dispatcher {
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .several(actions), mode: mode,
-        options: options, completion: completion.map(Completion.plain),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+    enqueue(
+      actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches actions one after the other.
@@ -101,16 +98,13 @@ extension Dispatcher {
     then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
-    dispatch(
-      DispatchRequest(
-        storeIdentifier: storeIdentifier, actions: .several(actions), mode: mode,
-        options: options, completion: .withResult(completion),
-        callSite: DispatchStore::CallSite(fileID: fileID, line: line)))
+    enqueue(
+      actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID, line)
   }
 }
 
 extension Dispatcher {
-  /// Inlined, so that a `.sync` action is not copied, and any other one once.
+  /// Inlined into the caller, so that a `.sync` action is not copied, and any other one once.
   @inlinable
   @inline(__always)
   func dispatch<Action: DispatchStore::ActionType>(
@@ -118,16 +112,11 @@ extension Dispatcher {
     _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) -> DispatchStore::DispatchHandle {
-    if mode.isSync, options.after.isEmpty,
-      let handle = withUnsafePointer(
-        to: action,
-        {
-          run(
-            UnsafeRawPointer($0), of: ObjectIdentifier(type(of: action)), to: storeIdentifier,
-            completion, fileID, line)
-        })
-    {
-      return handle
+    if mode.isSync, options.after.isEmpty || options.unended.isEmpty {
+      return withUnsafePointer(to: action) {
+        run(
+          UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, completion, fileID, line)
+      }
     }
     return enqueue(
       action, to: storeIdentifier, mode: mode, options: options, completion, fileID, line)

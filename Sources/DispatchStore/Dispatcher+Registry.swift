@@ -67,7 +67,7 @@ extension Dispatcher {
       guard registry.entry(store.identifier)?.store === store else { return nil }
       return registry.remove(store.identifier)
     }
-    if entry != nil { forgetEverywhere() }
+    if entry != nil { evictRoutes() }
     return entry != nil
   }
 
@@ -75,7 +75,7 @@ extension Dispatcher {
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
     let entry = changeRegistry(.unregister) { $0.remove(storeIdentifier) }
-    if entry != nil { forgetEverywhere() }
+    if entry != nil { evictRoutes() }
     return entry?.store
   }
 
@@ -87,7 +87,7 @@ extension Dispatcher {
     let entries = changeRegistry(.unregister) { registry in
       registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
     }
-    forgetEverywhere()
+    evictRoutes()
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
@@ -113,13 +113,13 @@ extension Dispatcher {
     changeRegistry(.register) { $0.insert(middleware) }
   }
 
-  /// Unregisters a middleware; where it has heard of a dispatch, it still hears of its end.
+  /// Unregisters a middleware; of a dispatch whose `willDispatch` it has seen, it still gets `didDispatch`.
   ///
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
     let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 === middleware } }
-    forgetEverywhere()
+    evictRoutes()
     return !removed.isEmpty
   }
 
@@ -127,7 +127,7 @@ extension Dispatcher {
   @discardableResult
   public func unregister<Kind: Middleware>(middlewaresOfType type: Kind.Type) -> [Kind] {
     let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 is Kind } }
-    forgetEverywhere()
+    evictRoutes()
     return removed.compactMap { $0 as? Kind }
   }
 
@@ -138,54 +138,39 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// Changes the registry: what threads have noted of it is out of date from then on.
+  /// Changes the registry: the routes that threads have in their caches are out of date from then on.
   private func changeRegistry<Result>(
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
     yieldPoint(transition)
     return registry.withLock { registry in
-      defer {
-        isWitnessed.store(!registry.witnesses.isEmpty, ordering: .releasing)
-        registryVersion.wrappingAdd(1, ordering: .releasing)
-      }
+      defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
       return body(&registry)
     }
   }
 
-  /// Something has left the registry: no thread is to keep it.
-  private func forgetEverywhere() {
-    RouteCache.forget(number)
+  /// Something has left the registry: no thread's cache is to keep it.
+  private func evictRoutes() {
+    RouteCache.evictAll(of: number)
   }
 
-  /// Those that an action of this type goes to, given out to one dispatch, which has to say its end.
-  @inline(__always)
-  func responders(
+  /// The route of one dispatch, which has to end it.
+  @inline(__always)  // on the path of each dispatch, with one caller per form of `dispatch`
+  func route(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
-  ) throws(DispatchError) -> Unmanaged<Route> {
-    let key = noteKey(ObjectIdentifier(type), identifier)
-    if let known = knownRoute(key, on: thread) { return known }
-    return try lookUp(key, type, on: thread)
-  }
-
-  @inline(__always)
-  func noteKey(_ type: ObjectIdentifier, _ identifier: String?) -> RouteCache.Key {
-    RouteCache.Key(dispatcher: number, actionType: type, storeIdentifier: identifier)
-  }
-
-  /// The same as this thread has noted them, if it has and they are up to date.
-  @inline(__always)
-  func knownRoute(
-    _ key: RouteCache.Key, on thread: ThreadState
-  ) -> Unmanaged<Route>? {
+  ) -> Unmanaged<Route> {
+    let key = RouteCache.Key(
+      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
     yieldPoint(.lookUp, on: thread)
-    return thread.routeCache.take(
-      key, version: registryVersion.load(ordering: .acquiring), on: thread)
+    let version = registryVersion.load(ordering: .acquiring)
+    if let known = thread.routeCache.take(key, version: version, on: thread) { return known }
+    return makeRoute(key, type, on: thread)
   }
 
   @inline(never)
-  private func lookUp(
+  private func makeRoute(
     _ key: RouteCache.Key, _ type: any ActionType.Type, on thread: ThreadState
-  ) throws(DispatchError) -> Unmanaged<Route> {
+  ) -> Unmanaged<Route> {
     let identifier = key.storeIdentifier
     let (found, middlewares, version) = registry.withLock {
       registry -> ([StoreEntry]?, [any Middleware], UInt64) in
@@ -194,36 +179,34 @@ extension Dispatcher {
         registryVersion.load(ordering: .relaxed)
       )
     }
-    guard var entries = found else { throw unknown(identifier!) }
+    var entries = found ?? []
     // Those found by type respond to it; one found by its identifier need not.
     if identifier != nil { entries.removeAll { !$0.responds(to: type) } }
-    let order = try? WaitOrder(
-      entries.map { WaitOrder.Participant(identifier: $0.identifier, waitFor: $0.waitFor) },
-      wasRegistered: wasRegistered)
-    let responders = Route(
-      entries, order: order, chain: MiddlewareChain(middlewares: middlewares))
-    let given = thread.routeCache.put(responders, for: key, version: version, on: thread)
-    // What left the registry meanwhile was not found in the note, which would keep it.
+    let route = Route(
+      entries, chain: MiddlewareChain(middlewares),
+      failure: found == nil ? unknown(identifier!) : nil, wasRegistered: wasRegistered)
+    let cached = thread.routeCache.put(route, for: key, version: version, on: thread)
+    // What left the registry meanwhile was not found in this cache, which would keep it.
     if registryVersion.load(ordering: .acquiring) != version {
-      thread.routeCache.drop(key, version: version, on: thread)
+      thread.routeCache.evict(key, version: version, on: thread)
     }
-    return given
+    return cached
   }
 
   func wasRegistered(_ identifier: String) -> Bool {
     registry.withLock { $0.wasRegistered(identifier) }
   }
 
-  /// Those that were not held weakly and are gone; what is gone leaves the registry too.
-  func present(_ entries: [StoreEntry]) -> [StoreEntry] {
-    guard entries.contains(where: \.isGone) else { return entries }
+  /// Unregisters those that were held weakly and are gone; false where all are there.
+  func unregisterGone(_ entries: [StoreEntry]) -> Bool {
+    guard entries.contains(where: \.isGone) else { return false }
     changeRegistry(.unregister) { registry in
       for entry in entries where entry.isGone {
         if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
       }
     }
-    forgetEverywhere()
-    return entries.filter { !$0.isGone }
+    evictRoutes()
+    return true
   }
 
   private func unknown(_ identifier: String) -> DispatchError {

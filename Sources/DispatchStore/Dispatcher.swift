@@ -1,20 +1,22 @@
 public import Foundation
 import Synchronization
 
-/// The centre: holds the stores, and takes each action to those that respond to it.
+/// Holds the stores, and takes each action to those that respond to it.
 ///
 /// One dispatch, step by step, and where its code is:
 ///
 /// 1. **Registry** (`Registry/`): a snapshot of the stores that respond to the action's type, in the
 ///    order that `waitFor` asks for. A cycle or an unknown identifier ends the dispatch here.
 /// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
-/// 3. **Scheduling** (`Scheduling/`): the mode's scheduler takes the dispatch: the concurrent queue, a
-///    lane, the main queue, or the caller's thread.
-/// 4. **Operation** (`Operation/`): there each store's reducer is asked for its `ActionOperation`, and
-///    the operation is run.
-/// 5. **Store** (`Store/`, `Observers/`): its commits are told to the observers, in commit order.
-/// 6. **Completion** (`Completion/`): `didDispatch` for each store; then, once the last operation has
-///    ended, the completion; then those go on who await the handle.
+/// 3. **Scheduling** (`Scheduling/`): the mode's scheduler queues the dispatch and starts it: the
+///    concurrent queue, a lane, the main queue, or the caller's thread.
+/// 4. **Dispatch** (`Dispatch/`): an inline run takes the action through its stores, one after the other;
+///    a round goes on with those that can't end at once.
+/// 5. **Operation** (`Operation/`): each store's reducer answers, by a change of its model or by an
+///    `ActionOperation`.
+/// 6. **Store** (`Store/`, `Observers/`): observers are notified of its commits, in commit order.
+/// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store's part has ended,
+///    the completion; then threads and tasks that wait for the handle resume.
 ///
 /// All of it may be called from any thread, also from inside blocks, hooks, observers and completions,
 /// in every mode. A dispatcher that is dropped lives on until the work in flight has ended.
@@ -28,17 +30,15 @@ public final class Dispatcher: Sendable {
   let clock: DispatcherClock
   let carriedTaskLocals: [CarriedTaskLocal]
   let carriesTaskLocals: Bool
-  /// At hand, because a global is looked up by a call.
+  /// A copy of the global, which takes a call to read.
   let threadKey = ThreadState.key
-  /// Tells dispatchers apart, also one from another that has gone.
+  /// Unique in the process, also among dispatchers that were released.
   let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
 
   let registry = Locked(Registry())
   /// Rises with each change of the registry.
   let registryVersion = Atomic<UInt64>(0)
-  /// Whether any middleware hears of whole dispatches.
-  let isWitnessed = Atomic(false)
   let pool: ConcurrentPool
   private let serialLane: Lane
   private let mainLane: Lane
@@ -88,7 +88,8 @@ public final class Dispatcher: Sendable {
   /// Suspending it stops both between actions, and touches neither `sync` nor `mainThread`.
   public var queue: OperationQueue { pool.queue }
 
-  /// Sets who hears of harmless mistakes, such as a second finish; by default standard error does.
+  /// Sets what is called for harmless mistakes, such as a second finish; by default they are written to
+  /// standard error.
   ///
   /// Called on the thread on which the incident occurs, with no lock held.
   public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
@@ -105,21 +106,26 @@ public final class Dispatcher: Sendable {
   var laneCount: Int { lanes.count }
 
   deinit {
-    RouteCache.forget(number)
+    RouteCache.evictAll(of: number)
     pool.detach()
   }
 
-  func lane(of mode: Mode) -> Lane? {
+  func scheduler(of mode: Mode) -> Scheduler {
     switch mode.kind {
-    case .sync, .async: nil
+    case .sync, .async: pool
     case .serial(let key?): lanes.lane(key, pool: pool)
     case .serial(nil): serialLane
     case .mainThread: mainLane
     }
   }
 
-  /// A lane beside the others, for what has no place to keep.
-  func freeLane(of mode: Mode) -> Scheduler {
+  /// A scheduler beside the others, for what has no place to keep.
+  func freeScheduler(of mode: Mode) -> Scheduler {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
+  }
+
+  /// The task-local values that a dispatch takes along from here.
+  func captureTaskLocals() -> [CapturedTaskLocal] {
+    carriedTaskLocals.map { $0.capture() }
   }
 }

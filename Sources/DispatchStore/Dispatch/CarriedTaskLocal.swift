@@ -18,8 +18,10 @@ public struct CarriedTaskLocal: Sendable {
 typealias CapturedTaskLocal = @Sendable (() -> Void) -> Void
 
 extension [CapturedTaskLocal] {
-  func bind(_ body: () -> Void) {
+  func bind<Result>(_ body: () -> Result) -> Result {
     guard let last else { return body() }
-    dropLast().map { $0 }.bind { last(body) }
+    var result: Result?
+    dropLast().map { $0 }.bind { last { result = body() } }
+    return result!
   }
 }

@@ -5,8 +5,12 @@ public struct DispatchOptions: Sendable {
   /// Whether `dispatch(actions:)` goes on after an action that failed, was vetoed or cancelled.
   public var continuesOnFailure = false
 
-  /// No wish.
+  /// Neither.
   public init() {}
+
+  /// Those of the dispatches before it that have not ended.
+  @usableFromInline
+  var unended: [Dispatch] { after.compactMap(\.dispatch).filter { !$0.hasEnded } }
 
   /// Waits for the end of these dispatches first, however they end.
   public static func after(_ handles: DispatchHandle...) -> DispatchOptions {

@@ -1,6 +1,6 @@
 private import Foundation
 
-/// Writes a line when a store is about to see an action, and one when its part has ended.
+/// Writes a line when a store is about to get an action, and one when its part has ended.
 ///
 /// A line carries the transaction, the one from inside which it was dispatched if any, the action, the
 /// store, the mode and the call site; at the end also the outcome and the duration:
@@ -8,9 +8,9 @@ private import Foundation
 ///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41
 ///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs
 ///
-/// Each line is handed on whole, its newline included, however many threads log at once; newlines
-/// within it are escaped. Registered first, it sees actions as dispatched, and the end after all other
-/// middlewares; registered last, it sees what the stores see.
+/// Each line is written whole, its newline included, however many threads log at once; newlines
+/// within it are escaped. Registered first, it gets actions as dispatched, and the end after all other
+/// middlewares; registered last, it gets what the stores get.
 public final class LoggerMiddleware: Middleware {
   private let write: @Sendable (_ line: String) -> Void
 
@@ -19,7 +19,7 @@ public final class LoggerMiddleware: Middleware {
     self.init(to: StandardError())
   }
 
-  /// Logs to an output stream, line after line: it is written to by one thread at a time.
+  /// Logs to an output stream, line after line: one thread at a time writes to it.
   ///
   /// That is under the logger's lock: the stream must not dispatch through a dispatcher that logs here.
   ///
@@ -36,7 +36,7 @@ public final class LoggerMiddleware: Middleware {
     self.write = write
   }
 
-  /// Writes the line of an action that a store is about to see, and lets it pass.
+  /// Writes the line of an action that a store is about to get, and lets it pass.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
@@ -67,7 +67,7 @@ public final class LoggerMiddleware: Middleware {
   }
 }
 
-/// Standard error as a stream; a log that nobody can read any longer is no reason to stop.
+/// Standard error as a stream; a closed one is no reason to stop the program.
 private struct StandardError: TextOutputStream {
   mutating func write(_ string: String) {
     try? FileHandle.standardError.write(contentsOf: Data(string.utf8))

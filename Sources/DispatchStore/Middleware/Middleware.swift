@@ -1,14 +1,14 @@
-/// Hears of each store's part in a dispatch, before and after.
+/// Two hooks around each store's part in a dispatch.
 ///
 /// Hooks run while no lock is held, may dispatch in every mode, and may be called on several threads
 /// at once. A middleware is registered once, however often `register(middleware:)` is called.
 public protocol Middleware: AnyObject, Sendable {
-  /// Called before anything of the dispatch is scheduled; decides what the store is to see.
+  /// Called before anything of the dispatch is scheduled; decides which action the store gets, if any.
   ///
   /// On the dispatching thread (within `dispatch(actions:)`: where the action's turn comes), once for
   /// each store that takes part: stores in `waitFor` order, middlewares in order of registration, each
-  /// seeing its predecessor's action. After a veto no later middleware hears of that store. An error
-  /// ends the store's part as failed with `middlewareFailed`; the other middlewares hear all the same.
+  /// with its predecessor's action. After a veto no later middleware is called for that store. An error
+  /// ends the store's part as failed with `middlewareFailed`; the other middlewares are called all the same.
   func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict
@@ -20,12 +20,12 @@ public protocol Middleware: AnyObject, Sendable {
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 
-/// What a middleware lets a store see.
+/// What a middleware decides about an action and a store.
 public enum MiddlewareVerdict: Sendable {
   /// The action as it is.
   case pass
   /// Another action of the same type.
   case replace(with: AnyAction)
-  /// Nothing: the store's part ends as vetoed.
+  /// No action: the store's part ends as vetoed.
   case veto(reason: String)
 }

@@ -1,4 +1,4 @@
-/// One store's part in a dispatched action, as middleware sees it.
+/// What a middleware's hook gets of a dispatch: one store's part in one dispatched action.
 public struct MiddlewareContext: Sendable {
   /// Names the action's dispatch; the same for all of its stores.
   public let id: TransactionID

@@ -56,3 +56,13 @@ extension Dispatch {
     #endif
   }
 }
+
+// Planted bugs of dispatches.
+extension Dispatch {
+  /// `forgottenWaiter`: looks whether the dispatch has ended, and then waits, in two steps.
+  func forgetWaiter(_ waiter: @escaping @Sendable () -> Void) {
+    if result != nil { return waiter() }
+    yieldPoint(.await, id.description)
+    _ = makeDetails().withState { $0.wait(waiter) }
+  }
+}

@@ -53,7 +53,7 @@ package enum Transition: String, Sendable {
   case startReturned = "have started"
   case operationEnded = "hear that the operation ended"
   case becameReady = "hear that the operation is ready"
-  case commitTold = "hear that a commit was told"
+  case commitDelivered = "hear that a commit was told"
   case close = "close"
   case complete = "complete"
   case tellEnd = "tell the end"

@@ -22,7 +22,7 @@ extension Store {
       return dispatcher.dispatch(
         action, to: identifier, mode, options, completion.map(Completion.plain), fileID, line)
     }
-    return refuse(.one(action), mode, completion.map(Completion.plain), fileID, line)
+    return refuse(completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action to this store alone.
@@ -49,7 +49,7 @@ extension Store {
       return dispatcher.dispatch(
         action, to: identifier, mode, options, .withResult(completion), fileID, line)
     }
-    return refuse(.one(action), mode, .withResult(completion), fileID, line)
+    return refuse(.withResult(completion), fileID, line)
   }
 
   /// Dispatches actions to this store alone, one after the other.
@@ -72,13 +72,11 @@ extension Store {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     if let dispatcher {
-      return dispatcher.dispatch(
-        DispatchRequest(
-          storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
-          completion: completion.map(Completion.plain),
-          callSite: CallSite(fileID: fileID, line: line)))
+      return dispatcher.enqueue(
+        actions, to: identifier, mode: mode, options: options, completion.map(Completion.plain),
+        fileID, line)
     }
-    return refuse(.several(actions), mode, completion.map(Completion.plain), fileID, line)
+    return refuse(completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches actions to this store alone, one after the other.
@@ -102,17 +100,14 @@ extension Store {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     if let dispatcher {
-      return dispatcher.dispatch(
-        DispatchRequest(
-          storeIdentifier: identifier, actions: .several(actions), mode: mode, options: options,
-          completion: .withResult(completion), callSite: CallSite(fileID: fileID, line: line)))
+      return dispatcher.enqueue(
+        actions, to: identifier, mode: mode, options: options, .withResult(completion), fileID, line)
     }
-    return refuse(.several(actions), mode, .withResult(completion), fileID, line)
+    return refuse(.withResult(completion), fileID, line)
   }
 
   private func refuse(
-    _ actions: DispatchRequest.Actions, _ mode: Dispatcher.Mode, _ completion: Completion?,
-    _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
     let callSite = CallSite(fileID: fileID, line: line)
     let error = DispatchError(
@@ -122,9 +117,6 @@ extension Store {
         dispatcher, or with one that is gone. Register it, and hold on to the dispatcher.
         """,
       storeIdentifiers: [identifier])
-    let request = DispatchRequest(
-      storeIdentifier: identifier, actions: actions, mode: mode, options: DispatchOptions(),
-      completion: completion, callSite: callSite)
-    return Dispatcher.default.refuse(request, with: error)
+    return Dispatcher.default.refuse(error, completion, callSite)
   }
 }

@@ -15,17 +15,16 @@ struct ThreadState {
   private let fields: UnsafeMutablePointer<Fields>
 
   private struct Fields {
-    /// The dispatch whose synchronous code runs here: a block, hook, observer or completion.
+    /// The innermost inline run, whose frame is on this thread's stack.
+    var run: InlineRun.Address?
+    /// The context around all inline runs that are linked from `run`.
     var context: DispatchContext?
-    /// Where the action is of the dispatch that runs straight here.
-    var action: UnsafeRawPointer?
-    var light = Light()
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreStorage?
     /// The stores whose telling turn this thread holds, outermost first.
     var turns: [StoreStorage] = []
     /// Whose commits were told here, of other dispatches: what follows that follows here too.
-    var toldOwners: [any CommitOwner] = []
+    var deliveredOwners: [any CommitOwner] = []
     /// The same thread, where it is one of a simulated world; the world keeps it.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool whose slot this thread occupies.
@@ -55,29 +54,9 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.context }
   }
 
-  var action: UnsafeRawPointer? {
-    @inline(__always) get { fields.pointee.action }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.action }
-  }
-
-  /// The dispatch that goes through its stores here without a record; inside the context, where both are.
-  struct Light {
-    /// Its transaction; `UInt64.max` for none.
-    var transaction = UInt64.max
-    /// Nil where its stores only reduce: no code runs there that could ask for a record.
-    var run: UnsafeMutablePointer<LightRun>?
-  }
-
-  var light: Light {
-    @inline(__always) get { fields.pointee.light }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.light }
-  }
-
-  /// A context is about to be set, inside of which a dispatch without one is not.
-  @inline(__always)
-  func putLightAside() -> Light {
-    defer { light = Light() }
-    return light
+  var run: InlineRun.Address? {
+    @inline(__always) get { fields.pointee.run }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.run }
   }
 
   var exclusive: StoreStorage? {
@@ -90,9 +69,9 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
   }
 
-  var toldOwners: [any CommitOwner] {
-    @inline(__always) get { fields.pointee.toldOwners }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.toldOwners }
+  var deliveredOwners: [any CommitOwner] {
+    @inline(__always) get { fields.pointee.deliveredOwners }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
 
   var simulated: (any SimulatedThread)? {
@@ -145,11 +124,11 @@ struct ThreadState {
   }
 
   /// Goes on with what follows the telling, once no turn is held over it.
-  func followToldCommits() {
-    while !self.toldOwners.isEmpty {
-      let owners = self.toldOwners
-      self.toldOwners = []
-      for owner in owners { owner.commitTold() }
+  func resumeDeliveredOwners() {
+    while !self.deliveredOwners.isEmpty {
+      let owners = self.deliveredOwners
+      self.deliveredOwners = []
+      for owner in owners { owner.commitDelivered() }
     }
   }
 

@@ -8,17 +8,17 @@ struct RoundStateTests {
   @Test func whatWasLeftToOthersToTellCountsAsSuchUntilItHasClosed() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state.commitLeft(0)
+    state.commitDeferred(0)
     _ = state.startReturned(0, .finished)
-    #expect(state.onlyTellingIsLeft)
-    guard case .close(.finished) = state.commitTold(0) else {
+    #expect(state.onlyDeliveryIsLeft)
+    guard case .close(.finished) = state.commitDelivered(0) else {
       Issue.record("It is not to be closed.")
       return
     }
-    #expect(state.onlyTellingIsLeft)
+    #expect(state.onlyDeliveryIsLeft)
     let (next, isClosed, _) = state.closed(0)
     #expect(next.isEmpty && isClosed)
-    #expect(!state.onlyTellingIsLeft)
+    #expect(!state.onlyDeliveryIsLeft)
   }
 
   @Test func aStoreStartsOnceAllThatItWaitsForHaveClosed() {

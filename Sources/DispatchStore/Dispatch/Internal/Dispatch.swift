@@ -1,223 +1,281 @@
 import Synchronization
 
-/// One call of `dispatch`: one action, or several in sequence, on their way to a result.
+/// The record of one call of `dispatch`: one action, or several in sequence, on their way to a result.
 ///
-/// It runs in steps at its scheduler: a lane, the pool, the main queue or the caller's thread. Mostly that
-/// is one step, straight through its stores (`Dispatch+Straight.swift`); it is then no more than this
-/// record, and is used again once it has ended and nobody has a handle. `DispatchDetails` come along
-/// where others take part, and rounds where a store can't end at once (`Dispatch+Rounds.swift`).
+/// A scheduler queues it and starts it. Mostly one step then takes its action through all stores
+/// (`InlineRun`), and the record is used again if no handle refers to it. `DispatchDetails` come along where
+/// other threads take part, and a `Round` where a store can't end at once.
 ///
 /// A pending dispatch is 152 bytes. What is not atomic belongs to the step that runs.
 @usableFromInline
 final class Dispatch: DispatchContext, @unchecked Sendable {
+  // because the scheduler hands it from step to step, and other threads see its details only
   private(set) var id = TransactionID(rawValue: 0)
   private var parentID = UInt64.max
   /// The next one in a lane's inbox, or among spare ones.
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
-  @exclusivity(unchecked) private(set) var responders: Unmanaged<Route>?
-  /// While it is pending or runs, its scheduler is busy and so there.
-  private(set) var activeScheduler: Unmanaged<Scheduler>?
+  /// The stores; nil for a sequence.
+  @exclusivity(unchecked) private(set) var route: Unmanaged<Route>?
+  /// What it is queued at, or runs at: kept alive by that. Nil on the caller's thread.
+  private var activeScheduler: Unmanaged<Scheduler>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
-  @exclusivity(unchecked) var action: (any ActionType)?
-  @exclusivity(unchecked) private(set) var completion: Completion?
-  private let word = Atomic<UInt8>(Dispatch.isWaiting)
-  /// The place of the store whose part runs straight.
-  @exclusivity(unchecked) var place = UInt16.max
-  /// The context around a straight `.sync` run; where there are middlewares, their `Hearing`.
-  @exclusivity(unchecked) var around: DispatchContext?
-  /// The details' address: set once, and released with the dispatch.
-  private let reference = Atomic<UInt>(0)
+  @exclusivity(unchecked) private var action: (any ActionType)?
+  @exclusivity(unchecked) private var completion: Completion?
+  @exclusivity(unchecked) private var attachment = Attachment.none
+  /// Its phase, or the address of its details, which then have the state.
+  private let word = Atomic<UInt>(Phase.waiting.rawValue)
 
-  /// What `word` says: its phase, until it has details; those then have the state.
-  private static let isWaiting: UInt8 = 0
-  private static let isRunning: UInt8 = 1
-  private static let hasDetails: UInt8 = 2
+  /// The life of a dispatch that no other thread takes part in.
+  private enum Phase: UInt {
+    /// Queued, or being made. Can become running.
+    case waiting
+    /// Its step runs. It is used again, or ends with details.
+    case running
+  }
 
-  /// More stores than a straight run can count.
-  static let noPlace = Int(UInt16.max)
+  /// What it needs before it runs and while it runs; never both.
+  private enum Attachment {
+    case none
+    /// While it is pending.
+    case session(MiddlewareSession)
+    /// While it runs on its caller's thread.
+    case outer(DispatchContext)
+  }
 
   override init() {}
 
-  /// Becomes a dispatch that may run straight; `responders` were given out to it.
-  @inline(__always)
+  // MARK: Before it runs
+
+  /// Begins a new dispatch; the route counts it as outstanding.
   func begin(
-    to responders: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
-    on thread: ThreadState, as id: TransactionID? = nil
-  ) {
-    begin(callSite, completion, on: thread, as: id ?? .make(on: thread))
-    self.responders = responders
-    word.store(Self.isWaiting, ordering: .relaxed)
-  }
-
-  /// Becomes a dispatch that can't run straight; its details follow.
-  func begin(_ request: DispatchRequest, on thread: ThreadState) {
-    begin(request.callSite, request.completion, on: thread, as: .make(on: thread))
-  }
-
-  @inline(__always)
-  private func begin(
-    _ callSite: CallSite, _ completion: Completion?, on thread: ThreadState, as id: TransactionID
+    _ id: TransactionID, parent: TransactionID?, to route: Unmanaged<Route>?,
+    _ completion: Completion?, _ callSite: CallSite
   ) {
     self.id = id
-    parentID = DispatchContext.currentTransaction(on: thread)
-    self.callSite = callSite
+    parentID = parent?.rawValue ?? UInt64.max
+    self.route = route
     self.completion = completion
+    self.callSite = callSite
+    word.store(Phase.waiting.rawValue, ordering: .relaxed)
   }
 
-  /// Enters the scheduler that will take it.
+  /// The scheduler will queue it.
   func enter(_ scheduler: Scheduler) {
     activeScheduler = Unmanaged.passUnretained(scheduler)
   }
 
-  /// Gets the action that it keeps while it is pending; it has none.
-  @inline(__always)
+  /// Keeps its action while it is pending; it has none.
   func put(_ action: __owned any ActionType) {
-    // Nothing is there to be let go of, which would be looked at.
+    // Without a look at what is there before, which would be released.
     withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
   }
 
-  /// Gives its action up.
-  @inline(__always)
   func takeAction() -> any ActionType {
-    withUnsafeMutablePointer(to: &action) { place in
+    withUnsafeMutablePointer(to: &action) { pointer in
       // Moved, where reading and clearing it would copy it.
-      let action = UnsafeMutableRawPointer(place).assumingMemoryBound(to: (any ActionType).self)
+      let action = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: (any ActionType).self)
         .move()
-      place.initialize(to: nil)
+      pointer.initialize(to: nil)
       return action
     }
   }
 
-  /// Gets the details that it is to begin with, before anybody knows it.
-  func expand(_ details: DispatchDetails) {
-    word.store(Self.hasDetails, ordering: .relaxed)
-    _ = settle(details)
+  /// Keeps another route, which counts it as outstanding.
+  func keep(_ route: Unmanaged<Route>) {
+    self.route = route
+  }
+
+  func keep(_ completion: Completion?) {
+    self.completion = completion
+  }
+
+  func takeCompletion() -> Completion? {
+    completion.take()
+  }
+
+  /// Keeps the session until it runs.
+  func keep(_ session: MiddlewareSession?) {
+    attachment = session.map(Attachment.session) ?? .none
+  }
+
+  func takeSession() -> MiddlewareSession? {
+    guard case .session(let session) = attachment else { return nil }
+    attachment = .none
+    return session
+  }
+
+  /// Its code runs on this thread now, inside another context.
+  func keep(outer: DispatchContext?) {
+    attachment = outer.map(Attachment.outer) ?? .none
+  }
+
+  /// Runs on this thread only: no other one knows it.
+  func beginHere(inside outer: DispatchContext?) {
+    word.store(Phase.running.rawValue, ordering: .relaxed)
+    activeScheduler = nil
+    keep(outer: outer)
+  }
+
+  /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
+  func beginInline() -> Bool {
+    yieldPoint(.takeUp, id.description)
+    return word.compareExchange(
+      expected: Phase.waiting.rawValue, desired: Phase.running.rawValue,
+      ordering: .acquiringAndReleasing
+    ).exchanged
   }
 
   var parent: TransactionID? {
     parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
   }
 
+  /// Where its steps run, for the thread that runs or ends it.
+  var scheduler: Scheduler { details?.loop ?? queuedAt }
+
+  /// The same for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
+  /// scheduler may be gone.
+  var schedulerForWaits: Scheduler {
+    makeDetails().scheduler(queuedAt: { queuedAt }) ?? SyncLoop.callerThread
+  }
+
+  /// What it is queued at; to be read while it needs that.
+  var queuedAt: Scheduler {
+    activeScheduler?.takeUnretainedValue() ?? SyncLoop.callerThread
+  }
+
+  /// Its place is skipped: the scheduler no longer has it.
+  func leaveScheduler() {
+    activeScheduler = nil
+  }
+
+  /// Whether it runs on its caller's thread.
+  var isSynchronous: Bool { activeScheduler == nil }
+
+  /// Whether stores that do not wait for each other run beside each other.
+  var runsConcurrently: Bool {
+    activeScheduler?._withUnsafeGuaranteedRef(\.runsStoresConcurrently) == true
+  }
+
   // MARK: Context
 
   override var dispatch: Dispatch { self }
-  @usableFromInline
-  override var transaction: TransactionID { id }
-  override var owner: (any CommitOwner)? { Int(place) == Self.noPlace ? nil : self }
-  override var outer: DispatchContext? { around ?? details?.outer }
+  override var owner: (any CommitOwner)? { nil }
+
+  override var outer: DispatchContext? {
+    if case .outer(let context) = attachment { context } else { nil }
+  }
 
   // MARK: Details
 
-  /// What others see of it; nil where nobody has looked yet.
+  /// What other threads see of it; nil where none has taken part yet.
   var details: DispatchDetails? {
-    @inline(__always) get {
-      UnsafeRawPointer(bitPattern: reference.load(ordering: .acquiring)).map {
-        Unmanaged<DispatchDetails>.fromOpaque($0).takeUnretainedValue()
-      }
-    }
+    let bits = word.load(ordering: .acquiring)
+    return bits > Phase.running.rawValue ? Self.details(at: bits) : nil
   }
 
-  /// Those that are there, or else these.
-  private func settle(_ details: DispatchDetails) -> DispatchDetails {
-    let mine = Unmanaged.passRetained(details)
-    let (isMine, present) = reference.compareExchange(
-      expected: 0, desired: UInt(bitPattern: mine.toOpaque()), ordering: .acquiringAndReleasing)
-    if isMine { return details }
-    mine.release()
-    return Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: present)!).takeUnretainedValue()
+  private static func details(at bits: UInt) -> DispatchDetails {
+    Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
+      .takeUnretainedValue()
+  }
+
+  /// The details, made where there are none: the one transition that hands the state over to them.
+  ///
+  /// Any thread may do it that has a reference. The step that runs the dispatch finds the details before it
+  /// can end.
+  func makeDetails() -> DispatchDetails {
+    var bits = word.load(ordering: .acquiring)
+    while let phase = Phase(rawValue: bits) {
+      let made = Unmanaged.passRetained(
+        DispatchDetails(DispatchState(isRunning: phase == .running)))
+      let (isDone, present) = word.compareExchange(
+        expected: bits, desired: UInt(bitPattern: made.toOpaque()),
+        ordering: .acquiringAndReleasing)
+      if isDone { return made.takeUnretainedValue() }
+      made.release()
+      bits = present
+    }
+    return Self.details(at: bits)
   }
 
   deinit {
-    UnsafeRawPointer(bitPattern: reference.load(ordering: .acquiring)).map {
-      Unmanaged<DispatchDetails>.fromOpaque($0).release()
-    }
+    let bits = word.load(ordering: .acquiring)
+    guard bits > Phase.running.rawValue else { return }
+    Unmanaged.passUnretained(Self.details(at: bits)).release()
   }
 
-  /// The details, made where there are none: the state is handed over to them.
-  ///
-  /// The step that runs the dispatch meets `hasDetails` before it can end, and waits at the lock until
-  /// the state is there. So the scheduler that is taken over here still exists.
-  func involve() -> DispatchDetails {
-    if details == nil { yieldPoint(.involve, id.description) }
-    return handOver()
-  }
+  // MARK: The end
 
-  /// The same where nobody else can be about to do it.
-  func handOver() -> DispatchDetails {
-    let details = details ?? settle(DispatchDetails())
-    details.adopt {
-      let phase = word.bitwiseOr(Self.hasDetails, ordering: .acquiringAndReleasing).oldValue
-      return (
-        DispatchState(isRunning: phase == Self.isRunning), activeScheduler?.takeUnretainedValue()
-      )
-    }
-    return details
-  }
-
-  /// Hands the state over where the end begins: mostly nobody has looked yet.
-  func handOverToEnd() -> DispatchDetails {
-    if self.details == nil {
-      let made = DispatchDetails(endingAt: activeScheduler?.takeUnretainedValue())
-      if settle(made) === made {
-        word.bitwiseOr(Self.hasDetails, ordering: .releasing)
-        return made
-      }
-    }
-    let details = handOver()
+  /// Ends it; all that only the way to the end needed is released before waiting threads and tasks resume,
+  /// since a handle may be kept for long.
+  func end(_ result: DispatchResult) {
+    let details = makeDetails()
     details.withState { $0.beginEnding() }
+    clear()
     details.clear()
-    return details
+    yieldPoint(.tellEnd, id.description)
+    details.end(result)
   }
 
-  /// Its thread runs it, and nobody else knows it.
-  @inline(__always)
-  func beginHere(on thread: ThreadState) {
-    word.store(Self.isRunning, ordering: .relaxed)
-    activeScheduler = nil
-    // In an `async` block, what waits here holds that up.
-    if parentID != UInt64.max, thread.context == nil {
-      if let task = DispatchContext.blocked(on: thread) { involve().outer = task }
-    }
-  }
-
-  /// The scheduler took it up, and nobody takes part: it runs.
-  @inline(__always)
-  func beginStraight() -> Bool {
-    yieldPoint(.takeUp, id.description)
-    return word.compareExchange(
-      expected: Self.isWaiting, desired: Self.isRunning, ordering: .acquiringAndReleasing
-    ).exchanged
-  }
-
-  /// The scheduler; for a dispatch that has not ended.
-  var scheduler: Scheduler {
-    handOver().scheduler ?? SyncLoop.callerThread
-  }
-
-  var isSynchronous: Bool { scheduler is SyncLoop }
-
-  /// Lets go of all that only the way to the end needed.
-  @inline(__always)
+  /// Releases what only the way to the end needed; the record may then be used again.
   func clear() {
     noteEnd()
     action = nil
     completion = nil
-    around = nil
-    responders.take()?._withUnsafeGuaranteedRef { $0.end() }
+    attachment = .none
+    route.take()?._withUnsafeGuaranteedRef { $0.end() }
+  }
+}
+
+// What other threads call.
+extension Dispatch {
+  var hasEnded: Bool { details?.hasEnded.load(ordering: .acquiring) ?? false }
+
+  var result: DispatchResult? { hasEnded ? details?.withState(\.result) : nil }
+
+  var isCancelled: Bool { details?.withState(\.isCancelled) ?? false }
+
+  /// The dispatches before it, while it waits for them.
+  var dispatchesBefore: [Dispatch] { details?.withState(\.before) ?? [] }
+
+  /// Whether it waits for other dispatches.
+  var isHeldBack: Bool { !dispatchesBefore.isEmpty }
+
+  /// Whether it is a sequence without actions.
+  var isEmpty: Bool { details?.sequence?.isEmpty ?? false }
+
+  /// Whether it runs, or waits for its turn: it still needs its scheduler.
+  var needsScheduler: Bool { details?.withState(\.needsScheduler) ?? true }
+
+  /// Whether a `.sync` caller need not stay: only notifiers have to deliver what was deferred.
+  var onlyDeliveryIsLeft: Bool { details?.withState(\.work).onlyDeliveryIsLeft ?? false }
+
+  /// Calls back once the dispatch has ended: at once where it has, else on the thread that ends it.
+  func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
+    if details != nil { yieldPoint(.await, id.description) }
+    let details = makeDetails()
+    if isPlanted(.forgottenWaiter) { return forgetWaiter(waiter) }
+    if !details.withState({ $0.wait(waiter) }) { waiter() }
+  }
+}
+
+// On whose behalf the store is changed whose part runs inline.
+extension Dispatch: CommitOwner {
+  @usableFromInline
+  var transaction: TransactionID { id }
+
+  @usableFromInline
+  func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    ThreadState.current.run?.pointee.action(of: self, in: store)
   }
 
-  /// The handle that is given out where all stores finish at once.
-  var finishedHandle: DispatchHandle {
-    responders.unsafelyUnwrapped._withUnsafeGuaranteedRef { DispatchHandle(finished: id, $0) }
+  @usableFromInline
+  func commitDeferred() {
+    makeDetails().commitDeferred()
   }
 
-  /// Whether middlewares are to be told.
-  var isHeard: Bool {
-    @inline(__always) get { responders.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.isHeard) }
-  }
-
-  func takeCompletion() -> Completion? {
-    completion.take()
+  @usableFromInline
+  func commitDelivered() {
+    details?.commitDelivered()
   }
 }

@@ -1,14 +1,12 @@
 /// Inside which dispatch some code runs: the cause of what it dispatches, and what its waits hold up.
 ///
-/// A dispatch of one action is the context of its own code. Actions of a sequence, stores that run
-/// beside each other and tasks have contexts of their own (`StoreRunContext`).
+/// A dispatch is the context of the code of its inline run (`InlineRun`). Store runs of a round, which may
+/// run at the same time, and tasks have contexts of their own (`StoreRunContext`).
 @usableFromInline
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
-  @usableFromInline
-  var transaction: TransactionID { fatalError("DispatchContext is abstract.") }
-  /// The part whose block or observers run; nil in hooks and completions.
+  /// The store run whose block or observers run; nil in hooks and completions.
   var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
@@ -20,52 +18,54 @@ class DispatchContext: @unchecked Sendable {
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// The context of what runs here, as a cause.
-  static func current(on thread: ThreadState) -> DispatchContext? {
-    if !isPlanted(.noRecord) { thread.light.run?.pointee.makeRecord(on: thread) }
-    return thread.context ?? inTask
-  }
-
   /// On whose behalf code that runs here changes stores.
   @usableFromInline
   static func owner(on thread: ThreadState) -> (any CommitOwner)? {
-    current(on: thread)?.owner
+    if let run = thread.run { return run.pointee.owner(on: thread) }
+    return (thread.context ?? inTask)?.owner
   }
 
-  /// The transaction that causes what is dispatched here; `UInt64.max` for none.
-  @inline(__always)
-  static func currentTransaction(on thread: ThreadState) -> UInt64 {
-    if thread.light.transaction != UInt64.max { return thread.light.transaction }
-    if let context = thread.context { return context.transaction.rawValue }
-    return inTask?.transaction.rawValue ?? UInt64.max
+  /// The transaction that causes what is dispatched here.
+  static func currentTransaction(on thread: ThreadState) -> TransactionID? {
+    if let run = thread.run { return run.pointee.transaction }
+    return (thread.context ?? inTask)?.dispatch.id
   }
 
   /// The context that is held up by a wait here.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
-    thread.light.run?.pointee.makeRecord(on: thread)
-    if let context = thread.context { return context }
+    if let run = thread.run { return run.pointee.makeRecord(on: thread) }
+    return thread.context ?? structuredTask
+  }
+
+  /// The context that a `.sync` dispatch of this thread holds up.
+  ///
+  /// - Parameter parent: Its cause; without one, there is nothing to look for.
+  static func around(_ parent: TransactionID?, on thread: ThreadState) -> DispatchContext? {
+    parent == nil ? nil : InlineRun.recorded(on: thread) ?? structuredTask
+  }
+
+  /// The context of the `async` block whose own task runs here, or a child of that.
+  private static var structuredTask: DispatchContext? {
     guard let context = inTask, let executor = context.executor else { return nil }
     let isStructured = withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor }
     return isStructured ? context : nil
   }
 }
 
-/// The context of one action's hooks, of one store's part in it, or of a task.
+/// The context of a store run's code in a round, of a round's hooks and completion, or of a task.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
-  private let ofTransaction: TransactionID
   private let ofOwner: (any CommitOwner)?
   private let around: DispatchContext?
   private let ofExecutor: UnownedTaskExecutor?
   private let isOnMainQueue: Bool
 
   init(
-    _ dispatch: Dispatch, transaction: TransactionID, owner: (any CommitOwner)?,
-    outer: DispatchContext?, executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
+    _ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?,
+    executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
   ) {
     ofDispatch = dispatch
-    ofTransaction = transaction
     ofOwner = owner
     around = outer
     ofExecutor = executor
@@ -73,7 +73,6 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var transaction: TransactionID { ofTransaction }
   override var owner: (any CommitOwner)? { ofOwner }
   override var outer: DispatchContext? { around }
   override var executor: UnownedTaskExecutor? { ofExecutor }

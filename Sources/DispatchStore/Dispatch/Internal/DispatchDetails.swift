@@ -1,121 +1,104 @@
 import Synchronization
 
-/// What a dispatch has that others take part in, beyond a straight run through its stores.
-///
-/// One that can't run straight begins with it. Any other one gets it when somebody awaits or cancels it,
-/// or when one of its stores can't end at once.
+/// What a dispatch has once several threads take part in it: its state behind a lock, and what only rounds,
+/// sequences and waits need.
 final class DispatchDetails: @unchecked Sendable {
-  // because what is not constant or in `state` belongs to the step that runs
-  /// Nil until the dispatch has handed over its own state.
-  let state: Locked<DispatchState?>
-  /// Whether the state says how it ended: looked at without the lock, which the end itself needs.
+  // because what is not constant or behind the lock belongs to the step that runs
+  private let state: Locked<Guarded>
+  /// Whether the state has a result: read without the lock, which the end itself needs.
   let hasEnded = Atomic(false)
-  var request: DispatchRequest?
-  var mode = Dispatcher.Mode.async
-  /// Until the end.
+  /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
-  /// Guarded by `state`.
-  private var knownScheduler: Scheduler?
-  /// The context that a `.sync` dispatch holds up, until the end.
-  var outer: DispatchContext?
+  var sequence: DispatchSequence?
+  /// What the dispatcher carries to where the dispatch runs.
+  var taskLocals: [CapturedTaskLocal] = []
   /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
   var waits: [Dispatch] = []
-  var taskLocals: [CapturedTaskLocal] = []
-  var plan: DispatchPlan?
-  var results: [DispatchResult] = []
-  /// Those that heard of its beginning, until the end.
-  var witnesses: [any DispatchWitness] = []
 
-  /// For a dispatch that others begin to take part in.
-  init() {
-    state = Locked(nil)
+  private struct Guarded {
+    var life: DispatchState
+    /// The caller's thread, where steps run there.
+    var loop: SyncLoop?
+    /// Commits of the inline run's present store that were deferred.
+    var undelivered = 0
+    /// The round that goes on with the inline run, and the index of that store.
+    var successor: (round: Round, index: Int)?
   }
 
-  /// For a dispatch that is about to end, and of which somebody may want to know how.
-  init(endingAt scheduler: Scheduler?) {
-    var ending = DispatchState(isRunning: true)
-    ending.beginEnding()
-    state = Locked(ending)
-    knownScheduler = scheduler
+  init(_ life: DispatchState) {
+    state = Locked(Guarded(life: life))
   }
 
-  /// For a dispatch that can't run straight.
-  init(
-    _ request: DispatchRequest, by dispatcher: Dispatcher, at scheduler: Scheduler,
-    outer: DispatchContext?
-  ) {
-    state = Locked(DispatchState(before: request.options.after.compactMap(\.dispatch)))
-    self.request = request
-    mode = request.mode
-    self.dispatcher = dispatcher
-    knownScheduler = scheduler
-    self.outer = outer
-    taskLocals = dispatcher.carriedTaskLocals.map { $0.capture() }
+  func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
+    state.withLock { body(&$0.life) }
   }
 
-  var scheduler: Scheduler? {
-    get { state.withLock { _ in knownScheduler } }
-    set { state.withLock { _ in knownScheduler = newValue } }
+  var loop: SyncLoop? {
+    get { state.withLock { $0.loop } }
+    set { state.withLock { $0.loop = newValue } }
   }
 
-  /// Takes over the state of a dispatch, unless somebody was faster.
-  func adopt(_ state: () -> (DispatchState, Scheduler?)) {
-    self.state.withLock { present in
-      if present == nil { (present, knownScheduler) = state() }
+  /// Where the steps of a dispatch run that needs its scheduler; nil for one that does not any longer.
+  ///
+  /// - Parameter queued: Its scheduler, which exists as long as the dispatch needs it.
+  func scheduler(queuedAt queued: () -> Scheduler) -> Scheduler? {
+    state.withLock { $0.life.needsScheduler ? $0.loop ?? queued() : nil }
+  }
+
+  /// Cancels the dispatch; with the scheduler that it needed until now, which may skip it from here on.
+  func cancel(queuedAt queued: () -> Scheduler) -> (DispatchState.Cancel, Scheduler) {
+    state.withLock { state in
+      let scheduler = state.life.needsScheduler ? state.loop ?? queued() : SyncLoop.callerThread
+      return (state.life.cancel(), scheduler)
     }
   }
 
-  /// Commits of the store that runs straight that were left to other threads; guarded by `state`.
-  private var untold = 0
-  /// Who hears that they were told; guarded likewise.
-  private var continuation: Continuation?
+  // MARK: Deferred commits
 
-  private struct Continuation {
-    let round: Round
-    let place: Int
-  }
+  var hasUndeliveredCommits: Bool { state.withLock { $0.undelivered > 0 } }
 
-  var hasUntoldCommits: Bool { state.withLock { _ in untold > 0 } }
-
-  func commitLeft() {
-    state.withLock { _ in
-      if let continuation {
-        continuation.round.commitLeft(at: continuation.place)
+  func commitDeferred() {
+    state.withLock { state in
+      if let (round, index) = state.successor {
+        round.commitDeferred(at: index)
       } else {
-        untold += 1
+        state.undelivered += 1
       }
     }
   }
 
-  func commitTold() {
-    let present = state.withLock { _ -> Continuation? in
-      if continuation == nil { untold -= 1 }
-      return continuation
+  func commitDelivered() {
+    let successor = state.withLock { state in
+      if state.successor == nil { state.undelivered -= 1 }
+      return state.successor
     }
-    if let present { present.round.commitTold(at: present.place) }
+    if let (round, index) = successor { round.commitDelivered(at: index) }
   }
 
-  /// A round goes on with a straight run; whether it is to be cancelled first.
-  func goOn(with round: Round, at place: Int) -> Bool {
+  /// A round goes on after an inline run; whether it is to be cancelled first.
+  ///
+  /// - Parameter index: The store whose deferred commits it takes over.
+  func begin(_ round: Round, at index: Int) -> Bool {
     state.withLock { state in
-      for _ in 0..<untold { round.commitLeft(at: place) }
-      continuation = Continuation(round: round, place: place)
-      return state!.begin(round) && !isPlanted(.lostCancellation)
+      for _ in 0..<state.undelivered { round.commitDeferred(at: index) }
+      state.successor = (round, index)
+      return state.life.begin(.round(round)) && !isPlanted(.lostCancellation)
     }
   }
 
-  /// Lets go of what only the way to the end needed: chains of handles and closures end here.
+  // MARK: The end
+
+  /// Releases what only the way to the end needed: chains of handles and closures end here.
   func clear() {
-    let request = request
-    self.request = nil
-    (results, taskLocals, outer, dispatcher, witnesses) = ([], [], nil, nil, [])
-    state.withLock { _ in continuation = nil }
-    withExtendedLifetime(request) {}
+    let sequence = sequence.take()
+    (dispatcher, taskLocals) = (nil, [])
+    state.withLock { $0.successor = nil }
+    withExtendedLifetime(sequence) {}
   }
 
-  /// Lets those go on who wait for the end.
-  func tellWaiters(_ result: DispatchResult) {
-    // Under the lock: whoever finds there that it has ended finds the result, too.
+  /// Resumes those that wait for the end.
+  func end(_ result: DispatchResult) {
+    // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
     let waiters = withState { state in
       hasEnded.store(true, ordering: .releasing)
       return state.end(result)
@@ -123,10 +106,5 @@ final class DispatchDetails: @unchecked Sendable {
     guard !waiters.isEmpty else { return }
     ThreadState.current.hasResumedOthers = true
     for waiter in waiters { waiter() }
-  }
-
-  @inline(__always)
-  func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
-    state.withLock { body(&$0!) }
   }
 }

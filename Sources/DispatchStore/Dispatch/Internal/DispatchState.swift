@@ -1,36 +1,40 @@
-/// The life of one dispatch, without threads.
+/// The life of one dispatch that several threads take part in, without threads.
 struct DispatchState {
   private enum Phase {
-    /// Waits for its place at the scheduler, for dispatches before it, or between two actions for the
-    /// queue to go on. Can become running or ending.
-    case waiting(reached: Bool, left: Int, before: [Dispatch])
-    /// Its actions run: this round, or none between two. Can become ending.
-    case running(Round?)
+    /// Waits for its turn at the scheduler, for other dispatches, or between two actions of a sequence for
+    /// the queue to be resumed. Can become running or ending.
+    case waiting(Waiting)
+    /// Its actions run. Can become waiting (between two actions) or ending.
+    case running(DispatchWork)
     /// Its completion runs. Can become ended.
     case ending
     /// Nothing follows.
     case ended(DispatchResult)
   }
 
+  private struct Waiting {
+    /// The scheduler has started it, and keeps its place.
+    var isParked = false
+    /// The dispatches to be waited for, and how many of them have not ended.
+    var before: [Dispatch] = []
+    var missing = 0
+  }
+
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
 
-  /// - Parameter before: The dispatches to be waited for.
-  init(before: [Dispatch]) {
-    phase = .waiting(reached: false, left: before.count, before: before)
-  }
-
-  /// For a dispatch of which nobody knew until now.
+  /// For a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
-    phase = isRunning ? .running(nil) : .waiting(reached: false, left: 0, before: [])
+    phase = isRunning ? .running(.none) : .waiting(Waiting())
   }
 
   var result: DispatchResult? {
     if case .ended(let result) = phase { result } else { nil }
   }
 
-  var needsVenue: Bool {
+  /// Whether it runs, or will run, at its scheduler.
+  var needsScheduler: Bool {
     switch phase {
     case .waiting, .running: true
     case .ending, .ended: false
@@ -39,10 +43,20 @@ struct DispatchState {
 
   /// The dispatches that it waits for before it runs.
   var before: [Dispatch] {
-    if case .waiting(_, _, let before) = phase { before } else { [] }
+    if case .waiting(let waiting) = phase { waiting.before } else { [] }
   }
 
-  enum Reach {
+  /// What runs of it.
+  var work: DispatchWork {
+    if case .running(let work) = phase { work } else { .none }
+  }
+
+  /// It is not to run before these have ended.
+  mutating func wait(for before: [Dispatch]) {
+    phase = .waiting(Waiting(before: before, missing: before.count))
+  }
+
+  enum Start {
     /// Its actions run now.
     case run
     /// Its place is kept until the dispatches before it have ended.
@@ -51,78 +65,69 @@ struct DispatchState {
     case skip
   }
 
-  /// The scheduler has come to it.
-  mutating func reach() -> Reach {
-    switch phase {
-    case .waiting(_, left: 0, _):
-      phase = .running(nil)
+  /// The scheduler starts it.
+  mutating func start() -> Start {
+    guard case .waiting(var waiting) = phase else { return .skip }
+    guard waiting.missing > 0 else {
+      phase = .running(.none)
       return .run
-    case .waiting(_, let left, let before):
-      phase = .waiting(reached: true, left: left, before: before)
-      return .park
-    case .running, .ending, .ended:
-      return .skip
     }
+    waiting.isParked = true
+    phase = .waiting(waiting)
+    return .park
   }
 
   /// It waits between two actions.
   mutating func pause() {
-    phase = .waiting(reached: true, left: 0, before: [])
+    phase = .waiting(Waiting(isParked: true))
   }
 
   /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.
   mutating func oneBeforeEnded() -> Bool {
-    guard case .waiting(let reached, let left, let before) = phase else { return false }
-    let still = isPlanted(.oneBeforeIsEnough) ? 0 : left - 1
-    phase = .waiting(reached: reached, left: still, before: before)
-    return reached && still == 0
+    guard case .waiting(var waiting) = phase else { return false }
+    waiting.missing = isPlanted(.oneBeforeIsEnough) ? 0 : waiting.missing - 1
+    phase = .waiting(waiting)
+    return waiting.isParked && waiting.missing == 0
   }
 
   enum Cancel {
     /// It ends now, without having run.
-    case end(wasReached: Bool)
-    /// What it has under way is to be cancelled.
-    case round(Round)
+    case end(wasParked: Bool)
+    /// This is cancelled.
+    case cancel(DispatchWork)
     case none
   }
 
   mutating func cancel() -> Cancel {
     switch phase {
-    case .waiting(let reached, _, _):
+    case .waiting(let waiting):
       isCancelled = true
       phase = .ending
-      return .end(wasReached: reached)
-    case .running(let round):
+      return .end(wasParked: waiting.isParked)
+    case .running(let work):
       defer { isCancelled = true }
-      return isCancelled ? .none : round.map(Cancel.round) ?? .none
+      return isCancelled ? .none : .cancel(work)
     case .ending, .ended:
       return .none
     }
   }
 
-  /// A round begins; whether it is to be cancelled first.
-  mutating func begin(_ round: Round) -> Bool {
-    phase = .running(round)
+  /// A part of it begins; whether that is to be cancelled first.
+  mutating func begin(_ work: DispatchWork) -> Bool {
+    phase = .running(work)
     return isCancelled
   }
 
-  /// The round that ran.
-  mutating func takeRound() -> Round? {
-    guard case .running(let round) = phase else { return nil }
-    phase = .running(nil)
-    return round
-  }
-
-  /// The round that runs.
-  var round: Round? {
-    if case .running(let round) = phase { round } else { nil }
+  /// The part that ran has ended.
+  mutating func endWork() {
+    if case .running = phase { phase = .running(.none) }
   }
 
   mutating func beginEnding() {
     phase = .ending
   }
 
-  /// Those who wait for the end.
+  /// The closures that wait for the end.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
     defer { waiters = [] }
@@ -134,5 +139,31 @@ struct DispatchState {
     if case .ended = phase { return false }
     waiters.append(waiter)
     return true
+  }
+}
+
+/// What runs of a dispatch, beside an inline run.
+enum DispatchWork {
+  case none
+  /// Its action, store by store.
+  case round(Round)
+  /// Of a sequence, the dispatch of one action.
+  case step(Dispatch)
+
+  func cancel() {
+    switch self {
+    case .none: break
+    case .round(let round): round.cancel()
+    case .step(let dispatch): dispatch.cancel()
+    }
+  }
+
+  /// Whether only the delivery of deferred commits is under way.
+  var onlyDeliveryIsLeft: Bool {
+    switch self {
+    case .none: false
+    case .round(let round): round.onlyDeliveryIsLeft
+    case .step(let dispatch): dispatch.onlyDeliveryIsLeft
+    }
   }
 }

@@ -1,183 +1,171 @@
 import Foundation
 
-/// One action on its way through the stores that take part.
+/// One action on its way through stores that can't all end at once.
 ///
-/// Its steps run at the dispatch's scheduler; what operations and stores say of it may come on any thread,
-/// and is turned into steps. Each step returns whether it was the one that closed the round.
+/// It goes on where an inline run has stopped. Its steps run at the dispatch's scheduler; operations and
+/// stores report to it on any thread, and it turns that into steps. Each step returns whether it was the one
+/// that closed the round.
 final class Round: @unchecked Sendable {
-  // because `parts` changes once, when no step is left
-
+  // because `storeRuns` changes once, when no step is left
   let dispatch: Dispatch
-  let transaction: TransactionID
-  /// In the order in which they run.
-  private var parts: [StoreRun]
-  private let chain: MiddlewareChain
-  /// When the middlewares were told; nobody else asks for a duration.
-  private let began: Int64?
+  let session: MiddlewareSession?
+  private let route: Route
+  /// By store index.
+  private var storeRuns: [StoreRun]
   private let state: Locked<RoundState>
 
+  /// - Parameters:
+  ///   - ended: By store index: how those ended that have.
+  ///   - begun: The store index that has begun in the inline run.
   init(
-    of dispatch: Dispatch, _ transaction: TransactionID, parts: [StoreRun], state: RoundState,
-    chain: MiddlewareChain, began: Int64? = nil
+    of dispatch: Dispatch, _ action: any ActionType, to route: Route,
+    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?
   ) {
     self.dispatch = dispatch
-    self.transaction = transaction
-    self.parts = parts
-    self.chain = chain
-    self.began =
-      chain.middlewares.isEmpty ? nil : began ?? dispatch.details?.dispatcher?.clock.nanoseconds
-    self.state = Locked(state)
-    for (place, part) in parts.enumerated() { part.enter(self, at: place) }
+    self.session = session
+    self.route = route
+    storeRuns = route.entries.enumerated().map { index, entry in
+      entry.makeStoreRun(of: session?.action(at: index) ?? action)
+    }
+    state = Locked(
+      RoundState(
+        stores: route.identifiers, prerequisites: route.prerequisites, ended: ended, begun: begun))
+    for (index, storeRun) in storeRuns.enumerated() { storeRun.enter(self, at: index) }
   }
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
-  var onlyTellingIsLeft: Bool { state.withLock { $0.onlyTellingIsLeft } }
+  var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
   var result: DispatchResult {
     let (identifiers, outcomes) = state.withLock { $0.results }
     return DispatchResult(
-      transaction: transaction, identifiers: identifiers, outcomes: outcomes)
+      transaction: dispatch.id, identifiers: identifiers, outcomes: outcomes)
   }
 
-  /// Lets go of the parts, which hold the round.
+  /// Releases the store runs, which refer to the round.
   func dissolve() {
-    parts = []
+    storeRuns = []
   }
 
   // MARK: Steps
 
-  /// Tells the middlewares, before anything is scheduled.
-  func tellMiddlewares() {
-    guard !chain.middlewares.isEmpty else { return }
-    for part in parts {
-      let told = dispatch.transaction(transaction)
-      dispatch.perform(transaction, part: nil) { part.willDispatch(chain, told) }
-    }
-  }
-
-  func begin() -> Bool {
-    let (first, isClosed) = state.withLock { ($0.first, $0.isClosed) }
-    return isClosed || start(first)
-  }
-
-  /// Goes on where a straight run has left: at a place where it stopped, and with all that may start.
-  func begin(at place: Int, after step: StraightStep) -> Bool {
+  /// Goes on with the store that has begun, and with all that may start.
+  func begin(after remainder: InlineRemainder) -> Bool {
     let others = state.withLock { $0.first }
+    guard let (index, step) = remainder.begun else { return start(others) }
     let outcome: StoreOutcome? =
       switch step {
       case .finished: .finished
       case .ended(let outcome): outcome
-      case .goesOn(let operation, let isRunning): goOn(at: place, operation, isRunning)
+      case .goesOn(let operation, let isRunning): goOn(at: index, operation, isRunning)
       }
-    let (next, isClosed) = follow(place, state.withLock { $0.startReturned(place, outcome) })
+    let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
     return isClosed || start((others + next).sorted())
   }
 
-  private func goOn(at place: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
-    let part = parts[place]
-    return run(part) { part.goOn(with: operation, isRunning: isRunning) }
+  private func goOn(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
+    let storeRun = storeRuns[index]
+    return run(storeRun) { storeRun.goOn(with: operation, isRunning: isRunning) }
   }
 
-  /// Starts a part as said, and runs its operation where that is ready; the outcome, where it has none.
-  private func run(_ part: StoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
+  /// Starts a store run, and runs its operation where that is ready; the outcome, where it has none.
+  private func run(_ storeRun: StoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
     var outcome: StoreOutcome?
-    dispatch.perform(transaction, part: part) {
+    dispatch.perform(storeRun) {
       switch start() {
       case .ended(let ended): outcome = ended
       case .waiting: break
-      case .ready: part.run()
+      case .ready: storeRun.run()
       }
     }
     return outcome
   }
 
-  /// Starts places that may start; side by side where the scheduler does that.
-  private func start(_ places: [Int]) -> Bool {
-    let sideBySide = dispatch.scheduler.runsSideBySide && !isCancelled
-    var ready = places[...]
-    while let place = ready.popFirst() {
-      if sideBySide {
-        for other in ready { post { $0.start([other]) } }
+  /// Starts stores that may start; beside each other where the scheduler does that.
+  private func start(_ indices: [Int]) -> Bool {
+    let isConcurrent = dispatch.runsConcurrently && !isCancelled
+    var ready = indices[...]
+    while let index = ready.popFirst() {
+      if isConcurrent {
+        for other in ready { resume { $0.start([other]) } }
         ready = []
       }
-      let (next, isClosed) = follow(place, start(place))
+      let (next, isClosed) = follow(index, start(index))
       if isClosed { return true }
-      // Places are in the order in which the middlewares heard, and so is what runs.
+      // Indices are in the order in which the hooks were called, and so is what runs.
       if !next.isEmpty { ready = (ready + next).sorted()[...] }
     }
     return false
   }
 
-  private func start(_ place: Int) -> RoundState.Step {
-    let part = parts[place]
-    yieldPoint(.start, part.identifier)
-    let (failed, isCancelled) = state.withLock { ($0.start(place), $0.isCancelled) }
-    var outcome = part.decided ?? (isCancelled ? .cancelled : nil)
-    if outcome == nil, let failed, !part.runsRegardless {
-      let prerequisite = parts[failed.prerequisite].identifier
+  private func start(_ index: Int) -> RoundState.Step {
+    let storeRun = storeRuns[index]
+    yieldPoint(.start, storeRun.storeIdentifier)
+    let (failed, isCancelled) = state.withLock { ($0.start(index), $0.isCancelled) }
+    var outcome = session?.reply(at: index)?.outcome ?? (isCancelled ? .cancelled : nil)
+    if outcome == nil, let failed, !route.runsRegardless[index] {
       outcome = .failed(
-        DispatchError.dependencyFailed(part.identifier, after: prerequisite, failed.outcome))
+        DispatchError.dependencyFailed(
+          storeRun.storeIdentifier, after: storeRuns[failed.prerequisite].storeIdentifier,
+          failed.outcome))
     }
-    if outcome == nil { outcome = run(part, part.start) }
-    yieldPoint(.startReturned, part.identifier)
-    return state.withLock { $0.startReturned(place, outcome) }
+    if outcome == nil { outcome = run(storeRun, storeRun.start) }
+    yieldPoint(.startReturned, storeRun.storeIdentifier)
+    return state.withLock { $0.startReturned(index, outcome) }
   }
 
-  private func follow(_ place: Int, _ step: RoundState.Step) -> (next: [Int], isClosed: Bool) {
+  private func follow(_ index: Int, _ step: RoundState.Step) -> (next: [Int], isClosed: Bool) {
     switch step {
-    case .close(let outcome): close(place, outcome)
-    case .resume: follow(place, resume(place))
+    case .close(let outcome): close(index, outcome)
+    case .run: follow(index, run(index))
     case .wait: ([], false)
     }
   }
 
-  /// Runs the operation at a place whose dependencies have finished.
-  private func resume(_ place: Int) -> RoundState.Step {
-    guard state.withLock({ $0.resume(place) }) else { return .wait }
-    dispatch.perform(transaction, part: parts[place]) { parts[place].run() }
-    return state.withLock { $0.startReturned(place) }
+  /// Runs the operation at an index whose dependencies have finished.
+  private func run(_ index: Int) -> RoundState.Step {
+    guard state.withLock({ $0.run(index) }) else { return .wait }
+    dispatch.perform(storeRuns[index]) { storeRuns[index].run() }
+    return state.withLock { $0.startReturned(index) }
   }
 
-  private func close(_ place: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
-    let part = parts[place]
-    if part.heard > 0 {
-      var told = dispatch.transaction(transaction)
-      told.outcome = outcome
-      told.duration = began.map { .nanoseconds(told.dispatcher.clock.nanoseconds - $0) }
-      dispatch.perform(transaction, part: nil) {
-        chain.did(told, action: part.action, in: part.storeForHooks, heard: part.heard)
+  private func close(_ index: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
+    let storeRun = storeRuns[index]
+    if let session {
+      dispatch.perform(nil) {
+        session.didDispatch(outcome, at: index, in: storeRun.storeForHooks)
       }
     }
-    yieldPoint(.close, part.identifier)
-    // Released outside the lock: what goes with an operation may run code.
-    let (next, isClosed, operation) = state.withLock { $0.closed(place) }
+    yieldPoint(.close, storeRun.storeIdentifier)
+    // Released outside the lock: an operation's deinitialization may run the user's code.
+    let (next, isClosed, operation) = state.withLock { $0.closed(index) }
     return withExtendedLifetime(operation) { (next, isClosed) }
   }
 
-  // MARK: What is heard on any thread
+  // MARK: What operations and stores report, on any thread
 
-  func operationEnded(at place: Int, _ outcome: StoreOutcome) {
-    yieldPoint(.operationEnded, parts[place].identifier)
-    post(state.withLock { $0.operationEnded(place, outcome) }, at: place)
+  func operationEnded(at index: Int, _ outcome: StoreOutcome) {
+    yieldPoint(.operationEnded, storeRuns[index].storeIdentifier)
+    resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
   }
 
-  func started(_ operation: Operation, at place: Int) {
-    yieldPoint(.started, parts[place].identifier)
-    if state.withLock({ $0.started(operation, at: place) }) { operation.cancel() }
+  func started(_ operation: Operation, at index: Int) {
+    yieldPoint(.started, storeRuns[index].storeIdentifier)
+    if state.withLock({ $0.started(operation, at: index) }) { operation.cancel() }
   }
 
-  func becameReady(at place: Int) {
-    yieldPoint(.becameReady, parts[place].identifier)
-    post(state.withLock { $0.becameReady(place) }, at: place)
+  func becameReady(at index: Int) {
+    yieldPoint(.becameReady, storeRuns[index].storeIdentifier)
+    resume(state.withLock { $0.becameReady(index) }, at: index)
   }
 
-  func commitLeft(at place: Int) {
-    state.withLock { $0.commitLeft(place) }
+  func commitDeferred(at index: Int) {
+    state.withLock { $0.commitDeferred(index) }
   }
 
-  func commitTold(at place: Int) {
-    yieldPoint(.commitTold, parts[place].identifier)
-    post(state.withLock { $0.commitTold(place) }, at: place)
+  func commitDelivered(at index: Int) {
+    yieldPoint(.commitDelivered, storeRuns[index].storeIdentifier)
+    resume(state.withLock { $0.commitDelivered(index) }, at: index)
   }
 
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes.
@@ -185,16 +173,16 @@ final class Round: @unchecked Sendable {
     for operation in state.withLock({ $0.cancel() }) { operation.cancel() }
   }
 
-  private func post(_ step: RoundState.Step, at place: Int) {
+  private func resume(_ step: RoundState.Step, at index: Int) {
     if case .wait = step { return }
-    post { round in
-      let (next, isClosed) = round.follow(place, step)
+    resume { round in
+      let (next, isClosed) = round.follow(index, step)
       return isClosed || round.start(next)
     }
   }
 
-  /// Continues at the scheduler; the step that closes the round takes the dispatch further.
-  private func post(_ step: @escaping @Sendable (Round) -> Bool) {
-    dispatch.scheduler.post { if step(self) { self.dispatch.roundClosed() } }
+  /// Goes on at the scheduler; the step that closes the round ends the dispatch.
+  private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
+    dispatch.scheduler.resume { if step(self) { self.dispatch.roundClosed(self) } }
   }
 }

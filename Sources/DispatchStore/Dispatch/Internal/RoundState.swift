@@ -5,35 +5,35 @@ struct RoundState {
   private enum Phase {
     /// Waits for stores that go before it. Can become starting.
     case waiting
-    /// A step asks for its operation and runs it; what was heard of it meanwhile.
-    case starting(Heard?)
+    /// A step makes its operation and runs it; what was reported of it meanwhile.
+    case starting(Report?)
     /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
     case running
-    /// Its operation has ended; commits of its own, left to other threads, are yet to be told.
-    case untold(StoreOutcome)
-    /// Its operation has ended, and what follows an end is being done. Can become closed.
+    /// Its operation has ended; some of its commits, deferred to other threads, are not delivered yet.
+    case undelivered(StoreOutcome)
+    /// Its operation has ended, and `didDispatch` is called. Can become closed.
     case closing(StoreOutcome)
     /// Nothing follows.
     case closed(StoreOutcome)
   }
 
-  private enum Heard {
+  private enum Report {
     case ended(StoreOutcome)
     /// What the operation depends on has finished.
     case ready
   }
 
-  private struct Place {
+  private struct Entry {
     let storeIdentifier: String
     var phase = Phase.waiting
-    /// The earlier places that it waits for, and how many of those have not closed.
+    /// The earlier indices that it waits for, and how many of those have not closed.
     let prerequisites: [Int]
     var missing: Int
-    /// The later places that wait for it.
+    /// The later indices that wait for it.
     var dependents: [Int] = []
-    /// Commits of its own that were left to other threads to tell.
-    var untold = 0
-    var wasUntold = false
+    /// Its commits that were deferred and not delivered yet.
+    var undelivered = 0
+    var wasUndelivered = false
     /// The operation under way, to be cancelled.
     var operation: Operation?
 
@@ -42,67 +42,68 @@ struct RoundState {
     }
   }
 
-  private var places: [Place]
+  /// By store index.
+  private var entries: [Entry]
   private var open: Int
-  /// Places with a step, an operation or an end under way.
+  /// Stores with a step, an operation or an end under way.
   private var active = 0
-  private var untoldPlaces = 0
+  private var undeliveredStores = 0
   private(set) var isCancelled = false
 
   /// - Parameters:
-  ///   - stores: By place: the identifier of the store.
-  ///   - prerequisites: By place: the earlier places that it waits for; nil where none does.
-  ///   - ended: By place: how those ended that were run before; empty where none was.
-  ///   - started: The place that has been started.
+  ///   - stores: By store index: the identifier.
+  ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none does.
+  ///   - ended: By store index: how those ended that were run before; empty where none was.
+  ///   - begun: The store index that has been started.
   init(
     stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome?] = [],
-    started: Int? = nil
+    begun: Int? = nil
   ) {
     let hasEnded = { ended.isEmpty ? false : ended[$0] != nil }
-    places = stores.enumerated().map { place, identifier in
-      var waits = prerequisites?[place] ?? []
+    entries = stores.enumerated().map { index, identifier in
+      var waits = prerequisites?[index] ?? []
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
-      return Place(
+      return Entry(
         storeIdentifier: identifier, prerequisites: waits,
         missing: waits.count { !hasEnded($0) })
     }
-    open = places.indices.count { !hasEnded($0) }
-    for place in places.indices {
-      for wait in places[place].prerequisites { places[wait].dependents.append(place) }
+    open = entries.indices.count { !hasEnded($0) }
+    for index in entries.indices {
+      for wait in entries[index].prerequisites { entries[wait].dependents.append(index) }
     }
-    for (place, outcome) in ended.enumerated() {
-      if let outcome { places[place].phase = .closed(outcome) }
+    for (index, outcome) in ended.enumerated() {
+      if let outcome { entries[index].phase = .closed(outcome) }
     }
-    guard let started else { return }
-    places[started].phase = .starting(nil)
+    guard let begun else { return }
+    entries[begun].phase = .starting(nil)
     active = 1
   }
 
   var isClosed: Bool { open == 0 }
 
-  /// The places that have not been started and wait for nothing.
-  var first: [Int] { places.indices.filter { places[$0].isWaiting && places[$0].missing == 0 } }
+  /// The stores that have not been started and wait for nothing.
+  var first: [Int] { entries.indices.filter { entries[$0].isWaiting && entries[$0].missing == 0 } }
 
-  /// How the places ended; those that have not are given as cancelled.
+  /// How the stores' parts ended; those that have not are given as cancelled.
   var results: (identifiers: [String], outcomes: [StoreOutcome]) {
-    let outcomes = places.map { place -> StoreOutcome in
-      switch place.phase {
-      case .untold(let outcome), .closing(let outcome), .closed(let outcome): outcome
+    let outcomes = entries.map { entry -> StoreOutcome in
+      switch entry.phase {
+      case .undelivered(let outcome), .closing(let outcome), .closed(let outcome): outcome
       case .waiting, .starting, .running: .cancelled
       }
     }
-    return (places.map(\.storeIdentifier), outcomes)
+    return (entries.map(\.storeIdentifier), outcomes)
   }
 
-  /// Whether all that is under way is the telling of commits left to other threads.
-  var onlyTellingIsLeft: Bool { active == 0 && untoldPlaces > 0 }
+  /// Whether all that is under way is the delivery of deferred commits.
+  var onlyDeliveryIsLeft: Bool { active == 0 && undeliveredStores > 0 }
 
-  /// A step takes the place; the one of its prerequisites that did not finish, if any.
-  mutating func start(_ place: Int) -> (prerequisite: Int, outcome: StoreOutcome)? {
-    places[place].phase = .starting(nil)
+  /// A step starts the store; the one of its prerequisites that did not finish, if any.
+  mutating func start(_ index: Int) -> (prerequisite: Int, outcome: StoreOutcome)? {
+    entries[index].phase = .starting(nil)
     active += 1
-    for prerequisite in places[place].prerequisites {
-      if case .closed(let outcome) = places[prerequisite].phase, !outcome.isFinished {
+    for prerequisite in entries[index].prerequisites {
+      if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {
         return (prerequisite, outcome)
       }
     }
@@ -110,113 +111,112 @@ struct RoundState {
   }
 
   /// An operation is about to run; whether it is to be cancelled first.
-  mutating func started(_ operation: Operation, at place: Int) -> Bool {
-    places[place].operation = operation
+  mutating func started(_ operation: Operation, at index: Int) -> Bool {
+    entries[index].operation = operation
     return isCancelled
   }
 
-  /// A step runs the operation of a place, whose dependencies have finished.
-  ///
-  /// False where somebody else has run it, in a queue of their own.
-  mutating func resume(_ place: Int) -> Bool {
-    switch places[place].phase {
+  /// A step runs the operation, whose dependencies have finished; false where it was run already, in a
+  /// queue of the user's.
+  mutating func run(_ index: Int) -> Bool {
+    switch entries[index].phase {
     case .running, .starting(.ready):
-      places[place].phase = .starting(nil)
+      entries[index].phase = .starting(nil)
       return true
     default:
       return false
     }
   }
 
-  /// What a step does next about a place.
+  /// What a step does next about a store.
   enum Step {
     /// Close it, with this outcome.
     case close(StoreOutcome)
     /// Run its operation, whose dependencies have finished.
-    case resume
-    /// Somebody else will go on with it.
+    case run
+    /// Another step will follow.
     case wait
   }
 
-  /// The step that started the place has done so; `outcome` where it ended without an operation.
-  mutating func startReturned(_ place: Int, _ outcome: StoreOutcome? = nil) -> Step {
-    guard case .starting(let heard) = places[place].phase else { return .wait }
-    if let outcome { return end(place, outcome) }
-    switch heard {
+  /// The step that started the store has done so; `outcome` where it ended without an operation.
+  mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> Step {
+    guard case .starting(let report) = entries[index].phase else { return .wait }
+    if let outcome { return end(index, outcome) }
+    switch report {
     case .ended(let outcome):
-      return end(place, outcome)
+      return end(index, outcome)
     case .ready:
-      return .resume
+      return .run
     case nil:
-      places[place].phase = .running
+      entries[index].phase = .running
       return .wait
     }
   }
 
-  mutating func becameReady(_ place: Int) -> Step {
-    switch places[place].phase {
+  mutating func becameReady(_ index: Int) -> Step {
+    switch entries[index].phase {
     case .starting(nil):
       if isPlanted(.lostReady) { return .wait }
-      places[place].phase = .starting(.ready)
+      entries[index].phase = .starting(.ready)
       return .wait
     case .running:
-      return .resume
+      return .run
     default:
       return .wait
     }
   }
 
-  mutating func operationEnded(_ place: Int, _ outcome: StoreOutcome) -> Step {
-    if case .starting = places[place].phase {
-      places[place].phase = .starting(.ended(outcome))
+  mutating func operationEnded(_ index: Int, _ outcome: StoreOutcome) -> Step {
+    if case .starting = entries[index].phase {
+      entries[index].phase = .starting(.ended(outcome))
       return .wait
     }
-    return end(place, outcome)
+    return end(index, outcome)
   }
 
-  private mutating func end(_ place: Int, _ outcome: StoreOutcome) -> Step {
-    guard places[place].untold == 0 else {
-      places[place].phase = .untold(outcome)
+  private mutating func end(_ index: Int, _ outcome: StoreOutcome) -> Step {
+    guard entries[index].undelivered == 0 else {
+      entries[index].phase = .undelivered(outcome)
       active -= 1
-      untoldPlaces += 1
+      undeliveredStores += 1
       return .wait
     }
-    places[place].phase = .closing(outcome)
+    entries[index].phase = .closing(outcome)
     return .close(outcome)
   }
 
-  mutating func commitLeft(_ place: Int) {
-    places[place].untold += 1
+  mutating func commitDeferred(_ index: Int) {
+    entries[index].undelivered += 1
   }
 
-  mutating func commitTold(_ place: Int) -> Step {
-    places[place].untold -= 1
-    guard places[place].untold == 0, case .untold(let outcome) = places[place].phase else {
+  mutating func commitDelivered(_ index: Int) -> Step {
+    entries[index].undelivered -= 1
+    guard entries[index].undelivered == 0, case .undelivered(let outcome) = entries[index].phase else {
       return .wait
     }
-    // Until it has closed, it counts as untold: nobody is to wait for the thread that closes it.
-    places[place].phase = .closing(outcome)
-    places[place].wasUntold = true
+    // Until it has closed, it counts as undelivered: no `.sync` caller waits for the thread that closes it.
+    entries[index].phase = .closing(outcome)
+    entries[index].wasUndelivered = true
     return .close(outcome)
   }
 
-  /// What follows the end has been done; the places that may start now, and what is to be released.
-  mutating func closed(_ place: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
-    guard case .closing(let outcome) = places[place].phase else { return ([], false, nil) }
-    places[place].phase = .closed(outcome)
-    if places[place].wasUntold { untoldPlaces -= 1 } else { active -= 1 }
+  /// `didDispatch` has been called; the stores that may start now, and what is to be released.
+  mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
+    guard case .closing(let outcome) = entries[index].phase else { return ([], false, nil) }
+    entries[index].phase = .closed(outcome)
+    if entries[index].wasUndelivered { undeliveredStores -= 1 } else { active -= 1 }
     open -= 1
     var next: [Int] = []
-    for dependent in places[place].dependents {
-      places[dependent].missing -= 1
-      if places[dependent].missing == 0 { next.append(dependent) }
+    for dependent in entries[index].dependents {
+      entries[dependent].missing -= 1
+      if entries[dependent].missing == 0 { next.append(dependent) }
     }
-    return (next, isClosed, places[place].operation.take())
+    return (next, isClosed, entries[index].operation.take())
   }
 
   /// The operations under way.
   mutating func cancel() -> [Operation] {
     isCancelled = true
-    return places.compactMap(\.operation)
+    return entries.compactMap(\.operation)
   }
 }

@@ -1,33 +1,26 @@
-/// One store's part in one dispatched action.
+/// One store's part in a round.
 class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has the part, and steps follow each other through the round's lock
-  let identifier: String
-  /// Whether it runs also where a store that it waits for did not finish.
-  let runsRegardless: Bool
-  /// What the middlewares let the store see.
-  fileprivate(set) var action: any ActionType
-  /// How many middlewares will hear the end.
-  private(set) var heard = 0
-  /// The end, where it was decided before the operation was asked for.
-  private(set) var decided: StoreOutcome?
-  /// The round that it belongs to; set before any other thread knows the part.
+  // because one step at a time has the store run, and steps follow each other through the round's lock
+  let storeIdentifier: String
+  /// The action that the store gets.
+  let action: any ActionType
+  /// The round that it belongs to, and its index there; set before any other thread knows the store run.
   private(set) var round: Round?
-  private(set) var place = 0
+  private(set) var index = 0
   private(set) var transaction = TransactionID(rawValue: 0)
 
-  init(identifier: String, runsRegardless: Bool, action: any ActionType) {
-    self.identifier = identifier
-    self.runsRegardless = runsRegardless
+  init(storeIdentifier: String, action: any ActionType) {
+    self.storeIdentifier = storeIdentifier
     self.action = action
   }
 
-  /// The store as hooks are told of it.
+  /// The store as hooks get it.
   var storeForHooks: any StoreType { fatalError("StoreRun is abstract.") }
 
-  /// Asks the reducer for the operation, and runs it or waits for what it depends on.
+  /// Calls the reducer for the operation, and claims that.
   func start() -> StoreRunStart { fatalError("StoreRun is abstract.") }
 
-  /// Takes over an operation that a straight run has claimed, and may have started.
+  /// Takes over an operation that an inline run has claimed, and may have started.
   func goOn(with operation: AnyObject, isRunning: Bool) -> StoreRunStart {
     fatalError("StoreRun is abstract.")
   }
@@ -35,40 +28,28 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   /// Runs the operation, all of whose dependencies have finished.
   func run() { fatalError("StoreRun is abstract.") }
 
-  func enter(_ round: Round, at place: Int) {
+  func enter(_ round: Round, at index: Int) {
     self.round = round
-    self.place = place
-    transaction = round.transaction
+    self.index = index
+    transaction = round.dispatch.id
   }
 
-  func willDispatch(_ chain: MiddlewareChain, _ transaction: MiddlewareContext) {
-    take(chain.will(transaction, action: action, in: storeForHooks), of: chain)
-  }
-
-  /// Takes what the middlewares said of it; nil where they let the action pass.
-  func take(_ reply: MiddlewareChain.Reply?, of chain: MiddlewareChain) {
-    heard = reply?.heard ?? chain.middlewares.count
-    guard let reply else { return }
-    action = reply.action
-    decided = reply.outcome
-  }
-
-  // MARK: What the operation and the store say, on any thread
+  // MARK: What the operation and the store call, on any thread
 
   func operationEnded(_ outcome: StoreOutcome) {
-    round?.operationEnded(at: place, outcome)
+    round?.operationEnded(at: index, outcome)
   }
 
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     (self as? TypedStoreRun<Model, Action>)?.running(in: store)
   }
 
-  func commitLeft() {
-    round?.commitLeft(at: place)
+  func commitDeferred() {
+    round?.commitDeferred(at: index)
   }
 
-  func commitTold() {
-    round?.commitTold(at: place)
+  func commitDelivered() {
+    round?.commitDelivered(at: index)
   }
 
   func makeExecutor() -> OperationExecutor? {
@@ -78,13 +59,13 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   func makeTaskContext(on executor: OperationExecutor?) -> DispatchContext? {
     guard let round else { return nil }
     return StoreRunContext(
-      round.dispatch, transaction: transaction, owner: self, outer: round.dispatch.outer,
+      round.dispatch, owner: self, outer: round.dispatch.outer,
       executor: executor?.asUnownedTaskExecutor(),
       holdsUpMainQueue: round.dispatch.isSynchronous && MainQueue.isCurrent)
   }
 }
 
-/// What became of starting a part.
+/// What became of starting a store run.
 enum StoreRunStart {
   /// It ended without an operation.
   case ended(StoreOutcome)
@@ -94,26 +75,23 @@ enum StoreRunStart {
   case ready
 }
 
-/// The typed side of a part: below it nothing is cast.
+/// The typed side of a store run: below it nothing is cast.
 final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unchecked Sendable {
+  // because it is one store run, as above
   private let entry: TypedStoreEntry<Model, Action>
   private var operation: ActionOperation<Model, Action>?
 
-  init(
-    _ entry: TypedStoreEntry<Model, Action>, runsRegardless: Bool, action: any ActionType
-  ) {
+  init(_ entry: TypedStoreEntry<Model, Action>, action: any ActionType) {
     self.entry = entry
-    super.init(identifier: entry.identifier, runsRegardless: runsRegardless, action: action)
+    super.init(storeIdentifier: entry.identifier, action: action)
   }
 
-  /// The action, for commits to the store that the part is of.
+  /// The action, for commits to the store whose part this is.
   func running(in store: Store<Model, Action>) -> Action? {
     entry.typed === store ? action as? Action : nil
   }
 
-  override var storeForHooks: any StoreType {
-    entry.typed ?? DepartedStore(identifier: identifier, actionType: Action.self)
-  }
+  override var storeForHooks: any StoreType { entry.storeForHooks }
 
   override func start() -> StoreRunStart {
     guard let store = entry.typed, let action = action as? Action else {
@@ -132,16 +110,16 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
   override func goOn(with operation: AnyObject, isRunning: Bool) -> StoreRunStart {
     let operation = unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
     guard isRunning else { return take(operation) }
-    // The round first: until it knows the operation, that asks its dispatch whether it was cancelled.
-    round?.started(operation, at: place)
+    // The round first: until it knows the operation, a cancellation reaches that through its dispatch.
+    round?.started(operation, at: index)
     return operation.join(self).map(StoreRunStart.ended) ?? .waiting
   }
 
   private func take(_ operation: ActionOperation<Model, Action>) -> StoreRunStart {
     self.operation = operation
     _ = operation.join(self)
-    round?.started(operation, at: place)
-    return operation.isReady(orElse: { self.round?.becameReady(at: self.place) })
+    round?.started(operation, at: index)
+    return operation.isReady(orElse: { self.round?.becameReady(at: self.index) })
       ? .ready : .waiting
   }
 

@@ -1,47 +1,51 @@
 /// The middlewares of one dispatch, in order of registration: the fan-out of both hooks.
 struct MiddlewareChain {
   let middlewares: [any Middleware]
+  /// Those of them that are called for whole dispatches too.
+  let witnesses: [any DispatchWitness]
 
-  /// Whether one of them hears of whole dispatches.
-  var isWitnessed: Bool { middlewares.contains { $0 is any DispatchWitness } }
+  init(_ middlewares: [any Middleware]) {
+    self.middlewares = middlewares
+    witnesses = middlewares.compactMap { $0 as? any DispatchWitness }
+  }
 
-  /// What came of asking all of them about one store, where one did more than let the action pass.
+  /// The verdicts of all of them about one store, where one did more than let the action pass.
   ///
-  /// An object, so that where there is none nothing is copied.
+  /// An object, so that nothing is copied where there is none.
   final class Reply {
-    /// What the store is to see.
+    /// The action that the store gets.
     fileprivate(set) var action: any ActionType
-    /// How many of them heard, and so will hear the end.
-    fileprivate(set) var heard: Int
-    /// The part's end, where one of them vetoed or failed.
+    /// How many of them were called, and so get `didDispatch`.
+    fileprivate(set) var notifiedCount: Int
+    /// The end of the store's part, where one of them vetoed or failed.
     private(set) var outcome: StoreOutcome?
 
-    fileprivate init(action: any ActionType, heard: Int) {
+    fileprivate init(action: any ActionType, notifiedCount: Int) {
       self.action = action
-      self.heard = heard
+      self.notifiedCount = notifiedCount
     }
 
-    /// The first one who says so decides.
+    /// The first outcome stays.
     fileprivate func end(as outcome: StoreOutcome) {
       self.outcome = self.outcome ?? outcome
     }
   }
 
   /// Nil where all of them let the action pass.
-  func will(
-    _ transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
+  func willDispatch(
+    _ context: MiddlewareContext, action: any ActionType, in store: any StoreType
   ) -> Reply? {
     var reply: Reply?
     func changed() -> Reply {
-      let present = reply ?? Reply(action: action, heard: middlewares.count)
+      let present = reply ?? Reply(action: action, notifiedCount: middlewares.count)
       reply = present
       return present
     }
-    for place in middlewares.indices {
-      let middleware = middlewares[place]
+    for index in middlewares.indices {
+      let middleware = middlewares[index]
       do {
         let verdict = try middleware.willDispatch(
-          transaction: transaction, action: reply?.action ?? action, in: store)
+          transaction: context, action: reply?.action ?? action, in: store)
         switch verdict {
         case .pass:
           continue
@@ -50,7 +54,7 @@ struct MiddlewareChain {
           changed().action = replacement
         case .veto(let reason):
           changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
-          changed().heard = place + 1
+          changed().notifiedCount = index + 1
           return reply
         }
       } catch {
@@ -60,18 +64,19 @@ struct MiddlewareChain {
     return reply
   }
 
-  func did(
-    _ transaction: MiddlewareContext, action: any ActionType, in store: any StoreType, heard: Int
+  func didDispatch(
+    _ context: MiddlewareContext, action: any ActionType, in store: any StoreType,
+    notifiedCount: Int
   ) {
-    var place = heard
-    while place > 0 {
-      place -= 1
-      let middleware = middlewares[place]
+    var index = notifiedCount
+    while index > 0 {
+      index -= 1
+      let middleware = middlewares[index]
       do {
-        try middleware.didDispatch(transaction: transaction, action: action, in: store)
+        try middleware.didDispatch(transaction: context, action: action, in: store)
       } catch {
-        let message = "\(type(of: middleware)) threw in didDispatch of \(transaction.id): \(error)"
-        transaction.dispatcher.report(
+        let message = "\(type(of: middleware)) threw in didDispatch of \(context.id): \(error)"
+        context.dispatcher.report(
           DispatchIncident(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
       }

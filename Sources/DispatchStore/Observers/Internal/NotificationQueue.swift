@@ -78,7 +78,7 @@ struct NotificationQueue {
       pending.append(PendingNotice(notice: notice.unowned, gate: nil))
       return .leave
     }
-    notice.owner?.commitLeft()
+    notice.owner?.commitDeferred()
     pending.append(PendingNotice(notice: notice, gate: nil))
     return .leave
   }

@@ -24,7 +24,7 @@ extension StoreStorage {
       switch withLock({ $0.next() }) {
       case .tell(let left):
         deliver(left)
-        if let owner = left.owner { thread.toldOwners.append(owner) }
+        if let owner = left.owner { thread.deliveredOwners.append(owner) }
       case .handOver(let gate):
         gate.open(.tell)
         break telling
@@ -33,7 +33,7 @@ extension StoreStorage {
       }
     }
     thread.turns.removeLast()
-    if thread.turns.isEmpty { thread.followToldCommits() }
+    if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
   private func deliver(_ notice: Notice) {
@@ -57,7 +57,7 @@ extension StoreStorage {
     yieldPoint(.beginWait, identifier)
     let (gates, owners) = withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
-    for owner in owners { owner.commitTold() }
+    for owner in owners { owner.commitDelivered() }
   }
 
   func tellerHasWaited() {

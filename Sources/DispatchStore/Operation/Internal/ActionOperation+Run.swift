@@ -17,7 +17,7 @@ extension ActionOperation {
   }
 
   /// Claims it and runs it here for a dispatch, where it may end here.
-  func runStraight(for dispatch: Dispatch, on thread: ThreadState) -> StraightStep? {
+  func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
     let isSuspending = if case .suspending? = subject.pointee.block { true } else { false }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard state.life.claim() else { return (nil, false) }
@@ -31,11 +31,11 @@ extension ActionOperation {
     case (.run?, _):
       didChangeValue(forKey: "isExecuting")
       let (asked, _) = call(subject.pointee.block.take()!, on: thread)
-      return endStraight(asked)
+      return endInline(asked)
     case (.end(let outcome)?, _):
       subject.pointee.block = nil
       tellEnd()
-      return StraightStep(outcome)
+      return InlineStep(outcome)
     case (_, isClaimed: true):
       return .goesOn(self, isRunning: false)
     default:
@@ -45,7 +45,7 @@ extension ActionOperation {
 
   /// The block that ran straight has returned: it has ended, or goes on elsewhere.
   @usableFromInline
-  func endStraight(_ asked: StoreOutcome?) -> StraightStep {
+  func endInline(_ asked: StoreOutcome?) -> InlineStep {
     let end = withState { state -> StoreOutcome? in
       let outcome = state.life.returned(asking: asked)
       if outcome != nil { state.dispatch = nil }
@@ -53,7 +53,7 @@ extension ActionOperation {
     }
     guard let end else { return .goesOn(self, isRunning: true) }
     tellEnd()
-    return StraightStep(end)
+    return InlineStep(end)
   }
 
   /// Tells those who depend on it that it has ended.
@@ -113,7 +113,7 @@ extension ActionOperation {
       // Recorded before the release, which would call it abandoned.
       finish(throwing: error)
     }
-    if isKnownUniquelyReferenced(&running) { running.recycle(on: thread) }
+    if isUniquelyReferencedForReuse(&running) { running.recycle(on: thread) }
   }
 
   private func runTask(

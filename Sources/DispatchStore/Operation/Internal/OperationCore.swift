@@ -65,9 +65,9 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.isReduction = isReduction
   }
 
-  /// Starts it for a dispatch that runs straight; false where it is not as it was made.
+  /// Starts it for a dispatch that runs inline; false where it is not as it was made.
   @usableFromInline
-  func beginStraight(for dispatch: Dispatch) -> Bool {
+  func beginInline(for dispatch: Dispatch) -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }
     state.pointee.life.startUntouched()
     state.pointee.dispatch = dispatch
@@ -77,7 +77,7 @@ struct OperationCore: @unchecked Sendable {
   /// Its block has returned; whether it has ended as finished, and nothing has been done with it that
   /// somebody could tell.
   @usableFromInline
-  func endStraight(isFinished: Bool) -> Bool {
+  func endInline(isFinished: Bool) -> Bool {
     guard !state.pointee.isTouched, state.pointee.life.endsFinished(isFinished) else {
       return false
     }

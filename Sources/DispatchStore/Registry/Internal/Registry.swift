@@ -14,8 +14,6 @@ struct Registry {
   private var former: Set<String> = []
   private var sequence: UInt64 = 0
   private(set) var middlewares: [any Middleware] = []
-  /// Those of them that hear of whole dispatches.
-  private(set) var witnesses: [any DispatchWitness] = []
 
   var stores: [any StoreType] {
     entries.values.sorted { $0.sequence < $1.sequence }.compactMap(\.store)
@@ -91,7 +89,6 @@ struct Registry {
   mutating func insert(_ middleware: any Middleware) {
     guard !middlewares.contains(where: { $0 === middleware }) else { return }
     middlewares.append(middleware)
-    if let witness = middleware as? any DispatchWitness { witnesses.append(witness) }
   }
 
   mutating func removeMiddlewares(
@@ -99,7 +96,6 @@ struct Registry {
   ) -> [any Middleware] {
     let matching = middlewares.filter(matches)
     middlewares.removeAll(where: matches)
-    witnesses.removeAll(where: matches)
     return matching
   }
 }

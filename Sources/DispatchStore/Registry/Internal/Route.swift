@@ -1,145 +1,203 @@
 import Synchronization
 
-/// The stores that answer to a type of action, and all that can be worked out once about them.
+/// Where an action leads: the stores that respond to it, in order, and all that can be worked out once
+/// about them.
 ///
 /// A snapshot that one thread takes of its dispatcher's registry and keeps until the registry has
-/// changed. Dispatches refer to it without a reference count, which producers and consumers would
-/// fight for: the thread counts those that it gave out, consumers those that have ended, each in a
-/// cache line of its own. It goes when it was retired and both counts are equal.
+/// changed. Dispatches refer to it without a reference count, a cache line that producers and consumers
+/// would both write: the thread counts its outstanding dispatches, consumers those that have ended, each
+/// in a cache line of its own. It is released once it was retired and both counts are equal.
 final class Route: @unchecked Sendable {
   // because what changes is atomic
-  /// Those that answer, in the order in which they run unless a reducer refines it.
+  /// Those that respond, in the order in which they run.
   let entries: [StoreEntry]
   let identifiers: [String]
   /// Where there is but one.
   let onlyIdentifier: String?
-  /// By place: the earlier places that it waits for; nil where none waits.
+  /// By store index: the earlier indices that it waits for; nil where no store waits.
   let prerequisites: [[Int]]?
-  /// Whether the stores can be ordered as declared; where not, a dispatch has to say why.
-  let isOrdered: Bool
-  /// The same in order of registration, from which a refined order is worked out.
+  /// By store index: whether it runs also where a store that it waits for did not finish.
+  let runsRegardless: [Bool]
+  /// The same stores in order of registration, which a refined order is worked out from.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
-  /// Whether a dispatch can run through them as declared, store after store, as long as each ends at once.
-  let isStraight: Bool
-  /// The same for the concurrent queue, where one that may block holds up no store but those that wait
-  /// for it.
-  private let isStraightInPool: Bool
-  /// By turn: the places in the order in which they run there; nil where it is the same.
-  let poolOrder: [Int]?
-  /// Whether there are no middlewares, and no reducer has operations of its own either.
-  let isLight: Bool
-  /// How many of them, from the first on, only reduce.
-  let reductionCount: Int
-  /// Whether middlewares are to be told of a store.
-  let isHeard: Bool
-  /// By place, where a dispatch can run straight.
-  private let steps: UnsafeMutablePointer<Step>
+  /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
+  let failure: DispatchError?
+  /// Whether a dispatch has something to do before its stores: middlewares and witnesses to call, an order
+  /// to refine, weakly held stores to look for, an error to end with.
+  let needsPreparation: Bool
+  let hasMiddleware: Bool
+  let hasRefinements: Bool
+  let hasWeakStores: Bool
+  /// By position: the store indices in the order for the concurrent queue; nil where it is that of the
+  /// indices.
+  let concurrentOrder: [Int]?
+  /// Whether a store that may block its thread delays only those that wait for it, on the concurrent
+  /// queue too, where the stores run one after the other.
+  let isInlineConcurrently: Bool
   let count: Int
+  /// By store index.
+  private let targets: UnsafeMutablePointer<Target>
 
-  /// What a straight run needs of an entry, which refers to it.
-  private struct Step {
-    let calls: Unmanaged<ReducerCalls>
-    let store: Unmanaged<AnyObject>
-    let answer: ReducerAnswer
+  /// What an inline run needs of an entry, which owns it.
+  private struct Target {
+    let calls: Unmanaged<ReducerCalls>?
+    let store: Unmanaged<AnyObject>?
+    let kind: Kind
+
+    enum Kind {
+      case reduction, application, operation
+      /// The store is held weakly: it has to be looked for.
+      case weak
+    }
   }
-  /// Keeps the count below in a line that dispatching threads do not read.
+
+  /// Keeps the count below in a cache line that dispatching threads do not read.
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
   )
-  /// Uses that have ended; from retirement on, less those that were given out.
+  /// Uses that have ended; from retirement on, less those that were outstanding.
   private let ended = Atomic<Int>(0)
 
-  /// - Parameter order: Nil where the stores can't be ordered.
-  init(_ registered: [StoreEntry], order: WaitOrder?, chain: MiddlewareChain) {
+  /// - Parameters:
+  ///   - registered: The stores in order of registration.
+  ///   - waitFor: What each of them waits for; by default as declared.
+  init(
+    _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
+    failure: DispatchError? = nil, wasRegistered: (String) -> Bool = { _ in true }
+  ) {
+    let waits = waitFor ?? registered.map(\.waitFor)
+    var (order, failure): (WaitOrder?, DispatchError?) = (nil, failure)
+    do {
+      order = try WaitOrder(
+        zip(registered, waits).map { .init(identifier: $0.identifier, waitFor: $1) },
+        wasRegistered: wasRegistered)
+    } catch {
+      failure = error
+    }
+    self.failure = failure
     self.registered = registered
     self.chain = chain
-    isOrdered = order != nil
-    entries = order?.order.map { registered[$0] } ?? registered
+    entries = failure == nil ? order.map { $0.order.map { registered[$0] } } ?? [] : []
     identifiers = entries.map(\.identifier)
     onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
-    prerequisites = order?.prerequisitesInOrder
-    isStraight =
-      isOrdered && !chain.isWitnessed && entries.count < Dispatch.noPlace
-      && entries.allSatisfy { $0.ownership == .strong && !$0.overrides.waitFor }
-    let poolOrder = PoolOrder(
+    prerequisites = failure == nil ? order?.prerequisitesInOrder : nil
+    runsRegardless = order.map { $0.order.map { waits[$0].runsRegardless } } ?? []
+    // What a reducer has refined once is not refined again.
+    hasRefinements = waitFor == nil && registered.contains(where: \.overrides.waitFor)
+    hasWeakStores = registered.contains { $0.ownership == .weak }
+    hasMiddleware = !chain.middlewares.isEmpty && !entries.isEmpty
+    needsPreparation =
+      failure != nil || hasRefinements || hasWeakStores || !chain.middlewares.isEmpty
+    let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
-    isStraightInPool = isStraight && poolOrder != nil
-    self.poolOrder = poolOrder?.permutation
-    isHeard = !chain.middlewares.isEmpty && !entries.isEmpty
-    isLight = isStraight && !isHeard && !entries.contains { $0.overrides.answer == .operation }
-    reductionCount = entries.prefix { $0.overrides.answer == .reduction }.count
+    isInlineConcurrently = concurrentOrder != nil
+    self.concurrentOrder = concurrentOrder?.permutation
     count = entries.count
-    steps = .allocate(capacity: isStraight ? count : 0)
-    for (place, entry) in entries.enumerated() where isStraight {
-      (steps + place).initialize(
-        to: Step(
-          calls: .passUnretained(entry.calls!), store: .passUnretained(entry.object!),
-          answer: entry.overrides.answer))
+    targets = .allocate(capacity: count)
+    for (index, entry) in entries.enumerated() {
+      (targets + index).initialize(to: Self.target(of: entry))
     }
     _ = Unmanaged.passRetained(self)
   }
 
-  deinit {
-    steps.deallocate()
-  }
-
-  /// Whether the store's reducer applies actions.
-  @inline(__always)
-  func applies(at place: Int) -> Bool {
-    steps[place].answer == .application
-  }
-
-  /// Calls the reducer of a store, where that only reduces.
-  @inline(__always)
-  func reduce(
-    _ action: UnsafeRawPointer, at place: Int, on thread: ThreadState
-  ) -> ReducerCalls.Answer {
-    steps[place].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
-  }
-
-  /// Calls the reducer of a store, where that has no operations of its own.
-  @inline(__always)
-  func answerLightly(
-    _ action: UnsafeRawPointer, at place: Int, on thread: ThreadState
-  ) -> ReducerCalls.Answer {
-    let step = steps + place
-    return step.pointee.calls._withUnsafeGuaranteedRef { calls in
-      if step.pointee.answer == .reduction { return calls.reduce(action, thread) }
-      return step.pointee.store._withUnsafeGuaranteedRef { calls.apply(action, $0) }
+  private static func target(of entry: StoreEntry) -> Target {
+    guard let calls = entry.calls, let object = entry.object else {
+      return Target(calls: nil, store: nil, kind: .weak)
     }
+    let kind: Target.Kind =
+      switch entry.overrides.answer {
+      case .reduction: .reduction
+      case .application: .application
+      case .operation: .operation
+      }
+    return Target(calls: .passUnretained(calls), store: .passUnretained(object), kind: kind)
   }
 
-  /// Runs a store's part of a dispatch on this thread, to its end where it can.
-  @inline(__always)
-  func run(
-    _ action: UnsafeRawPointer, at place: Int, of dispatch: Dispatch, on thread: ThreadState
-  ) -> StraightStep {
-    let step = steps + place
-    return step.pointee.calls._withUnsafeGuaranteedRef { calls in
-      switch step.pointee.answer {
-      case .reduction:
+  deinit {
+    targets.deallocate()
+  }
+
+  /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what
+  /// was declared.
+  func refined(
+    for action: any ActionType, wasRegistered: (String) -> Bool
+  ) -> Route? {
+    guard hasRefinements else { return nil }
+    let refined = registered.map { $0.refinedWaitFor(for: action) }
+    guard refined.contains(where: { $0 != nil }) else { return nil }
+    let route = Route(
+      registered, waitFor: zip(registered, refined).map { $1 ?? $0.waitFor }, chain: chain,
+      wasRegistered: wasRegistered)
+    route.retire(after: 1)
+    return route
+  }
+
+  /// Takes an action to the store at an index, on this thread: to the end where it has one at once.
+  ///
+  /// - Parameter run: The inline run, which makes a record for what needs one.
+  @inline(__always)  // a loop over stores that only reduce is this switch: 9 % of `sync-reduction`
+  func answer(
+    _ action: UnsafeRawPointer, at index: Int, in run: UnsafeMutablePointer<InlineRun>,
+    on thread: ThreadState
+  ) -> InlineStep {
+    let target = targets + index
+    switch target.pointee.kind {
+    case .reduction:
+      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
         let answer = calls.reduce(action, thread)
-        guard case .observed = answer else { return StraightStep(answer) }
-        return step.pointee.store._withUnsafeGuaranteedRef {
-          calls.reduceObserved(action, $0, dispatch, thread)
-        }
-      case .application:
-        return step.pointee.store._withUnsafeGuaranteedRef {
-          StraightStep(calls.apply(action, $0))
-        }
-      case .operation:
-        return step.pointee.store._withUnsafeGuaranteedRef {
-          calls.answer(action, $0, dispatch, thread)
+        guard case .observed = answer else { return InlineStep(answer) }
+        return calls.reduceObserved(
+          action, target.pointee.store.unsafelyUnwrapped.takeUnretainedValue(),
+          run.pointee.makeRecord(on: thread), thread)
+      }
+    case .application:
+      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
+        target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+          InlineStep(calls.apply(action, $0))
         }
       }
+    case .operation:
+      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
+        let record = run.pointee.makeRecord(on: thread)
+        return target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+          calls.answer(action, $0, record, thread)
+        }
+      }
+    case .weak:
+      return answerWeakly(action, at: index, in: run, on: thread)
     }
   }
 
-  /// Stores that may block run beside each other in the concurrent queue.
-  func runsStraight(in mode: Dispatcher.Mode) -> Bool {
-    mode.isAsync ? isStraightInPool : isStraight
+  /// The same for a store that is held weakly; one that is gone ends its part as cancelled.
+  private func answerWeakly(
+    _ action: UnsafeRawPointer, at index: Int, in run: UnsafeMutablePointer<InlineRun>,
+    on thread: ThreadState
+  ) -> InlineStep {
+    guard let (calls, store) = entries[index].target else { return .ended(.cancelled) }
+    if entries[index].overrides.answer == .application {
+      return InlineStep(calls.apply(action, store))
+    }
+    if entries[index].overrides.answer == .reduction {
+      let answer = calls.reduce(action, thread)
+      guard case .observed = answer else { return InlineStep(answer) }
+      return calls.reduceObserved(action, store, run.pointee.makeRecord(on: thread), thread)
+    }
+    return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
   }
+
+  /// Why a store must not run, by how those that it waits for ended.
+  ///
+  /// - Parameter outcomes: By store index.
+  func dependencyFailure(at index: Int, _ outcomes: [StoreOutcome]) -> DispatchError? {
+    guard !runsRegardless[index],
+      let failed = prerequisites?[index].first(where: { !outcomes[$0].isFinished })
+    else { return nil }
+    return .dependencyFailed(
+      entries[index].identifier, after: entries[failed].identifier, outcomes[failed])
+  }
+
+  // MARK: Outstanding dispatches
 
   /// A dispatch that refers to it has ended.
   @inline(__always)
@@ -147,7 +205,7 @@ final class Route: @unchecked Sendable {
     if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0 { release() }
   }
 
-  /// No further dispatch refers to it: it goes with the last of those that do.
+  /// No further dispatch refers to it: it is released with the last of those that do.
   func retire(after outstanding: Int) {
     if ended.wrappingSubtract(outstanding, ordering: .acquiringAndReleasing).newValue == 0 {
       release()

@@ -8,21 +8,22 @@ import Synchronization
   import Darwin
 #endif
 
-/// What one thread knows of the registries of dispatchers, so that dispatching shares no memory.
+/// The routes that one thread has looked up, so that dispatching shares no memory between threads.
 ///
-/// Its thread looks things up and notes what it found. Any thread may make it forget a dispatcher: a
-/// store that is unregistered is not kept by threads that once dispatched to it.
-struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
+/// Only its thread looks routes up and puts them in. Any thread may evict those of a dispatcher: threads
+/// that once dispatched to a store do not keep it after it was unregistered.
+struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   struct Key {
     let dispatcher: UInt64
     let actionType: ObjectIdentifier
     let storeIdentifier: String?
 
     @inline(__always)
-    fileprivate var place: Int {
+    fileprivate var slot: Int {
       var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
       if let storeIdentifier {
-        // The string's own words: where its text is elsewhere, that is found all the same.
+        // The words of the string itself: a string whose text is on the heap hashes by its address, and
+        // one at another address is looked up in the registry.
         let words = unsafeBitCast(storeIdentifier, to: (UInt64, UInt64).self)
         bits = (bits ^ words.0 ^ (words.1 &* 31)) &* 0x9E37_79B9_7F4A_7C15
         bits ^= bits >> 32
@@ -37,7 +38,7 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
     var actionType: ObjectIdentifier?
     var storeIdentifier: String?
     var route: Unmanaged<Route>?
-    /// The dispatches that they were given out to.
+    /// The dispatches that were made with it.
     var outstanding = 0
 
     mutating func take() -> Evicted? {
@@ -46,7 +47,7 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
     }
   }
 
-  /// Route that a thread has forgotten.
+  /// A route that is in no slot any longer.
   private struct Evicted {
     let route: Unmanaged<Route>
     let outstanding: Int
@@ -56,14 +57,14 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
 
   fileprivate static let count = 32
   private let slots: UnsafeMutablePointer<Slot>
-  /// Held for some instructions, and never while other code runs.
-  private let isHeld: UnsafeMutablePointer<Atomic<Bool>>
+  /// Locked for some instructions, and never while other code runs.
+  private let isLocked: UnsafeMutablePointer<Atomic<Bool>>
 
   init() {
     slots = .allocate(capacity: Self.count)
     slots.initialize(repeating: Slot(), count: Self.count)
-    isHeld = .allocate(capacity: 1)
-    isHeld.initialize(to: Atomic(false))
+    isLocked = .allocate(capacity: 1)
+    isLocked.initialize(to: Atomic(false))
     let cache = self
     Self.all.withLockOfProcess { $0[cache.slots] = cache }
   }
@@ -74,13 +75,13 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
     for place in 0..<Self.count { slots[place].take()?.retire() }
     slots.deinitialize(count: Self.count)
     slots.deallocate()
-    isHeld.deinitialize(count: 1)
-    isHeld.deallocate()
+    isLocked.deinitialize(count: 1)
+    isLocked.deallocate()
   }
 
   @inline(__always)
-  private func hold() {
-    while !isHeld.pointee.compareExchange(
+  private func lock() {
+    while !isLocked.pointee.compareExchange(
       expected: false, desired: true, ordering: .acquiring
     ).exchanged {
       sched_yield()
@@ -88,39 +89,39 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
   }
 
   @inline(__always)
-  private func letGo() {
-    isHeld.pointee.store(false, ordering: .releasing)
+  private func unlock() {
+    isLocked.pointee.store(false, ordering: .releasing)
   }
 
-  /// The route as of a version of the registry, given out to one dispatch; nil where not known.
+  /// The route as of a version of the registry, for one more dispatch; nil where the thread has none.
   @inline(__always)
   func take(
     _ key: Key, version: UInt64, on thread: ThreadState
   ) -> Unmanaged<Route>? {
     let slot = slot(for: key, on: thread)
-    hold()
-    defer { letGo() }
-    guard isNoted(key, version, in: slot) else { return nil }
+    lock()
+    defer { unlock() }
+    guard isCurrent(key, version, in: slot) else { return nil }
     slot.pointee.outstanding &+= 1
     return slot.pointee.route
   }
 
-  /// Where a key is noted, or may be.
+  /// The slot of a key.
   @inline(__always)
   private func slot(for key: Key, on thread: ThreadState) -> UnsafeMutablePointer<Slot> {
     #if SIMULATION
       if thread.simulated != nil { return simulatedSlot(for: key) }
     #endif
-    return slots + key.place
+    return slots + key.slot
   }
 
   #if SIMULATION
-    /// In the order in which keys come: whether two of them meet in a slot hangs on addresses otherwise,
-    /// and so would what a thread has noted.
+    /// Slots in the order in which keys come: otherwise addresses would decide which keys share a slot, and
+    /// so which of them the thread has in its cache.
     @inline(never)
     private func simulatedSlot(for key: Key) -> UnsafeMutablePointer<Slot> {
-      hold()
-      defer { letGo() }
+      lock()
+      defer { unlock() }
       let place =
         (0..<Self.count).first { isOf(key, slots + $0) }
         ?? (0..<Self.count).first { slots[$0].route == nil }
@@ -137,44 +138,44 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
   }
 
   @inline(__always)
-  private func isNoted(
+  private func isCurrent(
     _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
   ) -> Bool {
     (slot.pointee.version == version || isPlanted(.staleNote)) && isOf(key, slot)
   }
 
-  /// Notes route, and gives them out to one dispatch.
+  /// Puts a route in, with one dispatch outstanding.
   func put(
     _ route: Route, for key: Key, version: UInt64, on thread: ThreadState
   ) -> Unmanaged<Route> {
     let slot = slot(for: key, on: thread)
-    let noted = Unmanaged.passUnretained(route)
-    hold()
+    let cached = Unmanaged.passUnretained(route)
+    lock()
     let evicted = slot.pointee.take()
     slot.pointee = Slot(
       dispatcher: key.dispatcher, version: version, actionType: key.actionType,
-      storeIdentifier: key.storeIdentifier, route: noted, outstanding: 1)
-    letGo()
+      storeIdentifier: key.storeIdentifier, route: cached, outstanding: 1)
+    unlock()
     evicted?.retire()
-    return noted
+    return cached
   }
 
-  /// Forgets what was noted for a key as of a version.
-  func drop(_ key: Key, version: UInt64, on thread: ThreadState) {
+  /// Evicts the route of a key as of a version.
+  func evict(_ key: Key, version: UInt64, on thread: ThreadState) {
     let slot = slot(for: key, on: thread)
-    hold()
-    let evicted = isNoted(key, version, in: slot) ? slot.pointee.take() : nil
-    letGo()
+    lock()
+    let evicted = isCurrent(key, version, in: slot) ? slot.pointee.take() : nil
+    unlock()
     evicted?.retire()
   }
 
   private func takeSlots(of dispatcher: UInt64) -> [Evicted] {
     var taken: [Evicted] = []
-    hold()
+    lock()
     for place in 0..<Self.count where slots[place].dispatcher == dispatcher {
       if let evicted = slots[place].take() { taken.append(evicted) }
     }
-    letGo()
+    unlock()
     return taken
   }
 
@@ -182,9 +183,9 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
 
   private static let all = Locked<[UnsafeMutablePointer<Slot>: RouteCache]>([:])
 
-  /// Makes all threads forget a dispatcher's stores and middlewares.
-  static func forget(_ dispatcher: UInt64) {
-    // What goes with them may run code of the user's: outside the locks.
+  /// Evicts a dispatcher's routes, and with them its stores and middlewares, from the caches of all threads.
+  static func evictAll(of dispatcher: UInt64) {
+    // Releasing a route may run the user's deinitializers: outside the locks.
     let evicted = all.withLockOfProcess { caches in
       caches.values.flatMap { $0.takeSlots(of: dispatcher) }
     }

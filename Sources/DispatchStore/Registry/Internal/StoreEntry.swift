@@ -30,32 +30,32 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store; nil where it was held weakly and is gone.
   var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
 
+  /// The store, or what stands for one that was held weakly and is gone.
+  var storeForHooks: any StoreType { fatalError("StoreEntry is abstract.") }
+
+  /// The store with the calls of its reducer; nil where it was held weakly and is gone.
+  var target: (ReducerCalls, AnyObject)? { fatalError("StoreEntry is abstract.") }
+
   /// Whether it was held weakly and is gone.
   var isGone: Bool { fatalError("StoreEntry is abstract.") }
 
-  /// What its reducer says the store waits for; nil where that is what was declared.
+  /// What its reducer refines the order to; nil where it keeps what was declared.
   func refinedWaitFor(for action: any ActionType) -> WaitFor? {
     fatalError("StoreEntry is abstract.")
   }
 
-  /// An action of the store's type.
-  func copyAction(at address: UnsafeRawPointer) -> any ActionType {
-    fatalError("StoreEntry is abstract.")
-  }
-
-  func makeStoreRun(of action: any ActionType, waitFor: WaitFor) -> StoreRun {
+  func makeStoreRun(of action: any ActionType) -> StoreRun {
     fatalError("StoreEntry is abstract.")
   }
 
   /// Whether the store answers to actions of this type.
   func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
 
-  /// Tells the store that it has left its dispatcher.
+  /// The store leaves its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
 }
 
-/// Hands on the address of an action, inside its box.
-@inline(__always)
+/// Passes the address of an action to a closure.
 func withAddress<Result>(
   of action: any ActionType, _ body: (UnsafeRawPointer) -> Result
 ) -> Result {
@@ -63,6 +63,14 @@ func withAddress<Result>(
     withUnsafePointer(to: action) { body(UnsafeRawPointer($0)) }
   }
   return open(action)
+}
+
+/// Copies the action of a type at an address.
+func copyAction(_ type: any ActionType.Type, at address: UnsafeRawPointer) -> any ActionType {
+  func open<Dynamic: ActionType>(_ type: Dynamic.Type) -> any ActionType {
+    address.assumingMemoryBound(to: Dynamic.self).pointee
+  }
+  return open(type)
 }
 
 /// The typed side of an entry: below it nothing is cast.
@@ -87,6 +95,12 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override var store: (any StoreType)? { typed }
 
+  override var storeForHooks: any StoreType {
+    typed ?? DepartedStore(identifier: identifier, actionType: Action.self)
+  }
+
+  override var target: (ReducerCalls, AnyObject)? { typed.map { ($0.calls, $0) } }
+
   override var isGone: Bool { strong == nil && weakly == nil }
 
   /// The action as the store's own type: it was found by that, so that nothing need be cast.
@@ -97,19 +111,15 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   }
 
   override func refinedWaitFor(for action: any ActionType) -> WaitFor? {
-    guard let store = typed else { return nil }
+    guard overrides.waitFor, let store = typed else { return nil }
     let refined = read(action) {
       store.reducer.waitFor(for: $0, in: store, declared: waitFor)
     }
     return refined.isSame(as: waitFor) ? nil : refined
   }
 
-  override func copyAction(at address: UnsafeRawPointer) -> any ActionType {
-    address.assumingMemoryBound(to: Action.self).pointee
-  }
-
-  override func makeStoreRun(of action: any ActionType, waitFor: WaitFor) -> StoreRun {
-    TypedStoreRun(self, runsRegardless: waitFor.runsRegardless, action: action)
+  override func makeStoreRun(of action: any ActionType) -> StoreRun {
+    TypedStoreRun(self, action: action)
   }
 
   override func responds(to type: any ActionType.Type) -> Bool {

@@ -10,7 +10,7 @@ struct BlockingRegion {
     turns = thread.turns
     // What follows here is code of the user's, which has this thread's place in the pool until then.
     if !isPlanted(.turnKept) { for turn in turns { turn.tellerBeginsToWait() } }
-    thread.followToldCommits()
+    thread.resumeDeliveredOwners()
     pool?.beginWait()
   }
 

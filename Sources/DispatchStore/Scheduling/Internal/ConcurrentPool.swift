@@ -210,14 +210,14 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
-  override var runsSideBySide: Bool { true }
+  override var runsStoresConcurrently: Bool { true }
   override var description: String { "the concurrent queue" }
 
-  override func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
+  override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     // One that waits for others has no place to keep: it is parked, and submitted when it can run.
     if dispatch.isHeldBack {
       var dispatch = dispatch
-      _ = Dispatch.reach(&dispatch, on: .current)
+      _ = Dispatch.start(&dispatch, on: .current)
     } else if dispatch.isEmpty {
       submit(step: .dispatch(dispatch))
     } else {
@@ -226,11 +226,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return true
   }
 
-  override func resume(_ dispatch: Dispatch) {
+  override func unpark(_ dispatch: Dispatch) {
     submit(start: .dispatch(dispatch))
   }
 
-  override func post(_ step: @escaping @Sendable () -> Void) {
+  override func resume(_ step: @escaping @Sendable () -> Void) {
     submit(step: .step(step))
   }
 

@@ -13,7 +13,7 @@ enum Job {
   consuming func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
     switch consume self {
     case .dispatch(var dispatch):
-      if case .unheard = Dispatch.reach(&dispatch, on: thread) {
+      if case .reusable = Dispatch.start(&dispatch, on: thread) {
         pool.recycle(dispatch, on: thread)
       }
       return 1

@@ -22,7 +22,7 @@ extension Lane {
       case .step(let step):
         step()
       case .reach(var dispatch):
-        if case .goesOn = Dispatch.reach(&dispatch, on: thread) {
+        if case .goesOn = Dispatch.start(&dispatch, on: thread) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
           if isPlanted(.earlyRelease) { release(dispatch) }

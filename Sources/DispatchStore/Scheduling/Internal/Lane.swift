@@ -52,7 +52,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"
   }
 
-  override func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
+  override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     let pushed = Unmanaged.passRetained(dispatch)
     var needsDrainer = false
     yieldPoint(.push, description)
@@ -74,7 +74,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     return true
   }
 
-  override func post(_ step: @escaping @Sendable () -> Void) {
+  override func resume(_ step: @escaping @Sendable () -> Void) {
     yieldPoint(.post, description)
     if isPlanted(.lostStep) {
       askForDrainer(isStart: false)
@@ -85,7 +85,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     askForDrainer(isStart: false)
   }
 
-  override func resume(_ dispatch: Dispatch) {
+  override func unpark(_ dispatch: Dispatch) {
     yieldPoint(.resume, description)
     if state.withLock({ $0.resume(dispatch) }) { askForDrainer(isStart: true) }
   }
@@ -102,7 +102,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    pool.post(step)
+    pool.resume(step)
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {

@@ -7,7 +7,7 @@ class Scheduler: @unchecked Sendable {
   var dispatcher: Dispatcher? { nil }
 
   /// Whether stores that don't wait for each other run beside each other.
-  var runsSideBySide: Bool { false }
+  var runsStoresConcurrently: Bool { false }
 
   /// Whether it runs on the main queue.
   var needsMainQueue: Bool { false }
@@ -19,21 +19,21 @@ class Scheduler: @unchecked Sendable {
   var description: String { fatalError("Scheduler is abstract.") }
 
   /// Takes a dispatch, to reach it in time; false where it is no longer there for any.
-  func take(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> Bool {
+  func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     fatalError("Scheduler is abstract.")
   }
 
   /// Continues the dispatch that was reached.
-  func post(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
+  func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
 
   /// Reaches again a dispatch that was parked, now that it can run.
-  func resume(_ dispatch: Dispatch) { fatalError("Scheduler is abstract.") }
+  func unpark(_ dispatch: Dispatch) { fatalError("Scheduler is abstract.") }
 
   /// The dispatch that was reached has ended, in a later step.
   func release(_ dispatch: Dispatch) {}
 
   /// Ends a dispatch that was cancelled while it waited.
-  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { post(step) }
+  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Runs a job of an `async` block.
   func run(_ job: UnownedJob, on executor: OperationExecutor) {

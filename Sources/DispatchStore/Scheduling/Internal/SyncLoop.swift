@@ -25,7 +25,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
   func run(_ begun: Dispatch, on thread: ThreadState) {
     var dispatch = begun
-    _ = Dispatch.reach(&dispatch, on: thread)
+    _ = Dispatch.start(&dispatch, on: thread)
     runToEnd(of: dispatch, on: thread)
   }
 
@@ -38,7 +38,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
 
   private func detach(from dispatch: Dispatch) -> Bool {
     yieldPoint(.detach)
-    guard dispatch.result != nil || dispatch.onlyTellingIsLeft else { return false }
+    guard dispatch.result != nil || dispatch.onlyDeliveryIsLeft else { return false }
     condition.lock()
     defer { condition.unlock() }
     isDetached = steps.isEmpty
@@ -71,7 +71,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
 
   override var description: String { "the caller's thread" }
 
-  override func post(_ step: @escaping @Sendable () -> Void) {
+  override func resume(_ step: @escaping @Sendable () -> Void) {
     yieldPoint(.post, description)
     condition.lock()
     guard !isDetached else {
@@ -83,10 +83,10 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     condition.unlock()
   }
 
-  override func resume(_ dispatch: Dispatch) {
-    post {
+  override func unpark(_ dispatch: Dispatch) {
+    resume {
       var dispatch = dispatch
-      _ = Dispatch.reach(&dispatch, on: .current)
+      _ = Dispatch.start(&dispatch, on: .current)
     }
   }
 
@@ -105,12 +105,9 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   /// A job has its own context, that of its task, not that of the caller whose thread it borrows.
   private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let thread = ThreadState.current
-    let (context, light) = (thread.context, thread.putLightAside())
-    thread.context = nil
-    defer {
-      thread.context = context
-      thread.light = light
-    }
+    let (context, run) = (thread.context, thread.run)
+    (thread.context, thread.run) = (nil, nil)
+    defer { (thread.context, thread.run) = (context, run) }
     executor.run(job)
   }
 }

@@ -62,7 +62,7 @@ package enum WaitGraph {
       var search = Search(
         held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
       if let found = search.find(target) { throw error(waiter, target, found) }
-      for edge in edges { edge.waiter.handOver().waits.append(edge.target) }
+      for edge in edges { edge.waiter.makeDetails().waits.append(edge.target) }
       if holdsUpMainQueue { mainHolders.append(waiter) }
       return Wait(edges: edges, mainHolder: holdsUpMainQueue ? waiter : nil)
     }
@@ -106,7 +106,7 @@ package enum WaitGraph {
 
     /// Follows what has to end before `dispatch` can, until something that is held up.
     mutating func find(_ dispatch: Dispatch) -> Found? {
-      var path = [Step(dispatch: dispatch, scheduler: dispatch.scheduler)]
+      var path = [Step(dispatch: dispatch, scheduler: dispatch.schedulerForWaits)]
       while let step = path.popLast() {
         let dispatch = step.dispatch
         if held.contains(where: { $0 === dispatch }) {
@@ -116,7 +116,7 @@ package enum WaitGraph {
           continue
         }
         // One that was cancelled while it waited ends elsewhere.
-        if dispatch.needsVenue {
+        if dispatch.needsScheduler {
           if step.scheduler.needsMainQueue {
             if holdsUpMainQueue {
               return Found(holder: dispatch, scheduler: step.scheduler, needsMainQueue: true)
@@ -130,7 +130,7 @@ package enum WaitGraph {
           }
         }
         path += (dispatch.dispatchesBefore + (dispatch.details?.waits ?? [])).map {
-          Step(dispatch: $0, scheduler: $0.scheduler)
+          Step(dispatch: $0, scheduler: $0.schedulerForWaits)
         }
       }
       return nil

@@ -7,8 +7,8 @@ protocol CommitOwner: AnyObject, Sendable {
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?
 
   /// One of its commits was left to another thread to tell: said under the store's lock.
-  func commitLeft()
+  func commitDeferred()
 
   /// A commit that had been left was told.
-  func commitTold()
+  func commitDelivered()
 }

@@ -14,19 +14,19 @@ final class ReducerCalls: @unchecked Sendable {
   /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
   let reduce: (UnsafeRawPointer, ThreadState) -> Answer
   /// The same where somebody is to be told; takes the store too.
-  let reduceObserved: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
+  let reduceObserved: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   /// `apply(_:to:)`; takes the store too.
   let apply: (UnsafeRawPointer, AnyObject) -> Answer
   /// `operation(for:in:)` and what it answers; takes the store too.
-  let answer: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
+  let answer: (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
 
   @usableFromInline
   init(
     reduce: @escaping (UnsafeRawPointer, ThreadState) -> Answer,
     reduceObserved:
-      @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep,
+      @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
     apply: @escaping (UnsafeRawPointer, AnyObject) -> Answer,
-    answer: @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> StraightStep
+    answer: @escaping (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   ) {
     self.reduce = reduce
     self.reduceObserved = reduceObserved

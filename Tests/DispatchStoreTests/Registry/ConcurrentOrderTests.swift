@@ -2,17 +2,17 @@ import Testing
 
 @testable import DispatchStore
 
-/// In which order the stores of one dispatch run straight in the concurrent queue.
-struct PoolOrderTests {
+/// In which order the stores of one dispatch run inline in the concurrent queue.
+struct ConcurrentOrderTests {
   private func order(_ prerequisites: [[Int]], mayBlock blockers: Set<Int>) -> [Int]? {
-    PoolOrder(
+    ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: prerequisites.indices.map(blockers.contains))?
-      .places
+      .storeIndices
   }
 
   @Test func plainReductionsKeepTheirOrder() {
     #expect(order([[], [0], [], [1]], mayBlock: []) == [0, 1, 2, 3])
-    #expect(PoolOrder(prerequisites: nil, mayBlock: [false, false])?.permutation == nil)
+    #expect(ConcurrentOrder(prerequisites: nil, mayBlock: [false, false])?.permutation == nil)
   }
 
   @Test func whatDoesNotWaitForAnOperationGoesBeforeIt() {

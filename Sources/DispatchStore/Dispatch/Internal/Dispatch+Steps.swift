@@ -1,0 +1,140 @@
+// What schedulers call, and what follows when a round has closed: the steps of a dispatch. Each runs as far
+// as it can on one thread; where it has to wait, another step follows.
+extension Dispatch {
+  /// The scheduler starts it, in its turn.
+  ///
+  /// - Parameter dispatch: The scheduler's only reference.
+  static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+    if dispatch.beginInline() { return runInline(&dispatch, on: thread) }
+    yieldPoint(.reach, on: thread, dispatch.id.description)
+    let details = dispatch.makeDetails()
+    switch details.withState({ $0.start() }) {
+    case .run where details.sequence != nil:
+      dispatch.runSequence(on: thread)
+    case .run:
+      return details.taskLocals.bind { runInline(&dispatch, on: thread) }
+    case .park:
+      break
+    case .skip:
+      if !isPlanted(.keptPlace) { dispatch.scheduler.release(dispatch) }
+    }
+    return .goesOn
+  }
+
+  static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+    let action = dispatch.takeAction()
+    return withAddress(of: action) { address in
+      var run = InlineRun(of: dispatch, address, on: thread)
+      if dispatch.isSynchronous {
+        dispatch.keep(outer: DispatchContext.around(dispatch.parent, on: thread))
+      } else if let outer = InlineRun.recorded(on: thread) {
+        dispatch.keep(outer: outer)
+      }
+      return withUnsafeMutablePointer(to: &run) { $0.run(&dispatch, on: thread) }
+    }
+  }
+
+  /// Unparks it once each of these has ended.
+  func resume(after dispatches: [Dispatch]) {
+    for dispatch in dispatches {
+      dispatch.whenEnded {
+        yieldPoint(.beforeEnded, self.id.description)
+        if self.makeDetails().withState({ $0.oneBeforeEnded() }) { self.scheduler.unpark(self) }
+      }
+    }
+  }
+
+  // MARK: Rounds
+
+  /// The details for a round, whose steps may run on any thread.
+  func makeDetails(
+    forRoundsOf dispatcher: Dispatcher?, on thread: ThreadState
+  ) -> DispatchDetails {
+    if details != nil { yieldPoint(.goOn, on: thread, id.description) }
+    let details = makeDetails()
+    if isSynchronous, details.loop == nil {
+      details.loop = SyncLoop.make(on: thread)
+      details.taskLocals = dispatcher?.captureTaskLocals() ?? []
+    }
+    details.dispatcher = dispatcher ?? scheduler.dispatcher
+    return details
+  }
+
+  /// Goes on with a round where an inline run has stopped.
+  func begin(_ round: Round, after remainder: InlineRemainder) {
+    yieldPoint(.beginRound, id.description)
+    if round.begin(after: remainder) { roundClosed(round) }
+  }
+
+  /// All stores of a round have ended: the last step.
+  func roundClosed(_ round: Round) {
+    yieldPoint(.closeRound, id.description)
+    makeDetails().withState { $0.endWork() }
+    let result = round.result
+    complete(result, round.session)
+    round.dissolve()
+  }
+
+  /// Runs the completion, ends the dispatch and releases its scheduler.
+  func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
+    yieldPoint(.complete, id.description)
+    makeDetails().withState { $0.beginEnding() }
+    let scheduler = scheduler
+    if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
+    session?.dispatchEnded(result)
+    makeDetails().sequence?.dispatchEnded(id, result)
+    end(result)
+    scheduler.release(self)
+  }
+
+  // MARK: Cancellation
+
+  func cancel() {
+    let details = makeDetails()
+    yieldPoint(.cancel, id.description)
+    let (cancel, scheduler) = details.cancel(queuedAt: { queuedAt })
+    switch cancel {
+    case .end(let wasParked):
+      scheduler.endCancelled(self) {
+        self.endWaiting(wasParked, at: scheduler, on: .current)
+      }
+    case .cancel(let work):
+      work.cancel()
+    case .none:
+      break
+    }
+  }
+
+  /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.
+  private func endWaiting(
+    _ wasParked: Bool, at scheduler: Scheduler, on thread: ThreadState
+  ) {
+    leaveScheduler()
+    let details = makeDetails()
+    if let sequence = details.sequence {
+      complete(sequence.result(of: id, isCancelled: true))
+    } else {
+      var dispatch = self
+      _ = details.taskLocals.bind { Self.runInline(&dispatch, on: thread) }
+    }
+    if wasParked { scheduler.resume { scheduler.release(self) } }
+  }
+
+  /// Ends a dispatch that can't run at all.
+  func fail(with error: DispatchError) {
+    complete(DispatchResult(transaction: id, error: error), takeSession())
+  }
+
+  // MARK: User code
+
+  /// Runs user code of a round, or the completion after it.
+  func perform(_ storeRun: StoreRun?, _ body: () -> Void) {
+    let thread = ThreadState.current
+    let (context, run) = (thread.context, thread.run)
+    thread.context = StoreRunContext(
+      self, owner: storeRun, outer: InlineRun.recorded(on: thread) ?? outer)
+    thread.run = nil
+    defer { (thread.context, thread.run) = (context, run) }
+    if let taskLocals = details?.taskLocals { taskLocals.bind(body) } else { body() }
+  }
+}

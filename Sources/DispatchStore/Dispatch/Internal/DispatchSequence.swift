@@ -1,0 +1,121 @@
+/// Several actions of one dispatch, each a dispatch by itself, one after the other where the whole runs.
+final class DispatchSequence: @unchecked Sendable {
+  // because `results` belongs to the step that runs
+  let dispatcher: Dispatcher
+  let storeIdentifier: String?
+  let mode: Dispatcher.Mode
+  let actions: [any ActionType]
+  let witnesses: [any DispatchWitness]
+  private let continuesOnFailure: Bool
+  private var results: [DispatchResult] = []
+
+  init(
+    of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
+    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ witnesses: [any DispatchWitness]
+  ) {
+    self.actions = actions
+    self.storeIdentifier = storeIdentifier
+    self.mode = mode
+    self.continuesOnFailure = continuesOnFailure
+    self.dispatcher = dispatcher
+    self.witnesses = witnesses
+  }
+
+  var isEmpty: Bool { actions.isEmpty }
+
+  /// Whether another action follows one that was dispatched.
+  var isBetweenActions: Bool { results.count < actions.count }
+
+  /// The action that is next; nil at the end, and after one that did not succeed.
+  var next: (any ActionType)? {
+    guard isBetweenActions, continuesOnFailure || results.last?.isSuccess != false else { return nil }
+    return actions[results.count]
+  }
+
+  func append(_ result: DispatchResult) {
+    results.append(result)
+  }
+
+  func result(of id: TransactionID, isCancelled: Bool) -> DispatchResult {
+    let wasCut = isCancelled && isBetweenActions
+    return DispatchResult(
+      transaction: id, steps: results, skippedActionCount: actions.count - results.count,
+      error: results.lazy.compactMap(\.error).first ?? (wasCut ? CancellationError() : nil))
+  }
+}
+
+extension DispatchSequence {
+  func dispatchBegan(_ dispatch: Dispatch) {
+    guard !witnesses.isEmpty else { return }
+    let witnessed = WitnessedDispatch(
+      id: dispatch.id, parent: dispatch.parent, actions: actions, isSequence: true, mode: mode,
+      callSite: dispatch.callSite)
+    for witness in witnesses { witness.dispatchBegan(witnessed) }
+  }
+
+  func dispatchEnded(_ id: TransactionID, _ result: DispatchResult) {
+    for witness in witnesses { witness.dispatchEnded(id, result) }
+  }
+}
+
+extension Dispatch {
+  /// Runs action after action, until one has to wait or none is left.
+  func runSequence(on thread: ThreadState) {
+    guard let details, let sequence = details.sequence else { return }
+    var hasEnded = false
+    perform(nil) { hasEnded = runSteps(of: sequence, details, on: thread) }
+    if hasEnded { complete(sequence.result(of: id, isCancelled: isCancelled)) }
+  }
+
+  private func runSteps(
+    of sequence: DispatchSequence, _ details: DispatchDetails, on thread: ThreadState
+  ) -> Bool {
+    while !isCancelled, let action = sequence.next {
+      var step = makeStep(action, of: sequence, details, on: thread)
+      if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
+      if case .goesOn = Self.runInline(&step, on: thread), resume(after: step, sequence) {
+        return false
+      }
+      if !mayGoOn(after: step, sequence) { return false }
+    }
+    return true
+  }
+
+  /// The dispatch of one action, which runs where the sequence does; no other thread can start it.
+  private func makeStep(
+    _ action: any ActionType, of sequence: DispatchSequence, _ details: DispatchDetails,
+    on thread: ThreadState
+  ) -> Dispatch {
+    let step = Dispatch()
+    let dispatcher = sequence.dispatcher
+    let route = dispatcher.route(
+      to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
+    step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
+    step.put(action)
+    if let loop = details.loop { step.makeDetails().loop = loop } else { step.enter(scheduler) }
+    if !details.taskLocals.isEmpty { step.makeDetails().taskLocals = details.taskLocals }
+    dispatcher.prepare(step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
+    if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }
+    return step
+  }
+
+  /// Goes on once a step has ended on another thread; false where it has ended already.
+  private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
+    step.makeDetails().withState { life in
+      life.wait {
+        if self.mayGoOn(after: step, sequence) { self.runSequence(on: .current) }
+      }
+    }
+  }
+
+  /// Notes the result of a step. A suspended queue stops a sequence between two actions; its lane stays held.
+  private func mayGoOn(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
+    yieldPoint(.closeRound, id.description)
+    makeDetails().withState { $0.endWork() }
+    sequence.append(step.result!)
+    guard sequence.isBetweenActions, scheduler.isSuspended else { return true }
+    makeDetails().withState { $0.pause() }
+    scheduler.unpark(self)
+    return false
+  }
+}

@@ -1,0 +1,163 @@
+extension Dispatcher {
+  /// Runs an action on this thread, before this returns.
+  ///
+  /// - Parameter action: The action's address: it is copied only where others go on with it.
+  @usableFromInline
+  func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    let thread = ThreadState.current(by: threadKey)
+    let callSite = CallSite(fileID: fileID, line: line)
+    checkWorld(on: thread, at: callSite)
+    if thread.exclusive != nil {
+      refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
+    }
+    let route = route(to: type, identifier: storeIdentifier, on: thread)
+    var run = InlineRun(action, to: route, of: self, completion, callSite, on: thread)
+    return withUnsafeMutablePointer(to: &run) { run in
+      if route._withUnsafeGuaranteedRef(\.needsPreparation) {
+        run.prepare(
+          copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
+      }
+      return run.runHere(on: thread)
+    }
+  }
+
+  /// Queues an action at its scheduler; one that has to wait for others may be `.sync`.
+  @usableFromInline
+  func enqueue(
+    _ action: __owned any ActionType, to storeIdentifier: String?, mode: Mode,
+    options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    let thread = ThreadState.current(by: threadKey)
+    let callSite = CallSite(fileID: fileID, line: line)
+    checkWorld(on: thread, at: callSite)
+    if mode.isSync, thread.exclusive != nil {
+      refuseInExclusiveSection(type(of: action), to: storeIdentifier, on: thread, at: callSite)
+    }
+    let route = route(to: type(of: action), identifier: storeIdentifier, on: thread)
+    let dispatch = pool.makeDispatch(on: thread)
+    begin(dispatch, to: route, mode, options.unended, completion, callSite, on: thread)
+    dispatch.put(action)
+    func prepare() {
+      self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
+    }
+    if mode.isSync {
+      runBlocking(dispatch, on: thread, prepare)
+    } else {
+      schedule(dispatch, mode, prepare)
+    }
+    return DispatchHandle(dispatch)
+  }
+
+  /// Queues actions that run one after the other.
+  @usableFromInline
+  func enqueue(
+    _ actions: [any ActionType], to storeIdentifier: String?, mode: Mode, options: DispatchOptions,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    let thread = ThreadState.current
+    let callSite = CallSite(fileID: fileID, line: line)
+    if mode.isSync, thread.exclusive != nil, let first = actions.first {
+      refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
+    }
+    let dispatch = Dispatch()
+    begin(dispatch, to: nil, mode, options.unended, completion, callSite, on: thread)
+    let sequence = DispatchSequence(
+      of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
+      by: self, MiddlewareChain(registry.withLock(\.middlewares)).witnesses)
+    dispatch.makeDetails().sequence = sequence
+    sequence.dispatchBegan(dispatch)
+    if mode.isSync {
+      runBlocking(dispatch, on: thread) {}
+    } else {
+      schedule(dispatch, mode) {}
+    }
+    return DispatchHandle(dispatch)
+  }
+
+  private func begin(
+    _ dispatch: Dispatch, to route: Unmanaged<Route>?, _ mode: Mode, _ before: [Dispatch],
+    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+  ) {
+    dispatch.begin(
+      .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
+      completion, callSite)
+    if !before.isEmpty { dispatch.makeDetails().withState { $0.wait(for: before) } }
+    if carriesTaskLocals, !mode.isSync { dispatch.makeDetails().taskLocals = captureTaskLocals() }
+    note(dispatch, mode, on: thread)
+  }
+
+  /// Does what comes before the stores of a queued dispatch, which keeps what it needs of that.
+  func prepare(
+    _ dispatch: Dispatch, _ action: any ActionType, to storeIdentifier: String?, in mode: Mode,
+    on thread: ThreadState
+  ) {
+    guard dispatch.route!._withUnsafeGuaranteedRef(\.needsPreparation) else { return }
+    withAddress(of: action) { address in
+      var run = InlineRun(of: dispatch, address, on: thread)
+      withUnsafeMutablePointer(to: &run) {
+        $0.prepare(dispatch, action, to: storeIdentifier, in: mode, by: self, on: thread)
+      }
+    }
+  }
+
+  private func schedule(_ dispatch: Dispatch, _ mode: Mode, _ prepare: () -> Void) {
+    let before = dispatch.dispatchesBefore
+    // Without an action there is nothing to keep in order.
+    let isEmpty = dispatch.isEmpty
+    var scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
+    dispatch.enter(scheduler)
+    prepare()
+    while !scheduler.schedule(dispatch, for: self) {
+      // The named lane has run empty, and retired, since it was looked up.
+      scheduler = self.scheduler(of: mode)
+      dispatch.enter(scheduler)
+    }
+    dispatch.resume(after: before)
+  }
+
+  /// Runs a `.sync` dispatch that waits for others first, or that is a sequence.
+  private func runBlocking(
+    _ dispatch: Dispatch, on thread: ThreadState, _ prepare: () -> Void
+  ) {
+    let before = dispatch.dispatchesBefore
+    let loop = SyncLoop.make(on: thread)
+    dispatch.makeDetails().loop = loop
+    dispatch.keep(outer: DispatchContext.blocked(on: thread))
+    var wait: WaitGraph.Wait?
+    defer { if let wait { WaitGraph.end(wait) } }
+    if !before.isEmpty {
+      do {
+        wait = try WaitGraph.begin(dispatch)
+      } catch {
+        return dispatch.fail(with: error)
+      }
+    }
+    prepare()
+    dispatch.resume(after: before)
+    loop.run(dispatch, on: thread)
+  }
+
+  private func refuseInExclusiveSection(
+    _ type: any ActionType.Type, to storeIdentifier: String?, on thread: ThreadState,
+    at callSite: CallSite
+  ) {
+    ExclusiveSection.checkSynchronousDispatch(
+      of: type,
+      to: storeIdentifier.map { [$0] }
+        ?? registry.withLock { $0.responders(to: type) }.map(\.identifier),
+      on: thread, at: callSite)
+  }
+
+  /// Ends a dispatch that can't run: its completion runs here, with the error.
+  func refuse(
+    _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
+  ) -> DispatchHandle {
+    let dispatch = Dispatch()
+    begin(dispatch, to: nil, .sync, [], completion, callSite, on: .current)
+    dispatch.fail(with: error)
+    return DispatchHandle(dispatch)
+  }
+}

@@ -1,0 +1,41 @@
+/// What became of one store's part in an inline run.
+@usableFromInline
+enum InlineStep {
+  case finished
+  /// It ended otherwise.
+  indirect case ended(StoreOutcome)
+  /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
+  indirect case goesOn(AnyObject, isRunning: Bool)
+
+  init(_ outcome: StoreOutcome) {
+    self = outcome.isFinished ? .finished : .ended(outcome)
+  }
+
+  init(_ answer: ReducerCalls.Answer) {
+    if case .failed(let error) = answer {
+      self = .ended(.of(thrown: error))
+    } else {
+      self = .finished
+    }
+  }
+}
+
+/// Where an inline run stops: what is left is for a round.
+struct InlineRemainder {
+  /// The store runs before this position have ended.
+  let position: Int
+  /// By position: the store index; nil where they are the same.
+  let order: [Int]?
+  /// The store at that position, where it has begun.
+  let begun: (index: Int, step: InlineStep)?
+}
+
+/// How an inline run of a queued dispatch ended.
+enum InlineEnd {
+  /// All stores finished, and no handle exists: the record can be used again.
+  case reusable
+  /// It has ended, and its handles know how.
+  case ended
+  /// Steps at its scheduler go on with it, the last of which releases the scheduler; that may have happened.
+  case goesOn
+}

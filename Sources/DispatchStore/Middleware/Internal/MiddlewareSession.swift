@@ -1,0 +1,70 @@
+/// One action's way through the middlewares: their verdicts by store, and what `didDispatch` gets of them.
+///
+/// Made where there are middlewares. The dispatching thread calls `willDispatch`; the step that runs the
+/// dispatch then has the session, in the inline run and in the round.
+final class MiddlewareSession: @unchecked Sendable {
+  // because what changes belongs to the thread that dispatches, and then to the step that runs
+  /// The action as dispatched.
+  let action: any ActionType
+  /// What hooks get of the dispatch.
+  private let context: MiddlewareContext
+  private let chain: MiddlewareChain
+  /// When the session began, by the dispatcher's clock.
+  private let began: Int64
+  /// By store index, where a middleware did more than let the action pass.
+  private var replies: [Int: MiddlewareChain.Reply] = [:]
+
+  init(of action: any ActionType, _ chain: MiddlewareChain, in context: MiddlewareContext) {
+    self.action = action
+    self.context = context
+    self.chain = chain
+    began = context.dispatcher.clock.nanoseconds
+  }
+
+  var dispatcher: Dispatcher { context.dispatcher }
+
+  /// Nil where the middlewares let the action pass to the store.
+  func reply(at index: Int) -> MiddlewareChain.Reply? {
+    replies.isEmpty ? nil : replies[index]
+  }
+
+  /// The action that the store at an index gets.
+  func action(at index: Int) -> any ActionType {
+    reply(at: index)?.action ?? action
+  }
+
+  /// Calls `willDispatch` for all stores, in their order.
+  func willDispatch(to entries: [StoreEntry]) {
+    for (index, entry) in entries.enumerated() {
+      let reply = chain.willDispatch(context, action: action, in: entry.storeForHooks)
+      if let reply { replies[index] = reply }
+    }
+  }
+
+  /// Calls `didDispatch` for a store's part that has ended.
+  func didDispatch(_ outcome: StoreOutcome, at index: Int, in store: any StoreType) {
+    let reply = reply(at: index)
+    var context = context
+    context.outcome = outcome
+    context.duration = .nanoseconds(dispatcher.clock.nanoseconds - began)
+    chain.didDispatch(
+      context, action: reply?.action ?? action, in: store,
+      notifiedCount: reply?.notifiedCount ?? chain.middlewares.count)
+  }
+
+  // MARK: Whole dispatches
+
+  func dispatchBegan() {
+    guard !chain.witnesses.isEmpty else { return }
+    let dispatch = WitnessedDispatch(
+      id: context.id, parent: context.parent, actions: [action], isSequence: false,
+      mode: context.mode, callSite: context.callSite)
+    for witness in chain.witnesses { witness.dispatchBegan(dispatch) }
+  }
+
+  func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
+    guard !chain.witnesses.isEmpty else { return }
+    let result = result()
+    for witness in chain.witnesses { witness.dispatchEnded(context.id, result) }
+  }
+}

@@ -1,0 +1,74 @@
+extension Store {
+  /// Calls the reducer for an operation, and runs that on this thread, to its end where it can.
+  ///
+  /// Inlined where the store is made, so that it is compiled for its own types.
+  @inlinable
+  @inline(__always)
+  func answer(
+    _ action: Action, of dispatch: Dispatch, on thread: ThreadState
+  ) -> InlineStep {
+    var operation = reducer.operation(for: action, in: self)
+    // One that no other code has, and that is as it was made, needs no lock before its block.
+    guard isUniquelyReferencedForReuse(&operation), operation.subject.pointee.store === self,
+      haveSameBytes(operation.subject.pointee.action, action),
+      let block = operation.subject.pointee.block, !block.isSuspending,
+      operation.core.beginInline(for: dispatch)
+    else { return run(operation, for: action, of: dispatch, on: thread) }
+    operation.subject.pointee.block = nil
+    var returned: StoreOutcome?
+    switch block {
+    case .controlled(let block):
+      operation.control(block, on: thread)
+    case .returning(let block):
+      do {
+        try block(action, self)
+        returned = .finished
+      } catch {
+        returned = StoreOutcome(thrown: error)
+      }
+    case .reducing(let reducer):
+      do {
+        try commit(for: dispatch, action: action, on: thread) { model in
+          try reducer.reduce(into: &model, action: action)
+        }
+        returned = .finished
+      } catch {
+        returned = StoreOutcome(thrown: error)
+      }
+    case .suspending:
+      break
+    }
+    guard isUniquelyReferencedForReuse(&operation), ThreadState.isUnseen(operation),
+      operation.core.endInline(isFinished: returned?.isFinished == true)
+    else { return operation.endInline(returned) }
+    operation.subject.deinitialize(count: 1)
+    thread.keepSpareOperation(operation, of: operationType)
+    return .finished
+  }
+
+  /// The same for an operation that other code has, or has had.
+  @usableFromInline
+  func run(
+    _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,
+    on thread: ThreadState
+  ) -> InlineStep {
+    if let error = fault(of: operation, returnedFor: action) { return .ended(.failed(error)) }
+    return operation.runInline(for: dispatch, on: thread)
+      ?? .ended(.failed(usedBefore(operation, returnedFor: action)))
+  }
+
+  /// One commit that observers are notified of.
+  @inlinable
+  func reduceObserved(
+    _ action: Action, of dispatch: Dispatch, on thread: ThreadState
+  ) -> InlineStep {
+    do {
+      try commitObserved(for: dispatch, action: action, on: thread) { model in
+        try reducer.reduce(into: &model, action: action)
+      }
+      return .finished
+    } catch {
+      return .ended(StoreOutcome(thrown: error))
+    }
+  }
+}

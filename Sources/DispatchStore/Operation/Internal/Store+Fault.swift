@@ -1,0 +1,44 @@
+extension Store {
+  /// Why an operation can't be the answer to an action.
+  func fault(
+    of operation: ActionOperation<Model, Action>, returnedFor action: Action
+  ) -> DispatchError? {
+    if operation.store !== self {
+      return invalid("was made for store \"\(operation.store.identifier)\"", action)
+    }
+    if !operation.withState({ $0.isReduction }), isOther(operation.action, than: action) {
+      return invalid("was made for another action, \(operation.action)", action)
+    }
+    return nil
+  }
+
+  func usedBefore(
+    _ operation: ActionOperation<Model, Action>, returnedFor action: Action
+  ) -> DispatchError {
+    invalid("was started or returned before", action)
+  }
+
+  /// Whether it is another action, as far as its type lets one tell; some don't equal themselves.
+  private func isOther(_ made: Action, than action: Action) -> Bool {
+    if haveSameBytes(made, action) { return false }
+    if let made = made as? any Equatable { return !made.equals(action) && made.equals(made) }
+    return Action.self is AnyClass
+  }
+
+  private func invalid(_ fault: String, _ action: Action) -> DispatchError {
+    DispatchError(
+      code: .invalidOperation,
+      message: """
+        The operation that \(type(of: reducer)) returned for \(action) in store \
+        "\(identifier)" \(fault). Return a new ActionOperation(action: action, store: store) \
+        for each call of operation(for:in:).
+        """,
+      storeIdentifiers: [identifier])
+  }
+}
+
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool {
+    self == other as? Self
+  }
+}

@@ -1,0 +1,35 @@
+/// The order in which the stores of one dispatch run inline on the concurrent queue, one after the other.
+///
+/// A store that answers with more than a reduction may block its thread: only stores that wait for it come
+/// after it. Reductions that wait for no such store come first.
+struct ConcurrentOrder {
+  /// By position: the store index.
+  let storeIndices: [Int]
+
+  /// Nil where a store would be delayed by one that it does not wait for.
+  ///
+  /// - Parameters:
+  ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none waits.
+  ///   - mayBlock: By store index: whether the store answers with more than a reduction.
+  init?(prerequisites: [[Int]]?, mayBlock: [Bool]) {
+    // By store index: the last one that may block and that it waits for, also through others.
+    var blockers: [Int?] = []
+    var (first, rest): ([Int], [Int]) = ([], [])
+    for index in mayBlock.indices {
+      let waits = prerequisites?[index] ?? []
+      let blocker = waits.compactMap { mayBlock[$0] ? $0 : blockers[$0] }.max()
+      blockers.append(blocker)
+      if blocker == nil, !mayBlock[index] { first.append(index) } else { rest.append(index) }
+    }
+    var last: Int?
+    for index in rest {
+      // The last one itself waits for all that were before it.
+      guard blockers[index] == last else { return nil }
+      if mayBlock[index] { last = index }
+    }
+    storeIndices = first + rest
+  }
+
+  /// The same, where it is another one than that of the indices.
+  var permutation: [Int]? { storeIndices == Array(storeIndices.indices) ? nil : storeIndices }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// Whether two values are the same to the last byte, references and all.
+@inlinable
+@inline(__always)  // the size of a user's type is known only where this is inlined: 12 % of `sync-operation`
+func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
+  withUnsafeBytes(of: first) { first in
+    withUnsafeBytes(of: second) { second in
+      guard first.count > 8 else {
+        return first.indices.allSatisfy { first[$0] == second[$0] }
+      }
+      return haveSameBytes(first.baseAddress!, second.baseAddress!, first.count)
+    }
+  }
+}
+
+@usableFromInline
+func haveSameBytes(
+  _ first: UnsafeRawPointer, _ second: UnsafeRawPointer, _ count: Int
+) -> Bool {
+  memcmp(first, second, count) == 0
+}
