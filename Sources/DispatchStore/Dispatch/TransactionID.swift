@@ -11,12 +11,7 @@ public struct TransactionID: Hashable, Comparable, Sendable {
   private static let blockCount = Atomic<UInt64>(0)
 
   static func make(on thread: ThreadState) -> TransactionID {
-    if thread.identifiers.isEmpty {
-      thread.identifiers = nextBlock(on: thread)
-    }
-    let identifier = thread.identifiers.lowerBound
-    thread.identifiers = (identifier + 1)..<thread.identifiers.upperBound
-    return TransactionID(rawValue: identifier)
+    TransactionID(rawValue: thread.nextIdentifier { nextBlock(on: thread) })
   }
 
   private static func nextBlock(on thread: ThreadState) -> Range<UInt64> {

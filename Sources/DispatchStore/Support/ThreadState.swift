@@ -45,8 +45,9 @@ struct ThreadState {
     var hasLookedOut = false
     /// Which shard of an inbox is next.
     var turn: UInt32 = 0
-    /// The transaction identifiers that this thread may still give out.
-    var identifiers: Range<UInt64> = 0..<0
+    /// The next transaction identifier of this thread's block, and the end of the block.
+    var identifier: UInt64 = 0
+    var identifierEnd: UInt64 = 0
   }
 
   var context: DispatchContext? {
@@ -109,9 +110,14 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.turn }
   }
 
-  var identifiers: Range<UInt64> {
-    @inline(__always) get { fields.pointee.identifiers }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.identifiers }
+  /// The next transaction identifier; `makeBlock` gives more when a block is used up.
+  func nextIdentifier(_ makeBlock: () -> Range<UInt64>) -> UInt64 {
+    if fields.pointee.identifier == fields.pointee.identifierEnd {
+      let block = makeBlock()
+      (fields.pointee.identifier, fields.pointee.identifierEnd) = (block.lowerBound, block.upperBound)
+    }
+    defer { fields.pointee.identifier &+= 1 }
+    return fields.pointee.identifier
   }
 
   var spareOperations: Spares { fields.pointee.spareOperations }

@@ -16,7 +16,8 @@ extension Dispatch {
     case .park:
       break
     case .skip:
-      if !isPlanted(.keptPlace) { dispatch.scheduler.release(dispatch) }
+      // It was cancelled, and ends elsewhere: its place is free.
+      return isPlanted(.keptPlace) ? .goesOn : .ended
     }
     return .goesOn
   }
@@ -24,14 +25,21 @@ extension Dispatch {
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     let action = dispatch.takeAction()
     return withAddress(of: action) { address in
-      var run = InlineRun(of: dispatch, address, on: thread)
-      if dispatch.isSynchronous {
-        dispatch.keep(outer: DispatchContext.around(dispatch.parent, on: thread))
-      } else if let outer = InlineRun.recorded(on: thread) {
-        dispatch.keep(outer: outer)
+      return InlineRun.withMemory { run in
+        run.initialize(to: InlineRun(of: dispatch, address, on: thread))
+        if dispatch.isSynchronous {
+          dispatch.keep(outer: DispatchContext.around(dispatch.parent, on: thread))
+        } else if let outer = InlineRun.recorded(on: thread) {
+          dispatch.keep(outer: outer)
+        }
+        return run.run(&dispatch, on: thread)
       }
-      return withUnsafeMutablePointer(to: &run) { $0.run(&dispatch, on: thread) }
     }
+  }
+
+  /// It is not to run before these have ended.
+  func wait(for dispatches: [Dispatch]) {
+    if !dispatches.isEmpty { makeDetails().withState { $0.wait(for: dispatches) } }
   }
 
   /// Unparks it once each of these has ended.
@@ -39,7 +47,10 @@ extension Dispatch {
     for dispatch in dispatches {
       dispatch.whenEnded {
         yieldPoint(.beforeEnded, self.id.description)
-        if self.makeDetails().withState({ $0.oneBeforeEnded() }) { self.scheduler.unpark(self) }
+        let parkedAt = self.makeDetails().withScheduler(queuedAt: { self.queuedAt }) {
+          $0.oneBeforeEnded() ? $1 : nil
+        }
+        parkedAt?.unpark(self)
       }
     }
   }
@@ -52,9 +63,9 @@ extension Dispatch {
   ) -> DispatchDetails {
     if details != nil { yieldPoint(.goOn, on: thread, id.description) }
     let details = makeDetails()
-    if isSynchronous, details.loop == nil {
-      details.loop = SyncLoop.make(on: thread)
-      details.taskLocals = dispatcher?.captureTaskLocals() ?? []
+    if details.scheduler == nil {
+      details.scheduler = isSynchronous ? SyncLoop.make(on: thread) : queuedAt
+      if isSynchronous { details.taskLocals = dispatcher?.captureTaskLocals() ?? [] }
     }
     details.dispatcher = dispatcher ?? scheduler.dispatcher
     return details
@@ -92,11 +103,13 @@ extension Dispatch {
   func cancel() {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
-    let (cancel, scheduler) = details.cancel(queuedAt: { queuedAt })
+    let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
+      (life.cancel(), scheduler)
+    }
     switch cancel {
     case .end(let wasParked):
-      scheduler.endCancelled(self) {
-        self.endWaiting(wasParked, at: scheduler, on: .current)
+      scheduler?.endCancelled(self) {
+        self.endWaiting(wasParked, at: scheduler!, on: .current)
       }
     case .cancel(let work):
       work.cancel()

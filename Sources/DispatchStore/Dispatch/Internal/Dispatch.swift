@@ -86,10 +86,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.route = route
   }
 
-  func keep(_ completion: Completion?) {
-    self.completion = completion
-  }
-
   func takeCompletion() -> Completion? {
     completion.take()
   }
@@ -131,12 +127,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   /// Where its steps run, for the thread that runs or ends it.
-  var scheduler: Scheduler { details?.loop ?? queuedAt }
+  var scheduler: Scheduler { details?.scheduler ?? queuedAt }
 
   /// The same for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
   /// scheduler may be gone.
   var schedulerForWaits: Scheduler {
-    makeDetails().scheduler(queuedAt: { queuedAt }) ?? SyncLoop.callerThread
+    makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? SyncLoop.callerThread
   }
 
   /// What it is queued at; to be read while it needs that.

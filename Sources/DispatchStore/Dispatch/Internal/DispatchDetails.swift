@@ -17,8 +17,8 @@ final class DispatchDetails: @unchecked Sendable {
 
   private struct Guarded {
     var life: DispatchState
-    /// The caller's thread, where steps run there.
-    var loop: SyncLoop?
+    /// Where steps run, of a dispatch that has several: kept, since operations report on any thread.
+    var scheduler: Scheduler?
     /// Commits of the inline run's present store that were deferred.
     var undelivered = 0
     /// The round that goes on with the inline run, and the index of that store.
@@ -33,23 +33,20 @@ final class DispatchDetails: @unchecked Sendable {
     state.withLock { body(&$0.life) }
   }
 
-  var loop: SyncLoop? {
-    get { state.withLock { $0.loop } }
-    set { state.withLock { $0.loop = newValue } }
+  var scheduler: Scheduler? {
+    get { state.withLock { $0.scheduler } }
+    set { state.withLock { $0.scheduler = newValue } }
   }
 
-  /// Where the steps of a dispatch run that needs its scheduler; nil for one that does not any longer.
+  /// Makes a transition; with the scheduler, if the dispatch needs it, which it may leave from then on.
   ///
-  /// - Parameter queued: Its scheduler, which exists as long as the dispatch needs it.
-  func scheduler(queuedAt queued: () -> Scheduler) -> Scheduler? {
-    state.withLock { $0.life.needsScheduler ? $0.loop ?? queued() : nil }
-  }
-
-  /// Cancels the dispatch; with the scheduler that it needed until now, which may skip it from here on.
-  func cancel(queuedAt queued: () -> Scheduler) -> (DispatchState.Cancel, Scheduler) {
+  /// - Parameter queued: The scheduler that it is queued at, which exists as long as the dispatch needs it.
+  func withScheduler<Result>(
+    queuedAt queued: () -> Scheduler, _ body: (inout DispatchState, Scheduler?) -> Result
+  ) -> Result {
     state.withLock { state in
-      let scheduler = state.life.needsScheduler ? state.loop ?? queued() : SyncLoop.callerThread
-      return (state.life.cancel(), scheduler)
+      let needed = state.life.needsScheduler ? state.scheduler ?? queued() : nil
+      return body(&state.life, needed)
     }
   }
 

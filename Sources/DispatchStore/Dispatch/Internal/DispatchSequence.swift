@@ -92,7 +92,7 @@ extension Dispatch {
       to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
     step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
     step.put(action)
-    if let loop = details.loop { step.makeDetails().loop = loop } else { step.enter(scheduler) }
+    if isSynchronous { step.makeDetails().scheduler = scheduler } else { step.enter(scheduler) }
     if !details.taskLocals.isEmpty { step.makeDetails().taskLocals = details.taskLocals }
     dispatcher.prepare(step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }

@@ -14,8 +14,9 @@ extension Dispatcher {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    var run = InlineRun(action, to: route, of: self, completion, callSite, on: thread)
-    return withUnsafeMutablePointer(to: &run) { run in
+    return InlineRun.withMemory { run in
+      run.initialize(
+        to: InlineRun(action, to: route, of: self, completion, callSite, on: thread))
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
         run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
@@ -38,7 +39,7 @@ extension Dispatcher {
     }
     let route = route(to: type(of: action), identifier: storeIdentifier, on: thread)
     let dispatch = pool.makeDispatch(on: thread)
-    begin(dispatch, to: route, mode, options.unended, completion, callSite, on: thread)
+    begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action)
     func prepare() {
       self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
@@ -63,7 +64,7 @@ extension Dispatcher {
       refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
     }
     let dispatch = Dispatch()
-    begin(dispatch, to: nil, mode, options.unended, completion, callSite, on: thread)
+    begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
     let sequence = DispatchSequence(
       of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
       by: self, MiddlewareChain(registry.withLock(\.middlewares)).witnesses)
@@ -78,13 +79,13 @@ extension Dispatcher {
   }
 
   private func begin(
-    _ dispatch: Dispatch, to route: Unmanaged<Route>?, _ mode: Mode, _ before: [Dispatch],
+    _ dispatch: Dispatch, to route: Unmanaged<Route>?, _ mode: Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) {
     dispatch.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
-    if !before.isEmpty { dispatch.makeDetails().withState { $0.wait(for: before) } }
+    if !options.after.isEmpty { dispatch.wait(for: options.unended) }
     if carriesTaskLocals, !mode.isSync { dispatch.makeDetails().taskLocals = captureTaskLocals() }
     note(dispatch, mode, on: thread)
   }
@@ -109,13 +110,15 @@ extension Dispatcher {
     let isEmpty = dispatch.isEmpty
     var scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
+    // A scheduler of its own is kept by nothing else while the dispatch is parked there.
+    if isEmpty { dispatch.details?.scheduler = scheduler }
     prepare()
     while !scheduler.schedule(dispatch, for: self) {
       // The named lane has run empty, and retired, since it was looked up.
       scheduler = self.scheduler(of: mode)
       dispatch.enter(scheduler)
     }
-    dispatch.resume(after: before)
+    if !before.isEmpty { dispatch.resume(after: before) }
   }
 
   /// Runs a `.sync` dispatch that waits for others first, or that is a sequence.
@@ -124,7 +127,7 @@ extension Dispatcher {
   ) {
     let before = dispatch.dispatchesBefore
     let loop = SyncLoop.make(on: thread)
-    dispatch.makeDetails().loop = loop
+    dispatch.makeDetails().scheduler = loop
     dispatch.keep(outer: DispatchContext.blocked(on: thread))
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
@@ -156,7 +159,7 @@ extension Dispatcher {
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     let dispatch = Dispatch()
-    begin(dispatch, to: nil, .sync, [], completion, callSite, on: .current)
+    begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: .current)
     dispatch.fail(with: error)
     return DispatchHandle(dispatch)
   }

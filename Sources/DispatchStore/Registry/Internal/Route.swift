@@ -35,20 +35,25 @@ final class Route: @unchecked Sendable {
   /// Whether a store that may block its thread delays only those that wait for it, on the concurrent
   /// queue too, where the stores run one after the other.
   let isInlineConcurrently: Bool
+  /// Whether they can do so in the order of their indices.
+  let isPlainConcurrently: Bool
   let count: Int
+  /// How many stores, from the first on, only reduce.
+  let reductionCount: Int
   /// By store index.
   private let targets: UnsafeMutablePointer<Target>
 
   /// What an inline run needs of an entry, which owns it.
   private struct Target {
+    let kind: ReducerAnswer
+    /// With the store, nil where that is held weakly.
     let calls: Unmanaged<ReducerCalls>?
     let store: Unmanaged<AnyObject>?
-    let kind: Kind
 
-    enum Kind {
-      case reduction, application, operation
-      /// The store is held weakly: it has to be looked for.
-      case weak
+    init(_ entry: StoreEntry) {
+      kind = entry.overrides.answer
+      calls = entry.calls.map(Unmanaged.passUnretained)
+      store = entry.object.map(Unmanaged.passUnretained)
     }
   }
 
@@ -93,25 +98,14 @@ final class Route: @unchecked Sendable {
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
     self.concurrentOrder = concurrentOrder?.permutation
+    isPlainConcurrently = concurrentOrder.map { $0.permutation == nil } ?? false
     count = entries.count
     targets = .allocate(capacity: count)
     for (index, entry) in entries.enumerated() {
-      (targets + index).initialize(to: Self.target(of: entry))
+      (targets + index).initialize(to: Target(entry))
     }
+    reductionCount = entries.prefix { $0.calls != nil && $0.overrides.answer == .reduction }.count
     _ = Unmanaged.passRetained(self)
-  }
-
-  private static func target(of entry: StoreEntry) -> Target {
-    guard let calls = entry.calls, let object = entry.object else {
-      return Target(calls: nil, store: nil, kind: .weak)
-    }
-    let kind: Target.Kind =
-      switch entry.overrides.answer {
-      case .reduction: .reduction
-      case .application: .application
-      case .operation: .operation
-      }
-    return Target(calls: .passUnretained(calls), store: .passUnretained(object), kind: kind)
   }
 
   deinit {
@@ -133,57 +127,85 @@ final class Route: @unchecked Sendable {
     return route
   }
 
-  /// Takes an action to the store at an index, on this thread: to the end where it has one at once.
-  ///
-  /// - Parameter run: The inline run, which makes a record for what needs one.
-  @inline(__always)  // a loop over stores that only reduce is this switch: 9 % of `sync-reduction`
-  func answer(
-    _ action: UnsafeRawPointer, at index: Int, in run: UnsafeMutablePointer<InlineRun>,
-    on thread: ThreadState
-  ) -> InlineStep {
+  /// What a call of a store's reducer came to, where that is all that it takes.
+  enum DirectAnswer {
+    case done
+    /// Something is to be noted of it.
+    case step(InlineStep)
+    /// Nothing was done: the store is observed, or held weakly.
+    case indirect
+  }
+
+  /// Takes an action to a store that only reduces.
+  @inline(__always)  // in the loop over the stores: 9 % of `sync-reduction`
+  func reduce(
+    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
+  ) -> ReducerCalls.Answer {
+    targets[index].calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+  }
+
+  /// Takes an action to the store at an index by a call of its reducer.
+  func answerDirectly(
+    _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
+  ) -> DirectAnswer {
     let target = targets + index
-    switch target.pointee.kind {
-    case .reduction:
-      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
-        let answer = calls.reduce(action, thread)
-        guard case .observed = answer else { return InlineStep(answer) }
-        return calls.reduceObserved(
-          action, target.pointee.store.unsafelyUnwrapped.takeUnretainedValue(),
-          run.pointee.makeRecord(on: thread), thread)
-      }
-    case .application:
-      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
-        target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          InlineStep(calls.apply(action, $0))
+    guard let calls = target.pointee.calls else { return .indirect }
+    return calls._withUnsafeGuaranteedRef { calls in
+      switch target.pointee.kind {
+      case .reduction:
+        switch calls.reduce(action, thread) {
+        case .done: return .done
+        case .observed: return .indirect
+        case .failed(let error): return .step(.ended(.of(thrown: error)))
         }
-      }
-    case .operation:
-      return target.pointee.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
-        let record = run.pointee.makeRecord(on: thread)
-        return target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          calls.answer(action, $0, record, thread)
+      case .application:
+        let answer = target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+          calls.apply(action, $0)
         }
+        guard case .failed(let error) = answer else { return .done }
+        return .step(.ended(.of(thrown: error)))
+      case .operation:
+        let step = target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+          calls.answer(action, $0, run.pointee.makeRecord(on: thread), thread)
+        }
+        if case .finished = step { return .done }
+        return .step(step)
       }
-    case .weak:
-      return answerWeakly(action, at: index, in: run, on: thread)
     }
   }
 
-  /// The same for a store that is held weakly; one that is gone ends its part as cancelled.
-  private func answerWeakly(
-    _ action: UnsafeRawPointer, at index: Int, in run: UnsafeMutablePointer<InlineRun>,
-    on thread: ThreadState
+  /// Takes an action to the store at an index, on this thread: to the end where it has one at once. One that
+  /// was held weakly and is gone ends its part as cancelled.
+  ///
+  /// - Parameter run: The inline run, which makes a record for what needs one.
+  func answer(
+    _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
-    guard let (calls, store) = entries[index].target else { return .ended(.cancelled) }
-    if entries[index].overrides.answer == .application {
-      return InlineStep(calls.apply(action, store))
+    let target = targets + index
+    if let calls = target.pointee.calls, let store = target.pointee.store {
+      return calls._withUnsafeGuaranteedRef { calls in
+        store._withUnsafeGuaranteedRef { store in
+          Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
+        }
+      }
     }
-    if entries[index].overrides.answer == .reduction {
+    guard let (calls, store) = entries[index].target else { return .ended(.cancelled) }
+    return Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
+  }
+
+  private static func answer(
+    _ action: UnsafeRawPointer, by calls: ReducerCalls, _ store: AnyObject, _ kind: ReducerAnswer,
+    in run: InlineRun.Address, on thread: ThreadState
+  ) -> InlineStep {
+    switch kind {
+    case .reduction:
       let answer = calls.reduce(action, thread)
       guard case .observed = answer else { return InlineStep(answer) }
       return calls.reduceObserved(action, store, run.pointee.makeRecord(on: thread), thread)
+    case .application: return InlineStep(calls.apply(action, store))
+    case .operation:
+      return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
     }
-    return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
   }
 
   /// Why a store must not run, by how those that it waits for ended.
