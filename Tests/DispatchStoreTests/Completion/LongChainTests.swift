@@ -11,10 +11,10 @@ struct LongChainTests {
     stage = dispatcher.register(store: .counter("counter"))
   }
 
-  /// The full length is asked for by `DISPATCHSTORE_LONG=1`.
+  /// `DISPATCHSTORE_LONG=1` sets the full length.
   private static func length(_ mode: Dispatcher.Mode) -> Int {
     switch mode {
-    // Each link runs inside the one before: the depth is the caller's own business.
+    // Each link runs inside the one before: the caller decides how deep its stack gets.
     case .sync: 1_000
     case .serial: Load.count(100_000, long: 1_000_000)
     default: Load.count(10_000, long: 100_000)
@@ -73,10 +73,10 @@ struct LongChainTests {
   }
 
   @Test(arguments: [Dispatcher.Mode.serial, .serial(lane: "named"), .mainThread])
-  func keepTheOrderOfTheirLaneWithWhatOthersDispatchToIt(_ mode: Dispatcher.Mode) async {
+  func keepTheOrderOfTheirLaneAmongOtherDispatches(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (Dispatcher(), Recorder<Int>())
     dispatcher.addStage()
-    // Links are even, and each dispatches an odd one before its own completion dispatches the next.
+    // Links are even; each dispatches an odd action before its completion dispatches the next link.
     @Sendable func link(_ index: Int) {
       guard index < 4_000 else { return }
       let script = Script.runs { _ in
@@ -90,7 +90,7 @@ struct LongChainTests {
   }
 }
 
-/// How far apart in its stack each thread has called from.
+/// For each thread, the range of stack addresses that `note()` was called from.
 private final class StackDepths: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private var ranges: [Int: ClosedRange<UInt>] = [:]

@@ -7,7 +7,7 @@ import Testing
 struct CancellationLoadTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
-  /// What came of a dispatch, by its index.
+  /// How the dispatch with this index ended.
   private struct End: Sendable {
     let index: Int
     let outcome: StoreOutcome?
@@ -27,7 +27,7 @@ struct CancellationLoadTests {
     }
   }
 
-  /// Each completion once; what ran has finished, and what did not was cancelled.
+  /// Each completion ran once; a dispatch that ran has finished, any other was cancelled.
   private func expectOneEndEach(_ total: Int, _ mode: Dispatcher.Mode) async {
     let ends = await ends.first(total)
     #expect(ends.count == total)
@@ -44,7 +44,7 @@ struct CancellationLoadTests {
   func manyThreadsThatCancelPendingOnesEndEachOnce(_ mode: Dispatcher.Mode) async {
     let total = 10_000
     let (began, mayGoOn) = (Latch(), Latch())
-    // Holds the lane until all are pending.
+    // This dispatch holds the lane until all the others are pending.
     let holder = dispatcher.dispatch(
       action: Script.suspends { _ in
         began.open()
@@ -91,7 +91,7 @@ struct CancellationLoadTests {
   }
 
   @Test(arguments: queuedModes)
-  func whatRunsIsToldAndDecidesForItself(_ mode: Dispatcher.Mode) async {
+  func aRunningBlockSeesItAndDecidesTheOutcome(_ mode: Dispatcher.Mode) async {
     let (dispatcher, began, results) = (
       dispatcher, Recorder<Script.Running>(), Recorder<DispatchResult>()
     )

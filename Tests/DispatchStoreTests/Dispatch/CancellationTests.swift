@@ -26,7 +26,7 @@ struct CancellationTests {
     let cancelled = dispatcher.dispatch(action: records("cancelled"), mode: mode)
     let next = dispatcher.dispatch(action: records("next"), mode: mode)
     cancelled.cancel()
-    // It ends although its turn has not come.
+    // It ends although the lane is still held.
     #expect(await cancelled.result["stage"]?.isCancelled == true)
     #expect(!holder.hasEnded)
     released.open()
@@ -44,7 +44,7 @@ struct CancellationTests {
     let next = dispatcher.dispatch(action: records("next"), mode: mode)
     waiting.cancel()
     #expect(await waiting.result["stage"]?.isCancelled == true)
-    // The place that it kept is free.
+    // The next dispatch on the lane is no longer behind it.
     #expect(await next.result.isSuccess)
     #expect(!other.hasEnded)
     released.open()
@@ -101,7 +101,7 @@ struct CancellationTests {
   }
 
   @Test(arguments: queuedModes)
-  func whileItRunsTellsItsBlockWhichDecides(_ mode: Dispatcher.Mode) async {
+  func whileItRunsSetsIsCancelledAndTheBlockDecides(_ mode: Dispatcher.Mode) async {
     let (began, cancelled) = (Recorder<Script.Running>(), Latch())
     let stubborn = Script.controls { operation, _ in began.record(operation) }
     let handle = dispatcher.dispatch(action: stubborn, mode: mode) { cancelled.open() }

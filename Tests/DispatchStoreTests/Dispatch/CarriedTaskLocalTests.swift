@@ -52,7 +52,7 @@ struct CarriedTaskLocalTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func areThoseOfTheirOwnDispatch(_ mode: Dispatcher.Mode) async {
+  func areThoseOfTheDispatchThatRuns(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     let script = Script.runs { [log] _ in log.record(Self.seen) }
     for id in ["1", "2"] {
@@ -64,7 +64,7 @@ struct CarriedTaskLocalTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func passOnToWhatIsDispatchedInside(_ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode) async {
+  func arePassedOnToNestedDispatches(_ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     dispatcher.addStage()
     let script = Script.runs { _ in

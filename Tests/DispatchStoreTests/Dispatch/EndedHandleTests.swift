@@ -35,11 +35,11 @@ struct EndedHandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func holdNothingUp(_ mode: Dispatcher.Mode, _ later: Dispatcher.Mode) async {
+  func delayNothing(_ mode: Dispatcher.Mode, _ later: Dispatcher.Mode) async {
     for end in End.allCases {
       let ended = end.dispatch(to: dispatcher, mode)
       _ = await ended.result
-      // Long ago.
+      // `ended` has ended long before `after` is dispatched.
       for _ in 0..<100 {
         _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: later).result
       }
@@ -51,7 +51,7 @@ struct EndedHandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func amongOthersLeaveOnlyThoseToBeWaitedFor(_ mode: Dispatcher.Mode) async {
+  func areSkippedWhileTheOthersInAfterAreWaitedFor(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     var handles: [DispatchHandle] = []
     for other in Dispatcher.Mode.everyMode {
@@ -95,7 +95,7 @@ struct EndedHandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func areKeysAsTheyWereBefore(_ mode: Dispatcher.Mode) async {
+  func keepTheirHashAndEquality(_ mode: Dispatcher.Mode) async {
     var indices: [DispatchHandle: Int] = [:]
     var handles: [DispatchHandle] = []
     for index in 0..<500 {
@@ -111,7 +111,7 @@ struct EndedHandleTests {
     #expect(handles.map(\.hashValue) == hashes)
     let copies = handles
     #expect(copies.enumerated().allSatisfy { indices[$1] == $0 })
-    // Others that were made since are others.
+    // Handles of later dispatches are other keys.
     for _ in 0..<500 {
       let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode)
       _ = await handle.result

@@ -12,7 +12,7 @@ struct HandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func resultTellsHowEachStoreEnded(_ mode: Dispatcher.Mode) async {
+  func resultSaysHowEachStoreEnded(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("second")
     let script = Script.runs { store in
       if store.identifier == "second" { throw StageFright() }
@@ -142,7 +142,7 @@ struct HandleTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func waitingForOneThatHasEndedHoldsNothingUp(_ mode: Dispatcher.Mode) async {
+  func waitingForOneThatHasEndedDelaysNothing(_ mode: Dispatcher.Mode) async {
     let ended = dispatcher.dispatch(action: Script.adds("ended"), mode: .sync)
     let handle = dispatcher.dispatch(
       action: Script.adds("after"), mode: mode, options: .after(ended))

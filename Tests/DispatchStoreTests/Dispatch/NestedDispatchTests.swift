@@ -2,9 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("Dispatches inside each other", .timeLimit(.minutes(5)))
+@Suite("Nested dispatches", .timeLimit(.minutes(5)))
 struct NestedDispatchTests {
-  /// Each world several times: a thread's first dispatch of a type takes a longer way.
+  /// Each world runs several times: a thread's first dispatch of an action type takes a longer path.
   @Test func areTheParentsOfWhatTheyDispatchAndOwnWhatTheyCommit() async {
     let faults = await onOwnThread {
       (0..<Load.count(1_000, long: 20_000)).flatMap { seed in
@@ -34,7 +34,7 @@ struct NestedDispatchTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func soInATask(_ mode: Dispatcher.Mode) async {
+  func areTheParentsOfWhatTheyDispatchInATaskToo(_ mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     dispatcher.register(store: Store<Int, Begin>(model: 0, reducer: BeginReducer()))
     for seed in 0..<Load.count(100, long: 2_000) {

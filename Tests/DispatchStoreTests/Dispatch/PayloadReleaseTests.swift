@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// What an action and a completion captured goes when the dispatch has ended.
+/// What an action holds and a completion captures is released when the dispatch has ended.
 @Suite("Release of payloads", .timeLimit(.minutes(1)))
 struct PayloadReleaseTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
@@ -12,7 +12,7 @@ struct PayloadReleaseTests {
     case kept, dropped
   }
 
-  /// An action with an object of its own.
+  /// An action that holds an object.
   private struct Payload: ActionType {
     let object: Mortal
   }
@@ -21,7 +21,7 @@ struct PayloadReleaseTests {
     override func reduce(into model: inout Int, action: Payload) { model += 1 }
   }
 
-  /// How the store answers.
+  /// How the store responds.
   enum Answer: CaseIterable, Sendable {
     case reduction, returning, callback, suspending
   }
@@ -53,7 +53,7 @@ struct PayloadReleaseTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Answer.allCases)
-  func isAtTheEndInEveryModeAndNobodyDispatchesAgain(
+  func happensAtTheEndInEveryModeWithoutAnotherDispatch(
     _ mode: Dispatcher.Mode, _ answer: Answer
   ) async {
     addStore(answer)
@@ -63,7 +63,7 @@ struct PayloadReleaseTests {
       Thread {
         let dispatched = Self.dispatch(to: dispatcher, mode, released)
         let kept = handle == .kept ? dispatched : nil
-        // The thread stays, and does nothing any longer.
+        // The thread stays alive, and does nothing more.
         mayGo.wait()
         withExtendedLifetime(kept) {}
       }.start()
@@ -82,7 +82,7 @@ struct PayloadReleaseTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isAtTheEndOfASequenceToo(_ mode: Dispatcher.Mode) async {
+  func happensAtTheEndOfASequenceToo(_ mode: Dispatcher.Mode) async {
     addStore(.reduction)
     let (released, ended) = (EventCount(of: 4), Latch())
     let handle: DispatchHandle
@@ -99,7 +99,7 @@ struct PayloadReleaseTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isAtTheEndAlsoWhereNoStoreResponds(_ mode: Dispatcher.Mode) async {
+  func happensAtTheEndAlsoWhenNoStoreResponds(_ mode: Dispatcher.Mode) async {
     let released = EventCount(of: 2)
     let handle: DispatchHandle
     do {
@@ -113,7 +113,7 @@ struct PayloadReleaseTests {
   }
 
   @Test(arguments: queuedModes)
-  func isAlsoWhereItWasCancelledBeforeItRan(_ mode: Dispatcher.Mode) async {
+  func happensAlsoAfterACancellationBeforeTheStart(_ mode: Dispatcher.Mode) async {
     addStore(.reduction)
     dispatcher.addStage()
     let (released, mayEnd) = (EventCount(of: 2), Latch())
@@ -134,7 +134,7 @@ struct PayloadReleaseTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isAtTheEndOfAChainOfDispatchesThatWaitForEachOther(_ mode: Dispatcher.Mode) async {
+  func happensAtTheEndOfAChainOfDispatchesThatWaitForEachOther(_ mode: Dispatcher.Mode) async {
     addStore(.reduction)
     let released = EventCount(of: 200)
     var handles: [DispatchHandle] = []

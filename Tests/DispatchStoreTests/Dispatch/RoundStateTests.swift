@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The progress of a round")
 struct RoundStateTests {
-  /// A caller who waits for the thread that closes would hold up those who wait for its turn to tell.
-  @Test func whatWasLeftToOthersToTellCountsAsSuchUntilItHasClosed() {
+  /// A `.sync` caller that waited for the closing thread would delay threads that wait for its delivery turn.
+  @Test func aDeferredCommitCountsAsSuchUntilItsStoreHasClosed() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
     state.commitDeferred(0)

@@ -47,7 +47,7 @@ struct SequenceTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func mayMixTypesOfActionsAndTellOfEachStep(_ mode: Dispatcher.Mode) async {
+  func mayMixActionTypesAndReportEachStep(_ mode: Dispatcher.Mode) async {
     let completions = Recorder<DispatchResult>()
     let actions: [AnyAction] = [Script.adds("a"), CounterAction.add(2), Ping(), Script.adds("b")]
     let handle = dispatcher.dispatch(actions: actions, mode: mode) { completions.record($0) }
@@ -94,7 +94,7 @@ struct SequenceTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func goOnAfterAFailureWhenTold(_ mode: Dispatcher.Mode) async {
+  func continueAfterAFailureWhenTheOptionsSaySo(_ mode: Dispatcher.Mode) async {
     let actions = [Script.adds("before"), .runs { _ in throw StageFright() }, .adds("after")]
     let result = await dispatcher.dispatch(
       actions: actions, mode: mode, options: .continuingOnFailure
@@ -121,7 +121,7 @@ struct SequenceTests {
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .sync])
-  func letOthersComeBetweenInTheOtherModes(_ mode: Dispatcher.Mode) async {
+  func mayBeInterleavedInTheOtherModes(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     let (began, released) = (Latch(), Latch())
     let first = Script.suspends { _ in

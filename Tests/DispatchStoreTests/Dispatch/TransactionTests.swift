@@ -50,7 +50,7 @@ struct TransactionTests {
     }
   }
 
-  /// Adds through another dispatcher, inside its own reduction.
+  /// Dispatches to another dispatcher from inside a reduction.
   private final class ForwardingReducer: Reducer<Int, Ping> {
     let other: Dispatcher
     init(to other: Dispatcher) { self.other = other }

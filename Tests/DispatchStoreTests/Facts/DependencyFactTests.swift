@@ -78,15 +78,15 @@ struct DependencyFactTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func fact2NorIsOneThatIsRemovedMeanwhile(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, dependency) = (dispatcher, log, BlockOperation {})
-    let asked = Recorder<Script.Operation>()
+    let returned = Recorder<Script.Operation>()
     let script = Script.answers { action, store in
       let operation = Script.Operation(action: action, store: store) { _, _ in }
       operation.addDependency(dependency)
-      asked.record(operation)
+      returned.record(operation)
       return operation
     }
     Thread { dispatcher.dispatch(action: script, mode: mode) { log.record("ended") } }.start()
-    await asked.first(1)[0].removeDependency(dependency)
+    await returned.first(1)[0].removeDependency(dependency)
     #expect(await log.first(1) == ["ended"])
     #expect(!dependency.isFinished)
   }
@@ -114,7 +114,7 @@ struct DependencyFactTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func fact3AStoreThatIsCancelledLetsNobodyPassTheOneBeforeIt(_ mode: Dispatcher.Mode) async {
+  func fact3ACancelledStoreStartsNoLaterOneWhileTheOneBeforeItRuns(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (Dispatcher(), log)
     dispatcher.addStage("a")
     dispatcher.addStage("b", waitFor: ["a"])

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// The mistakes of the earlier systems, that must not come back.
+/// Mistakes of earlier systems that must not come back.
 @Suite("Old mistakes", .timeLimit(.minutes(5)))
 struct OldMistakeTests {
   let log = Recorder<String>()
@@ -84,7 +84,7 @@ struct OldMistakeTests {
     #expect(Set(dispatcher.stores.map(\.identifier)) == ["0", "1", "2", "3"])
   }
 
-  @MainActor @Test func observersAreNotToldByABlockingCallToTheMainQueue() {
+  @MainActor @Test func observersAreNotNotifiedByABlockingCallToTheMainQueue() {
     let (dispatcher, log) = (Dispatcher(), log)
     let stage = dispatcher.addStage()
     let tokens = [

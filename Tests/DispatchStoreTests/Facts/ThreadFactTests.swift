@@ -45,7 +45,8 @@ struct ThreadFactTests {
   ) async {
     let (dispatcher, log) = (Dispatcher(), log)
     let stage = dispatcher.addStage()
-    let token = stage.observe(on: .main) { _ in log.record("heard on main: \(Here.isMainQueue)") }
+    let token = stage.observe(on: .main) { _ in log.record("observed on main: \(Here.isMainQueue)")
+    }
     await Task.yield()
     #expect(Here.isMainQueue)
     let script = Script.runs { store in
@@ -55,14 +56,14 @@ struct ThreadFactTests {
         mode: .mainThread)
     }
     _ = await dispatcher.dispatch(action: script, mode: mode).result
-    #expect(Set(await log.first(2)) == ["heard on main: true", "ran on main: true"])
+    #expect(Set(await log.first(2)) == ["observed on main: true", "ran on main: true"])
     token.cancel()
   }
 
   // 8. Thread Sanitizer must see the order that the library promises.
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func fact8WhatABlockWroteIsThereForAllThatComesAfter(_ mode: Dispatcher.Mode) async {
+  func fact8WhatABlockWroteIsVisibleToAllThatComesAfter(_ mode: Dispatcher.Mode) async {
     final class Box: @unchecked Sendable {
       // because the library's order guards it: that is what is tested
       var value = 0

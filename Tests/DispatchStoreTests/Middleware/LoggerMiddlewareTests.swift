@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// A stream whose writes are kept, each as it came.
+/// A stream that records each write.
 private final class WriteLog: TextOutputStream, Sendable {
   let writes = Recorder<String>()
 
@@ -22,7 +22,7 @@ struct LoggerMiddlewareTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func linesCarryAllThatIsToBeKnown(mode: Dispatcher.Mode) async {
+  func linesCarryTransactionActionStoreModeCallSiteOutcomeAndDuration(mode: Dispatcher.Mode) async {
     dispatcher.register(store: .counter("account"))
     log()
     let handle = dispatcher.dispatch(action: CounterAction.add(5), mode: mode)
@@ -60,7 +60,7 @@ struct LoggerMiddlewareTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func theOutcomeIsToldOfPartsThatDidNotFinish(mode: Dispatcher.Mode) async {
+  func theOutcomeIsLoggedForStoresThatDidNotFinish(mode: Dispatcher.Mode) async {
     dispatcher.register(store: .counter("account"))
     log()
     _ = await dispatcher.dispatch(action: CounterAction.fail(3), mode: mode).result
@@ -105,7 +105,7 @@ struct LoggerMiddlewareTests {
     #expect(writes.count { $0.contains(" did add(1) ") && $0.contains(": finished, ") } == 200)
   }
 
-  /// A stream that is not thread-safe is written to by one thread at a time.
+  /// The logger writes to a stream from one thread at a time, so that it need not be thread-safe.
   @Test func aStreamIsNeverWrittenToByTwoThreadsAtOnce() async {
     struct Guarded: TextOutputStream {
       let inside = NSLock()

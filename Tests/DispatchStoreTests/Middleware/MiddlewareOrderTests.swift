@@ -23,7 +23,7 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
-  func willIsToldOfAllStoresInTheirOrderBeforeAnyRunsAndDidAtEachOnesEnd(
+  func willDispatchRunsForAllStoresInOrderBeforeAnyStartsAndDidDispatchAtEachOnesEnd(
     mode: Dispatcher.Mode, style: OperationStyle
   ) async {
     dispatcher.addProbe("b", waitFor: ["a"], style: style, to: steps)
@@ -40,11 +40,11 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func willIsToldBeforeReducersAreAskedAndAnythingIsScheduled(mode: Dispatcher.Mode) async {
+  func willDispatchRunsBeforeReducersAndBeforeAnythingIsScheduled(mode: Dispatcher.Mode) async {
     let steps = steps
     let dispatcher = Dispatcher()
     let reducer = ClosureReducer<Int, Ping> { action, store in
-      steps.record("asked")
+      steps.record("reducer called")
       return ActionOperation(action: action, store: store) { _, _ in }
     }
     dispatcher.register(store: ProbeStore(identifier: "s", model: 0, reducer: reducer))
@@ -57,19 +57,19 @@ struct MiddlewareOrderTests {
         }))
     let handle = await onOwnThread {
       let thread = ObjectIdentifier(Thread.current)
-      let told = Recorder<Bool>()
+      let isDispatchingThread = Recorder<Bool>()
       dispatcher.register(
         middleware: RecordingMiddleware(will: { _, _, _ in
-          told.record(ObjectIdentifier(Thread.current) == thread)
+          isDispatchingThread.record(ObjectIdentifier(Thread.current) == thread)
           return .pass
         }))
       let handle = dispatcher.dispatch(action: Ping(), mode: mode)
       // On the dispatching thread, before dispatch returns, in every mode.
-      #expect(told.all == [true])
+      #expect(isDispatchingThread.all == [true])
       return handle
     }
     #expect(await handle.result.isSuccess)
-    #expect(steps.all == ["m will s", "operations 0", "asked", "m did s"])
+    #expect(steps.all == ["m will s", "operations 0", "reducer called", "m did s"])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -109,7 +109,7 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func oneRegisteredBetweenWillAndDidHearsOnlyTheNextDispatch(mode: Dispatcher.Mode) async {
+  func oneRegisteredBetweenWillAndDidIsCalledFromTheNextDispatchOn(mode: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     dispatcher.addProbe("s", to: Recorder())
     let late = RecordingMiddleware("late", to: steps)
@@ -128,7 +128,7 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func oneUnregisteredBetweenWillAndDidStillHearsDid(mode: Dispatcher.Mode) async {
+  func oneUnregisteredBetweenWillAndDidStillGetsDidDispatch(mode: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     let middleware = RecordingMiddleware("m", to: steps)
     let reducer = ClosureReducer<Int, Ping> { action, store in
@@ -152,7 +152,7 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func inASequenceEachActionIsToldWhenItsTurnComes(mode: Dispatcher.Mode) async {
+  func inASequenceHooksOfAnActionRunOnceTheActionBeforeHasEnded(mode: Dispatcher.Mode) async {
     let steps = steps
     dispatcher.addProbe("s", to: steps)
     let transactions = Recorder<MiddlewareContext>()
@@ -167,7 +167,7 @@ struct MiddlewareOrderTests {
     _ = await handle.result
     let one = ["m will s", "+s", "-s", "m did s"]
     #expect(steps.all == one + one)
-    // Each has a transaction of its own, whose parent is that of the sequence.
+    // Each action has its own transaction, whose parent is that of the sequence.
     #expect(Set(transactions.all.map(\.id)).count == 2)
     #expect(transactions.all.map(\.parent) == [handle.transaction, handle.transaction])
     #expect(!transactions.all.map(\.id).contains(handle.transaction))

@@ -7,7 +7,7 @@ struct MiddlewareReentrancyTests {
   private let steps = Recorder<String>()
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func willMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+  func willDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     let store = dispatcher.register(store: .counter("s"))
     let parents = Recorder<TransactionID?>()
@@ -27,14 +27,14 @@ struct MiddlewareReentrancyTests {
     }
     let ends = await steps.first(2)
     #expect(Set(ends) == ["outer true", "inner true"])
-    // What it dispatched went first, where the order is that of one lane or thread.
+    // The inner dispatch ends first where both are on one lane or thread.
     if inner == .sync || (inner == outer && outer != .async) { #expect(ends[0] == "inner true") }
     #expect(store.model.count == 11)
     #expect(parents.all == [handle.transaction])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func didMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+  func didDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     let store = dispatcher.register(store: .counter("s"))
     let parents = Recorder<TransactionID?>()
@@ -90,7 +90,7 @@ struct MiddlewareReentrancyTests {
     dispatcher.register(
       middleware: RecordingMiddleware(will: { _, _, _ in
         inside.record(1)
-        // Each waits for the other: with a lock held over the hook this would never end.
+        // Each hook waits for the other: with a lock held while hooks run, neither would return.
         inside.waitFor(2)
         return .pass
       }))

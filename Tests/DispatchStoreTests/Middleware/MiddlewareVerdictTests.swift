@@ -7,7 +7,7 @@ struct MiddlewareVerdictTests {
   private let steps = Recorder<String>()
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReplacementIsWhatLaterMiddlewaresTheStoreTheDidHooksAndObserversSee(
+  func aReplacementIsWhatLaterMiddlewaresTheStoreDidDispatchAndObserversGet(
     mode: Dispatcher.Mode
   ) async {
     let steps = steps
@@ -21,13 +21,13 @@ struct MiddlewareVerdictTests {
           },
           did: { _, action, _ in steps.record("\(name) did \(action)") }))
     }
-    let token = store.observe { steps.record("told \($0.action!)") }
+    let token = store.observe { steps.record("observer \($0.action!)") }
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(result.isSuccess)
     #expect(store.model.count == 100)
     #expect(
       steps.all == [
-        "1 will add(1)", "2 will add(10)", "told add(100)", "2 did add(100)", "1 did add(100)",
+        "1 will add(1)", "2 will add(10)", "observer add(100)", "2 did add(100)", "1 did add(100)",
       ])
     token.cancel()
   }
@@ -45,7 +45,7 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReplacementOfAnotherTypeFailsThePartAndNamesBothTypes(mode: Dispatcher.Mode) async {
+  func aReplacementOfAnotherTypeFailsItsStoreAndNamesBothTypes(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter("s"))
     dispatcher.register(
       middleware: RecordingMiddleware("1", to: steps, will: { _, _, _ in .replace(with: Ping()) }))
@@ -60,7 +60,7 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aVetoEndsThePartOfItsStoreAloneAndSaysByWhom(mode: Dispatcher.Mode) async {
+  func aVetoEndsItsStoreAloneAndNamesTheMiddleware(mode: Dispatcher.Mode) async {
     let a = dispatcher.register(store: .counter("a"))
     let b = dispatcher.register(store: .counter("b"))
     let vetoing = RecordingMiddleware(
@@ -87,7 +87,7 @@ struct MiddlewareVerdictTests {
     #expect((result.error as? DispatchError)?.message.contains("closed") == true)
     #expect([a.version, b.version] == [0, 1])
     #expect(completions.count == 1)
-    // Later ones hear nothing of that store; those that heard will hear did.
+    // Later middlewares are not called for that store; those before get `didDispatch`.
     let ofA = steps.all.filter { $0.hasSuffix(" a") }
     #expect(ofA == ["1 will a", "2 will a", "2 did a", "1 did a"])
     let ofB = steps.all.filter { $0.hasSuffix(" b") }
@@ -96,7 +96,7 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aHookThatThrowsFailsThePartAndSilencesNobody(mode: Dispatcher.Mode) async {
+  func aWillDispatchThatThrowsFailsItsStoreAndTheOtherHooksRun(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter("s"))
     dispatcher.register(middleware: RecordingMiddleware("1", to: steps))
     dispatcher.register(
@@ -110,13 +110,13 @@ struct MiddlewareVerdictTests {
     #expect(store.version == 0)
     #expect(
       steps.all == ["1 will s", "2 will s", "3 will s", "3 did s", "2 did s", "1 did s"])
-    // The next one is not touched by it.
+    // The next dispatch is not affected.
     #expect(dispatcher.unregister(middleware: dispatcher.middlewares[1]))
     #expect(await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result.isSuccess)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aDidHookThatThrowsIsReportedAndSilencesNobody(mode: Dispatcher.Mode) async {
+  func aDidDispatchThatThrowsIsReportedAndTheOtherHooksRun(mode: Dispatcher.Mode) async {
     dispatcher.register(store: .counter("s"))
     let incidents = Recorder<DispatchIncident>()
     dispatcher.onIncident { incidents.record($0) }
@@ -133,7 +133,7 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func didHearsTheOutcomeAndTheDurationAndWillNeither(mode: Dispatcher.Mode) async {
+  func didDispatchGetsTheOutcomeAndTheDurationAndWillDispatchNeither(mode: Dispatcher.Mode) async {
     let incidents = Recorder<MiddlewareContext>()
     let wills = Recorder<MiddlewareContext>()
     dispatcher.register(store: .counter("s"))
@@ -161,7 +161,7 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
-  func didIsToldAfterACancellation(mode: Dispatcher.Mode) async {
+  func didDispatchRunsAfterACancellation(mode: Dispatcher.Mode) async {
     let running = Recorder<RunningOperation<Int, Ping>>()
     let reducer = ClosureReducer<Int, Ping> { action, store in
       ActionOperation(action: action, store: store) { operation, _, _ in running.record(operation) }

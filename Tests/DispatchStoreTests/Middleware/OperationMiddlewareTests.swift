@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Hooks of stores whose operations end at once, or elsewhere.
+/// Hooks around stores whose operations end at once, or later on another thread.
 @Suite("Middleware around operations", .timeLimit(.minutes(1)))
 struct OperationMiddlewareTests {
   private let dispatcher = Dispatcher()
@@ -36,13 +36,13 @@ struct OperationMiddlewareTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.operations)
-  func eachStoresDidIsToldBeforeThoseThatWaitForItStart(
+  func eachStoresDidDispatchRunsBeforeStoresThatWaitForItStart(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {
     dispatcher.addStage("b", waitFor: ["a"])
     dispatcher.addStage("a")
     let observed = dispatcher.store(with: "a", as: Stage.self)?.observe { [steps] _ in
-      steps.record("told")
+      steps.record("observer")
     }
     for name in ["1", "2"] { addMiddleware(name) { _, _, _ in .pass } }
     for _ in 0..<3 {
@@ -51,7 +51,8 @@ struct OperationMiddlewareTests {
       }.result
     }
     let once = [
-      "1 will a", "2 will a", "1 will b", "2 will b", "script in a", "told", "2 did a", "1 did a",
+      "1 will a", "2 will a", "1 will b", "2 will b", "script in a", "observer", "2 did a",
+      "1 did a",
       "script in b", "2 did b", "1 did b", "end",
     ]
     #expect(steps.all == once + once + once)
@@ -59,7 +60,7 @@ struct OperationMiddlewareTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.operations)
-  func whatTheySayOfOneStoreHoldsForThatStoreWhereverItsOperationEnds(
+  func aVerdictHoldsForItsStoreAloneWhereverItsOperationEnds(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {
     dispatcher.addStage("replaced")
@@ -86,7 +87,7 @@ struct OperationMiddlewareTests {
       #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
       #expect(result["passed"]?.isFinished == true)
     }
-    // The later one hears nothing of the store that was vetoed.
+    // The second middleware is not called for the vetoed store.
     let once = ["replaced replacement true", "waiting script false", "passed script true"]
     #expect(ran.all.sorted() == (once + once).sorted())
     #expect(
@@ -95,7 +96,7 @@ struct OperationMiddlewareTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
-  func theyHearOfOneThatWasCancelledInItsLane(_ mode: Dispatcher.Mode) async {
+  func bothHooksRunForADispatchThatWasCancelledInItsLane(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("stage")
     let released = Latch()
     let holder = dispatcher.dispatch(

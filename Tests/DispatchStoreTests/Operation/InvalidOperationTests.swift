@@ -60,6 +60,6 @@ struct InvalidOperationTests {
       ActionOperation(action: Ping(name: "other"), store: store) { _, _ in log.record("ran") }
     }
     dispatcher.register(store: ProbeStore(identifier: "probe", model: 0, reducer: reducer))
-    await expectInvalid(Ping(name: "asked"), "was made for another action", in: mode)
+    await expectInvalid(Ping(name: "dispatched"), "was made for another action", in: mode)
   }
 }

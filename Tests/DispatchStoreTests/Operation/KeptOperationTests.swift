@@ -2,12 +2,12 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Appends its value, through what `super` returns.
+/// Appends its value, by the operation that `super` returns.
 struct Append: ActionType, Equatable {
   var value = 0
 }
 
-/// Shows what `super` returned to a closure, which may return another operation instead.
+/// Passes what `super` returned to a closure, which may return another operation instead.
 final class VisitedReducer: Reducer<[Int], Append> {
   typealias Operation = ActionOperation<[Int], Append>
   typealias Visit = @Sendable (Operation) -> Operation?
@@ -29,13 +29,13 @@ final class VisitedReducer: Reducer<[Int], Append> {
 }
 
 extension Dispatcher {
-  /// Registers a store that shows what `super` returned.
+  /// Registers a store that passes what `super` returned to `visit`.
   func addVisited(_ visit: @escaping VisitedReducer.Visit) -> Store<[Int], Append> {
     register(store: Store(identifier: "visited", model: [], reducer: VisitedReducer(visit)))
   }
 }
 
-/// Operations that somebody keeps after their dispatch has ended.
+/// Operations that the program keeps after their dispatch has ended.
 @Suite("A kept operation", .timeLimit(.minutes(1)))
 struct KeptOperationTests {
   typealias Operation = VisitedReducer.Operation
@@ -49,7 +49,7 @@ struct KeptOperationTests {
       value = operation.action.value
     }
 
-    /// Whether it is gone, or still what it was, and not this one.
+    /// Whether it is gone, or has kept its action and is not `other`.
     func isUntouched(by other: Operation) -> Bool {
       guard let operation else { return true }
       return operation !== other && operation.action.value == value
@@ -59,7 +59,7 @@ struct KeptOperationTests {
   let dispatcher = Dispatcher()
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func thatEndedAtItsStartIsNotAskedOfALaterDispatch(_ mode: Dispatcher.Mode) async {
+  func thatEndedBeforeItsStartIsNotReusedByALaterDispatch(_ mode: Dispatcher.Mode) async {
     let kept = Recorder<Operation>()
     _ = dispatcher.addVisited { operation in
       if operation.action.value == 0 { operation.cancel() }
@@ -75,7 +75,7 @@ struct KeptOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isNeverThatOfALaterDispatch(_ mode: Dispatcher.Mode) async {
+  func isNeverReusedByALaterDispatch(_ mode: Dispatcher.Mode) async {
     let kept = Recorder<Operation>()
     let store = dispatcher.addVisited { operation in
       kept.record(operation)
@@ -93,7 +93,7 @@ struct KeptOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func thatIsKeptWeaklyIsNeverThatOfALaterDispatchEither(_ mode: Dispatcher.Mode) async {
+  func thatIsHeldWeaklyIsNeverReusedByALaterDispatchEither(_ mode: Dispatcher.Mode) async {
     let (kept, touched) = (Recorder<Weak>(), Recorder<Int>())
     let store = dispatcher.addVisited { operation in
       for weak in kept.all.suffix(10) where !weak.isUntouched(by: operation) {
@@ -111,7 +111,7 @@ struct KeptOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isNeverThatOfALaterActionOfItsSequence(_ mode: Dispatcher.Mode) async {
+  func isNeverReusedByALaterActionOfItsSequence(_ mode: Dispatcher.Mode) async {
     let kept = Recorder<Operation>()
     let store = dispatcher.addVisited { operation in
       if operation.action.value.isMultiple(of: 2) { kept.record(operation) }
@@ -124,9 +124,9 @@ struct KeptOperationTests {
     #expect(store.model == Array(0..<100))
   }
 
-  /// Some are kept and some are not, in no order.
+  /// Every seventh operation is kept, from several threads.
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func amongManyThatAreNotKeptStaysItself(_ mode: Dispatcher.Mode) async {
+  func isNotReusedAmongManyThatAreNotKept(_ mode: Dispatcher.Mode) async {
     let (kept, ends) = (Recorder<Operation>(), EventCount(of: 800))
     let store = dispatcher.addVisited { operation in
       if operation.action.value.isMultiple(of: 7) { kept.record(operation) }

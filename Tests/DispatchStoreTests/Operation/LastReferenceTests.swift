@@ -7,7 +7,7 @@ struct LastReferenceTests {
   private struct Reading: ActionType, Equatable { var value: Double }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func anActionThatDoesNotEqualItselfIsTakenForItself(mode: Dispatcher.Mode) async {
+  func anActionThatDoesNotEqualItselfIsAccepted(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let reducer = ClosureReducer<[Double], Reading> { action, store in
       ActionOperation(action: action, store: store) { action, store in
@@ -35,7 +35,7 @@ struct LastReferenceTests {
     }
   }
 
-  /// The operation holds the last reference to a weak store, and that to what its reducer captures.
+  /// The operation holds the last reference to a weakly registered store, and so to its reducer's captures.
   @Test func whatGoesWithAnOperationMayCancelItsDispatch() async {
     await #expect(processExitsWith: .success) {
       alarm(20)

@@ -63,7 +63,7 @@ struct OperationStateTests {
     #expect(state.returned()?.description == "finished")
   }
 
-  @Test mutating func cancellingIsNewsOnceAndNeverAfterTheEnd() {
+  @Test mutating func cancellingTakesEffectOnceAndNeverAfterTheEnd() {
     #expect(state.cancel() == true)
     #expect(state.cancel() == false)
     var ended = OperationState()
@@ -74,7 +74,7 @@ struct OperationStateTests {
     #expect(!ended.isCancelled)
   }
 
-  @Test mutating func anUpdateUnderWayPutsTheEndOff() {
+  @Test mutating func anUpdateUnderWayDelaysTheEnd() {
     _ = state.start()
     #expect(state.beginUpdate() == true)
     #expect(state.returned()?.description == nil)

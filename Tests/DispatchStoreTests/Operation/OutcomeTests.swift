@@ -14,7 +14,7 @@ struct OutcomeTests {
     incidents = dispatcher.recordIncidents()
   }
 
-  /// Dispatches on a thread of its own, since `.sync` may block; and sees that the mode goes on.
+  /// Dispatches on a new thread, since `.sync` may block it; then checks that the mode runs another action.
   private func outcome(_ script: Script, _ mode: Dispatcher.Mode) async -> StoreOutcome? {
     let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode)
     }
@@ -123,7 +123,7 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func droppedWithoutFinishItFailsAndItsLaneGoesOn(_ mode: Dispatcher.Mode) async {
+  func droppedWithoutFinishItFailsAndItsLaneContinues(_ mode: Dispatcher.Mode) async {
     let blocks: [Script] = [
       .controls { _, _ in },
       .controls { operation, _ in

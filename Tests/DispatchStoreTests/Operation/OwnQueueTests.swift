@@ -34,8 +34,8 @@ enum BlockKind: CaseIterable, Sendable {
   }
 }
 
-/// An `ActionOperation` as a plain `Operation`, in a queue of the user's own.
-@Suite("An operation in a user's own queue", .timeLimit(.minutes(5)))
+/// An `ActionOperation` as a plain `Operation`, in a user's queue.
+@Suite("An operation in a user's queue", .timeLimit(.minutes(5)))
 struct OwnQueueTests {
   let stage = Stage(identifier: "own", model: [], reducer: ScriptReducer())
   let queue = OperationQueue.wide(4)
@@ -86,7 +86,7 @@ struct OwnQueueTests {
   }
 
   @Test(arguments: BlockKind.allCases)
-  func cancelledBeforeItsStartItNeverRunsAndTheQueueGoesOn(_ kind: BlockKind) async {
+  func cancelledBeforeItsStartItNeverRunsAndTheQueueContinues(_ kind: BlockKind) async {
     queue.isSuspended = true
     let operation = kind.operation(in: stage) { [log] in log.record("block") }
     let dependent = BlockOperation { [log] in log.record("dependent") }
@@ -149,7 +149,7 @@ struct OwnQueueTests {
     #expect(!cancelling.isCancelled)
   }
 
-  @Test func droppedWithoutFinishItFailsAndTheQueueGoesOn() async {
+  @Test func droppedWithoutFinishItFailsAndTheQueueContinues() async {
     let incidents = stage.incidentsOfAHome()
     let queue = OperationQueue.wide(1)
     let dropped = Script.Operation(action: .adds("own"), store: stage) { _, _, _ in }
@@ -170,7 +170,7 @@ struct OwnQueueTests {
 }
 
 extension Stage where Model == [String], Action == Script {
-  /// Registers the store, so that its incidents are recorded; keep the dispatcher.
+  /// Registers the store, so that its incidents are recorded; the caller keeps the dispatcher.
   fileprivate func incidentsOfAHome() -> (
     dispatcher: Dispatcher, recorder: Recorder<DispatchIncident.Kind>
   ) {

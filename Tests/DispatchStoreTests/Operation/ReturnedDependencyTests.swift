@@ -16,7 +16,7 @@ extension Script {
   }
 }
 
-/// Operations that a reducer returned with dependencies on operations of its own.
+/// Operations that a reducer returned with dependencies on operations that it made.
 @Suite("Dependencies of a returned operation", .timeLimit(.minutes(5)))
 struct ReturnedDependencyTests {
   let dispatcher = Dispatcher(queue: .wide(1))
@@ -42,7 +42,7 @@ struct ReturnedDependencyTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func finishedOnesHoldNothingUp(_ mode: Dispatcher.Mode) async {
+  func finishedOnesDelayNothing(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation {}
     dependency.start()
     let script = Script.waits(for: dependency)
@@ -55,18 +55,18 @@ struct ReturnedDependencyTests {
   func areWaitedForWithoutHoldingAThread(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation {}
     let ended = Latch()
-    let asked = Latch()
+    let returned = Latch()
     let script = Script.answers { action, store in
       let operation = Script.Operation(action: action, store: store) { _, _ in }
       operation.addDependency(dependency)
-      asked.open()
+      returned.open()
       return operation
     }
     Thread { [dispatcher] in
       dispatcher.dispatch(action: script, mode: mode) { ended.open() }
     }.start()
-    await asked.opened()
-    // One thread for both modes of the queue, and the main queue, are free.
+    await returned.opened()
+    // The queue's only thread and the main queue are free.
     _ = await dispatcher.dispatch(action: Script.adds("async"), mode: .async).result
     _ = await dispatcher.dispatch(action: Script.adds("lane"), mode: .serial(lane: "free")).result
     await MainActor.run {}
@@ -92,15 +92,15 @@ struct ReturnedDependencyTests {
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
   func oneThatIsCancelledWhileItWaitsEndsWithoutRunning(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation {}
-    let asked = Latch()
+    let returned = Latch()
     let script = Script.answers { [log] action, store in
       let operation = Script.Operation(action: action, store: store) { _, _ in log.record("ran") }
       operation.addDependency(dependency)
-      asked.open()
+      returned.open()
       return operation
     }
     let handle = dispatcher.dispatch(action: script, mode: mode)
-    await asked.opened()
+    await returned.opened()
     handle.cancel()
     #expect(await handle.result["stage"]?.isCancelled == true)
     #expect(log.all.isEmpty)
@@ -109,7 +109,7 @@ struct ReturnedDependencyTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func mayBeOperationsOfOtherStoresInAQueueOfTheUsersOwn(_ mode: Dispatcher.Mode) async {
+  func mayBeOperationsOfOtherStoresInAUsersQueue(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     let queue = OperationQueue.wide(1)
     let other = Stage(identifier: "other", model: [], reducer: ScriptReducer())

@@ -10,7 +10,7 @@ struct SuperOperationTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()
 
-  /// Dispatches on a thread of its own, which the mode may block.
+  /// Dispatches on a new thread, because `.sync` may block it.
   private func dispatch(_ mode: Dispatcher.Mode, value: Int = 0) async -> DispatchResult {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     Thread {
@@ -33,16 +33,16 @@ struct SuperOperationTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func waitsForDependencies(_ mode: Dispatcher.Mode) async {
-    let (log, dependency, asked) = (log, BlockOperation(), Latch())
+    let (log, dependency, returned) = (log, BlockOperation(), Latch())
     dependency.addExecutionBlock { log.record("dependency") }
     let store = dispatcher.addVisited { operation in
       operation.addDependency(dependency)
-      asked.open()
+      returned.open()
       return nil
     }
     let token = store.observe { _ in log.record("reduced") }
     async let result = dispatch(mode)
-    await asked.opened()
+    await returned.opened()
     #expect(log.count == 0)
     await onOwnThread { dependency.start() }
     #expect(await result.isSuccess)
@@ -65,7 +65,9 @@ struct SuperOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, BlockKind.allCases)
-  func soDoesOneOfTheReducersOwn(_ mode: Dispatcher.Mode, _ kind: BlockKind) async {
+  func oneThatTheReducerMadeCallsItsCompletionBlockToo(_ mode: Dispatcher.Mode, _ kind: BlockKind)
+    async
+  {
     let (dispatcher, log) = (Dispatcher(), log)
     dispatcher.addStage()
     let script = Script.answers { action, store in
@@ -94,7 +96,7 @@ struct SuperOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func isSeenToFinishByOneThatDependsOnItInAQueueOfTheUsersOwn(_ mode: Dispatcher.Mode) async {
+  func hasFinishedForOneThatDependsOnItInAUsersQueue(_ mode: Dispatcher.Mode) async {
     let (log, queue) = (log, OperationQueue.wide(1))
     let finished = Recorder<Bool>()
     let store = dispatcher.addVisited { operation in
@@ -117,7 +119,7 @@ struct SuperOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func mayRunInAQueueOfTheUsersOwnAndBeWaitedForByWhatTheReducerReturns(
+  func mayRunInAUsersQueueAndBeADependencyOfWhatTheReducerReturns(
     _ mode: Dispatcher.Mode
   ) async {
     let (log, queue) = (log, OperationQueue.wide(1))
@@ -135,7 +137,7 @@ struct SuperOperationTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func mayStandBesideOperationsOfTheReducersOwn(_ mode: Dispatcher.Mode) async {
+  func mayAlternateWithOperationsThatTheReducerMade(_ mode: Dispatcher.Mode) async {
     let store = dispatcher.addVisited { visited in
       guard visited.action.value.isMultiple(of: 3) else { return nil }
       return Operation(action: visited.action, store: visited.store) { action, store in

@@ -37,10 +37,10 @@ struct ActionSubclassTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func whatAnswersIsKeptUpToDate(mode: Dispatcher.Mode) async {
+  func theStoresThatRespondFollowEachRegistration(mode: Dispatcher.Mode) async {
     add("shapes", for: Shape.self)
     #expect(await responders(to: Dot(), mode) == ["shapes"])
-    // Registered after the type was asked for first.
+    // Registered after the first dispatch of its type.
     add("dots", for: Dot.self)
     #expect(await responders(to: Dot(), mode) == ["shapes", "dots"])
     add("shapes 2", for: Shape.self)

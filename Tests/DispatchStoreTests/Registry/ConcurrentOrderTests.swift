@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-/// In which order the stores of one dispatch run inline in the concurrent queue.
+/// In which order an inline run takes the stores of one dispatch in the concurrent pool.
 struct ConcurrentOrderTests {
   private func order(_ prerequisites: [[Int]], mayBlock blockers: Set<Int>) -> [Int]? {
     ConcurrentOrder(
@@ -20,14 +20,14 @@ struct ConcurrentOrderTests {
     #expect(order([[], []], mayBlock: [0]) == [1, 0])
   }
 
-  @Test func whatWaitsForAnOperationComesAfterItAlsoByWayOfOthers() {
+  @Test func whatWaitsForAnOperationComesAfterItAlsoIndirectly() {
     #expect(order([[], [0], [1], []], mayBlock: [0]) == [3, 0, 1, 2])
     #expect(order([[], [0], [1], [2]], mayBlock: [0, 2]) == [0, 1, 2, 3])
   }
 
-  @Test func thereIsNoneWhereAnOperationWouldHoldUpAStoreThatDoesNotWaitForIt() {
+  @Test func thereIsNoneWhereAnOperationWouldDelayAStoreThatDoesNotWaitForIt() {
     #expect(order([[], []], mayBlock: [0, 1]) == nil)
-    // Both wait for the first one, and not for each other.
+    // Both wait for the first one, neither for the other.
     #expect(order([[], [0], [0]], mayBlock: [0, 1, 2]) == nil)
     #expect(order([[], [0], [0]], mayBlock: [0, 1]) == nil)
     #expect(order([[], [], [0], [1]], mayBlock: [0, 1]) == nil)

@@ -84,7 +84,7 @@ struct ConcurrentRegistrationTests {
     let dispatcher = dispatcher
     dispatcher.register(store: .counter("stays"))
     let ends = Recorder<Bool>()
-    let heard = Recorder<String>()
+    let calls = Recorder<String>()
     await onOwnThreads(4) { thread in
       for _ in 0..<100 {
         if thread < 2 {
@@ -92,16 +92,16 @@ struct ConcurrentRegistrationTests {
             ends.record(result.isSuccess)
           }
         } else {
-          let middleware = RecordingMiddleware("m", to: heard)
+          let middleware = RecordingMiddleware("m", to: calls)
           dispatcher.register(middleware: middleware)
           dispatcher.unregister(middleware: middleware)
         }
       }
     }
     #expect(await ends.first(200).allSatisfy { $0 })
-    // Whoever heard of a dispatch heard of its end.
-    let dids = heard.all.count { $0.hasPrefix("m did") }
-    #expect(dids * 2 == heard.count)
+    // Each `willDispatch` has its `didDispatch`.
+    let dids = calls.all.count { $0.hasPrefix("m did") }
+    #expect(dids * 2 == calls.count)
     #expect(dispatcher.middlewares.isEmpty)
   }
 }

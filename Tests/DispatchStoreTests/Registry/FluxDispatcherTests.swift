@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-/// The tests of Flux's own dispatcher, told in this library's terms.
+/// The tests of Flux's dispatcher, in this library's terms.
 @Suite(.timeLimit(.minutes(1)))
 struct FluxDispatcherTests {
   private let dispatcher = Dispatcher()
@@ -94,7 +94,7 @@ struct FluxDispatcherTests {
     let b = dispatcher.register(store: ProbeStore(identifier: "b", model: 0, reducer: reducer))
     let failed = await dispatcher.dispatch(action: Ping(name: "throws"), mode: mode).result
     #expect(failed.error is PingFailure)
-    // The other store had its turn all the same, and both go on.
+    // The other store ran all the same, and both run the next action.
     #expect([a.model, b.model] == [1, 0])
     #expect(await dispatcher.dispatch(action: Ping(), mode: mode).result.isSuccess)
     #expect([a.model, b.model] == [2, 1])

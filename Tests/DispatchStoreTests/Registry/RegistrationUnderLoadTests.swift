@@ -6,7 +6,7 @@ import Testing
 struct RegistrationUnderLoadTests {
   private struct Dispatched: Sendable {
     var toStage: [DispatchHandle] = []
-    /// By the store that was the last to be registered then.
+    /// With the store that had been registered last at that time.
     var toNewest: [(name: String, handle: DispatchHandle)] = []
   }
 

@@ -6,10 +6,10 @@ import Testing
   private struct Wanted: ActionType {}
   private struct Other: ActionType {}
 
-  /// An entry that nobody may ask whether it responds: its declared type says so.
+  /// An entry whose `responds(to:)` must not be called: its declared type is enough.
   private final class IndexedEntry: StoreEntry, @unchecked Sendable {
     override func responds(to type: any ActionType.Type) -> Bool {
-      Issue.record("An index by type has no need to ask each store.")
+      Issue.record("The index by type must not visit each store.")
       return false
     }
     override func departed() {}
@@ -28,7 +28,7 @@ import Testing
     return registry
   }
 
-  @Test func storesThatDoNotRespondAreNotLookedAt() {
+  @Test func storesThatDoNotRespondAreNotVisited() {
     var registry = Self.registry(of: Array(repeating: Other.self, count: 10_000) + [Wanted.self])
     #expect(registry.responders(to: Wanted.self).map(\.identifier) == ["10000"])
   }
@@ -40,7 +40,7 @@ import Testing
     #expect(registry.responders(to: Other.self).map(\.identifier) == ["1"])
   }
 
-  @Test func nobodyRespondsOnceTheLastHasGone() {
+  @Test func noStoreRespondsOnceTheLastHasGone() {
     var registry = Self.registry(of: [Wanted.self])
     _ = registry.remove("0")
     #expect(registry.responders(to: Wanted.self).isEmpty)

@@ -48,17 +48,17 @@ struct SnapshotTests {
     gate.register(store: ProbeStore(model: 0, reducer: reducer))
     let held = gate.dispatch(action: Ping(), mode: .async)
     let store = dispatcher.addProbe("a", to: steps)
-    let told = Latch()
+    let observed = Latch()
     dispatcher.register(
       middleware: RecordingMiddleware(will: { _, _, _ in
-        told.open()
+        observed.open()
         return .pass
       }))
     let dispatcher = dispatcher
     async let result = onOwnThread {
       dispatcher.dispatch(action: Ping(), mode: mode, options: .after(held))
     }.result
-    await told.opened()
+    await observed.opened()
     dispatcher.unregister(store: store)
     await running.first(1)[0].finish()
     #expect(await result["a"]?.isFinished == true)

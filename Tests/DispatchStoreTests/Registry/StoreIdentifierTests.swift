@@ -28,7 +28,7 @@ struct StoreIdentifierTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aNameThatNeverWasRegisteredIsAnError(mode: Dispatcher.Mode) async {
+  func anIdentifierThatWasNeverRegisteredIsAnError(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("a", to: steps)
     let result = await dispatcher.dispatch(
       storeIdentifier: "never", action: Ping(), mode: mode

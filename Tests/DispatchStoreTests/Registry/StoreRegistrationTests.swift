@@ -18,13 +18,13 @@ struct StoreRegistrationTests {
     #expect(dispatcher.store(with: "other", as: CounterStore.self) == nil)
   }
 
-  @Test func aDuplicateOfTheSameTypeReturnsTheOneThatIsThere() async {
+  @Test func aDuplicateOfTheSameTypeReturnsTheRegisteredStore() async {
     let first = dispatcher.addProbe("a", to: steps)
     let duplicate = ProbeStore.probe("a", model: 7)
     #expect(dispatcher.register(store: duplicate, waitFor: ["never"]) === first)
     #expect(dispatcher.stores.count == 1)
     #expect(dispatcher.store(with: "a") === first)
-    // The one that was there stays as it was registered, and the other one belongs to nobody.
+    // The registered store stays, and the other one has no dispatcher.
     #expect(await dispatcher.dispatch(action: Ping()).result.isSuccess)
     #expect(first.model == 1)
     #expect(duplicate.model == 7)

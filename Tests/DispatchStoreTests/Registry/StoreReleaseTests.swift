@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Nothing that has ended keeps a store, a dispatcher or a middleware: no queue, and no thread.
+/// Once their work has ended, no queue and no thread keeps a store, a dispatcher or a middleware.
 @Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(1)))
 struct StoreReleaseTests {
   private final class KeptReducer: Reducer<Int, Ping> {
@@ -20,12 +20,12 @@ struct StoreReleaseTests {
     case idle, gone
   }
 
-  /// A store that counts its end.
+  /// A store that counts its release.
   private static func store(_ name: String, _ ends: EventCount) -> ProbeStore {
     ProbeStore(identifier: name, model: 0, reducer: KeptReducer(Mortal(ends)))
   }
 
-  /// Has threads dispatch, and calls `then` once all has ended and the threads are as asked for.
+  /// Dispatches on several threads, and calls `body` once all has ended and the threads are idle or gone.
   private func dispatchOnThreads(
     to home: Home, _ mode: Dispatcher.Mode, _ afterwards: Afterwards,
     then body: () async -> Void
@@ -138,7 +138,7 @@ struct StoreReleaseTests {
   }
 }
 
-/// A dispatcher that can be left by all who use it.
+/// Holds the last reference to a dispatcher, until `leave()`.
 private final class Home: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private var current: Dispatcher? = Dispatcher()

@@ -6,24 +6,24 @@ struct WaitForErrorTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()
 
-  /// Dispatches an action whose order can't be kept, and expects that nobody else hears of it.
+  /// Dispatches an action for which there is no order, and expects that no hook and no store is called.
   private func expectError(
     _ code: DispatchError.Code, naming path: [String], in mode: Dispatcher.Mode,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async {
-    let heard = Recorder<String>()
+    let hooks = Recorder<String>()
     let completions = Recorder<DispatchResult>()
-    dispatcher.register(middleware: RecordingMiddleware(to: heard))
+    dispatcher.register(middleware: RecordingMiddleware(to: hooks))
     let handle = dispatcher.dispatch(action: Ping(), mode: mode) { completions.record($0) }
     let result = await handle.result
     let error = result.error as? DispatchError
     #expect(error?.code == code, sourceLocation: sourceLocation)
     #expect(error?.storeIdentifiers == path, sourceLocation: sourceLocation)
-    let told = path.map { "\"\($0)\"" }.joined(separator: " → ")
-    #expect(error?.message.contains(told) == true, sourceLocation: sourceLocation)
+    let named = path.map { "\"\($0)\"" }.joined(separator: " → ")
+    #expect(error?.message.contains(named) == true, sourceLocation: sourceLocation)
     #expect(result.stores.isEmpty, sourceLocation: sourceLocation)
     #expect(steps.all.isEmpty, "Nothing of it runs.", sourceLocation: sourceLocation)
-    #expect(heard.all.isEmpty, "No middleware hears.", sourceLocation: sourceLocation)
+    #expect(hooks.all.isEmpty, "No hook is called.", sourceLocation: sourceLocation)
     #expect(completions.count == 1, sourceLocation: sourceLocation)
     #expect((completions.all.first?.error as? DispatchError)?.code == code)
   }
@@ -44,7 +44,7 @@ struct WaitForErrorTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aLongCircleIsNamedAsAWhole(mode: Dispatcher.Mode) async {
+  func aLongCycleIsNamedAsAWhole(mode: Dispatcher.Mode) async {
     let names = (0..<12).map { "s\($0)" }
     for (index, name) in names.enumerated() {
       dispatcher.addProbe(name, waitFor: [names[(index + 1) % 12]], to: steps)
@@ -53,21 +53,21 @@ struct WaitForErrorTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aCircleMadeByAReducerEndsTheDispatch(mode: Dispatcher.Mode) async {
+  func aCycleMadeByAReducerEndsTheDispatch(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("a", to: steps) { _, _ in ["b"] }
     dispatcher.addProbe("b", waitFor: ["a"], to: steps)
     await expectError(.waitForCycle, naming: ["a", "b", "a"], in: mode)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func anIdentifierThatNeverWasEndsTheDispatch(mode: Dispatcher.Mode) async {
+  func anIdentifierThatWasNeverRegisteredEndsTheDispatch(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("a", waitFor: ["never"], to: steps)
     dispatcher.addProbe("free", to: steps)
     await expectError(.unknownStore, naming: ["a", "never"], in: mode)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aCircleAmongStoresThatDoNotTakePartDoesNotMatter(mode: Dispatcher.Mode) async {
+  func aCycleAmongStoresThatDoNotTakePartDoesNotMatter(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("a", waitFor: ["b"], to: steps)
     dispatcher.addProbe("b", waitFor: ["a"], to: steps)
     dispatcher.register(store: CounterStore.counter("counter"), waitFor: ["a"])

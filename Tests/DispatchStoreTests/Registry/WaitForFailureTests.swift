@@ -79,16 +79,16 @@ struct WaitForFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func middlewareHearsTheEndOfThoseThatWereNotRun(mode: Dispatcher.Mode) async {
+  func didDispatchRunsForStoresThatWereNotStarted(mode: Dispatcher.Mode) async {
     addBroken("a", .failure)
     dispatcher.addProbe("b", waitFor: ["a"], to: steps)
-    let heard = Recorder<String>()
+    let hooks = Recorder<String>()
     let codes = Recorder<DispatchError.Code?>()
     dispatcher.register(
       middleware: RecordingMiddleware(
-        to: heard, did: { transaction, _, _ in codes.record(transaction.outcome?.errorCode) }))
+        to: hooks, did: { transaction, _, _ in codes.record(transaction.outcome?.errorCode) }))
     _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(heard.all == ["m will a", "m will b", "m did a", "m did b"])
+    #expect(hooks.all == ["m will a", "m will b", "m did a", "m did b"])
     #expect(codes.all == [nil, .dependencyFailed])
   }
 

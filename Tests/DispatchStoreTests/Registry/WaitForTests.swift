@@ -72,7 +72,7 @@ struct WaitForTests {
     #expect(steps.all == ["+b", "-b", "+c", "-c", "+a", "-a"])
     let result = await dispatcher.dispatch(action: Ping(name: "turned"), mode: mode).result
     #expect(result.stores.map(\.storeIdentifier) == ["b", "a", "c"])
-    // Asked once for each dispatch, with what the store was registered with.
+    // `waitFor` is called once for each dispatch, with what was declared at registration.
     #expect(declared.all == [["c"], ["c"]])
   }
 
@@ -80,9 +80,9 @@ struct WaitForTests {
   func theOrderIsThatOfTheActionAsDispatched(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let steps = Recorder<String>()
-    let asked = Recorder<String>()
+    let refined = Recorder<String>()
     dispatcher.addProbe("a", to: steps) { action, waitFor in
-      asked.record(action.name)
+      refined.record(action.name)
       return action.name == "original" ? ["b"] : waitFor
     }
     dispatcher.addProbe("b", to: steps)
@@ -90,7 +90,7 @@ struct WaitForTests {
     dispatcher.register(middleware: middleware)
     _ = await dispatcher.dispatch(action: Ping(name: "original"), mode: mode).result
     #expect(steps.all == ["+b", "-b", "+a", "-a"])
-    #expect(asked.all == ["original"])
+    #expect(refined.all == ["original"])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -105,13 +105,13 @@ struct WaitForTests {
     let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(result.isSuccess)
     #expect(steps.all == ["+b", "-b", "+a", "-a"])
-    // Dispatched to it alone, it waits for nobody.
+    // In a dispatch to this store alone, it waits for no other.
     let alone = await dispatcher.dispatch(storeIdentifier: "a", action: Ping(), mode: mode).result
     #expect(alone.stores.map(\.storeIdentifier) == ["a"])
     #expect(alone.isSuccess)
   }
 
-  @Test func asyncRunsStoresThatDoNotWaitBesideEachOther() async {
+  @Test func asyncRunsStoresThatDoNotWaitConcurrently() async {
     let dispatcher = Dispatcher()
     dispatcher.queue.maxConcurrentOperationCount = 2
     let met = Recorder<String>()
@@ -119,7 +119,7 @@ struct WaitForTests {
       let reducer = ClosureReducer<Int, Ping> { action, store in
         ActionOperation(action: action, store: store) { _, _ in
           met.record(name)
-          // Each waits for the other: one after the other would never end.
+          // Each block waits for the other: one after the other, neither would end.
           met.waitFor(2)
         }
       }

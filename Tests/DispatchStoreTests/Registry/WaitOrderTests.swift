@@ -17,8 +17,8 @@ struct WaitOrderTests {
     #expect(try order([("a", ["d"]), ("b", []), ("c", []), ("d", [])]).order == [1, 2, 3, 0])
   }
 
-  @Test func aPlaceThatBecomesReadyGoesBeforeLaterOnes() throws {
-    // When 1 has been placed, 0 is ready again and is lower than 2 and 3.
+  @Test func aStoreThatBecomesReadyGoesBeforeLaterOnes() throws {
+    // Once 1 has been placed, 0 is ready, and comes before 2 and 3.
     let order = try order([("a", ["b"]), ("b", []), ("c", []), ("d", ["a"])])
     #expect(order.order == [1, 0, 2, 3])
     #expect(order.prerequisites == [[1], [], [], [0]])
@@ -43,17 +43,17 @@ struct WaitOrderTests {
       ([("a", ["a"])], ["a", "a"]),
       ([("a", ["b"]), ("b", ["a"])], ["a", "b", "a"]),
       ([("a", ["b"]), ("b", ["c"]), ("c", ["d"]), ("d", ["a"])], ["a", "b", "c", "d", "a"]),
-      // One that leads into the circle is no part of the path.
+      // A store that leads into the cycle is not part of the path.
       ([("lead", ["x"]), ("x", ["y"]), ("y", ["x"])], ["x", "y", "x"]),
-      // One that is placed before is no part of it either.
+      // Nor is one that comes before the cycle.
       ([("free", []), ("x", ["free", "y"]), ("y", ["free", "x"])], ["x", "y", "x"]),
     ] as [([(String, WaitFor)], [String])])
-  func aCircleIsNamedWithItsWholePath(participants: [(String, WaitFor)], path: [String]) throws {
+  func aCycleIsNamedWithItsWholePath(participants: [(String, WaitFor)], path: [String]) throws {
     let error = #expect(throws: DispatchError.self) { try order(participants) }
     #expect(error?.code == .waitForCycle)
     #expect(error?.storeIdentifiers == path)
-    let circle = path.map { "\"\($0)\"" }.joined(separator: " → ")
-    #expect(error?.message.contains(circle) == true)
+    let cycle = path.map { "\"\($0)\"" }.joined(separator: " → ")
+    #expect(error?.message.contains(cycle) == true)
   }
 
   @Test func anUnknownIdentifierIsNamedWithItsWaiter() throws {
@@ -70,7 +70,7 @@ struct WaitOrderTests {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return Int((state >> 33) % UInt64(bound))
     }
-    // Waits only go from higher to lower ranks, so that there is no circle.
+    // Waits only go from higher to lower ranks, so that there is no cycle.
     let ranks = (0..<30).map { ($0 * 7) % 30 }
     let participants = ranks.map { rank in
       let waits = (0..<next(4)).compactMap { _ in rank == 0 ? nil : "\(next(rank))" }
@@ -81,7 +81,7 @@ struct WaitOrderTests {
     var placed: Set<Int> = []
     for place in order.order {
       #expect(placed.isSuperset(of: order.prerequisites[place]))
-      // It is the lowest one that was ready.
+      // It is the first in order of registration of those that are ready.
       let ready = (0..<30).filter {
         !placed.contains($0) && placed.isSuperset(of: order.prerequisites[$0])
       }

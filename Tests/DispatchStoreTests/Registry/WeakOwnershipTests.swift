@@ -44,11 +44,11 @@ struct WeakOwnershipTests {
     let (dispatcher, released) = (dispatcher, released)
     var store: Store<Held, Ping>? = makeStore(.weak)
     #expect(store?.dispatcher === dispatcher)
-    let heard = Recorder<String>()
+    let hooks = Recorder<String>()
     let outcomes = Recorder<StoreOutcome?>()
     dispatcher.register(
       middleware: RecordingMiddleware(
-        to: heard, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
+        to: hooks, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
     let (held, gate) = await hold()
     let completions = Recorder<DispatchResult>()
     async let handle = onOwnThread {
@@ -56,14 +56,14 @@ struct WeakOwnershipTests {
         completions.record($0)
       }
     }
-    _ = await heard.first(1)
+    _ = await hooks.first(1)
     store = nil
     await released.opened()
     gate.finish()
     let result = await handle.result
     #expect(result["held"]?.isCancelled == true)
     #expect(result.error is CancellationError)
-    #expect(heard.all == ["m will held", "m did held"])
+    #expect(hooks.all == ["m will held", "m did held"])
     #expect(outcomes.all.first??.isCancelled == true)
     #expect(completions.count == 1)
     #expect(running.count == 0)
@@ -91,7 +91,7 @@ struct WeakOwnershipTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func storesWaitForNobodyInPlaceOfOneThatIsGone(mode: Dispatcher.Mode) async {
+  func storesDoNotWaitForOneThatIsGone(mode: Dispatcher.Mode) async {
     _ = makeStore(.weak)
     await released.opened()
     let steps = Recorder<String>()

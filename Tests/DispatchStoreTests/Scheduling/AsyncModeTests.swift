@@ -11,7 +11,7 @@ struct AsyncModeTests {
     let crowd = Crowd(of: width)
     let ends = Recorder<Int>()
     for index in 0..<(60 * width) {
-      // Each stays until the crowd is complete, so that it must grow to the width.
+      // Each thread stays until the crowd is complete, so that the queue must use its full width.
       dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }) { ends.record(index) }
     }
     _ = await ends.first(60 * width)
@@ -50,7 +50,7 @@ struct AsyncModeTests {
     #expect(await blocking.result.isSuccess)
   }
 
-  @Test func storesThatDoNotWaitForEachOtherRunBesideEachOther() async {
+  @Test func storesThatDoNotWaitForEachOtherRunConcurrently() async {
     let dispatcher = Dispatcher(queue: .wide(2))
     dispatcher.addStage("left")
     dispatcher.addStage("right")
@@ -82,7 +82,7 @@ struct AsyncModeTests {
   }
 }
 
-/// Threads that stay until so many are there at once, and how many there ever were.
+/// Blocks threads until `size` of them are in `stay()` at once, and keeps the largest number seen.
 final class Crowd: @unchecked Sendable {  // because `condition` guards what changes
   private let condition = NSCondition()
   private let size: Int
@@ -103,7 +103,7 @@ final class Crowd: @unchecked Sendable {  // because `condition` guards what cha
     let round = (arrived + size - 1) / size
     condition.broadcast()
     while arrived < round * size { condition.wait() }
-    // Whoever may come too has the time to.
+    // Gives further threads the time to enter.
     condition.unlock()
     for _ in 0..<50 { sched_yield() }
     condition.lock()

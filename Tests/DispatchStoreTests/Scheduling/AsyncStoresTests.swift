@@ -29,14 +29,14 @@ struct AsyncStoresTests {
     }
   }
 
-  @Test func oneThatBlocksHoldsUpNoneThatDoesNotWaitForIt() async {
+  @Test func oneThatBlocksDelaysNoneThatDoesNotWaitForIt() async {
     dispatcher.addStage("blocking")
     let waiting = addCount("waiting", waitFor: ["blocking"])
     let free = addCount("free")
-    let told = Latch()
-    let token = free.observe { _ in told.open() }
+    let observed = Latch()
+    let token = free.observe { _ in observed.open() }
     let handle = dispatcher.dispatch(action: blocks)
-    await told.opened()
+    await observed.opened()
     await began.opened()
     #expect([waiting.version, free.version] == [0, 1])
     released.open()
@@ -45,14 +45,14 @@ struct AsyncStoresTests {
     token.cancel()
   }
 
-  @Test func oneThatBlocksHoldsUpNeitherAnotherOneNorThoseBehindThat() async {
+  @Test func oneThatBlocksDelaysNeitherAnotherOneNorThoseThatWaitForThat() async {
     dispatcher.addStage("blocking")
     dispatcher.addStage("other")
     let behind = addCount("behind", waitFor: ["other"])
-    let told = Latch()
-    let token = behind.observe { _ in told.open() }
+    let observed = Latch()
+    let token = behind.observe { _ in observed.open() }
     let handle = dispatcher.dispatch(action: blocks)
-    await told.opened()
+    await observed.opened()
     await began.opened()
     #expect(!handle.hasEnded)
     released.open()
@@ -90,7 +90,7 @@ struct AsyncStoresTests {
     }
   }
 
-  @Test func thoseThatWaitGoOnWhereAnOperationEndsElsewhere() async {
+  @Test func storesThatWaitStartAfterAnOperationThatEndsElsewhere() async {
     dispatcher.addStage("slow")
     addCount("waiting", waitFor: ["slow"])
     addCount("free")

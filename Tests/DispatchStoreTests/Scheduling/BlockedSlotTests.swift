@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// In a queue of two threads, of which one is blocked by a user's own wait.
+/// In a queue of two threads, of which a user's wait blocks one.
 @Suite("An operation that blocks its thread", .serialized, .timeLimit(.minutes(5)))
 struct BlockedSlotTests {
   static let queuedModes: [Dispatcher.Mode] = [.async, .serial(lane: "blocked")]
@@ -12,7 +12,7 @@ struct BlockedSlotTests {
   let released = Latch()
 
   init() {
-    // The system's threads for this quality are not those that other tests block.
+    // Other tests block the system's threads of the default quality of service.
     dispatcher.queue.qualityOfService = .userInitiated
     dispatcher.addStage()
   }
@@ -25,7 +25,7 @@ struct BlockedSlotTests {
   }
 
   @Test(arguments: queuedModes, [Dispatcher.Mode.async, .serial])
-  func holdsUpNobodyElse(_ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode) async {
+  func delaysNoOtherDispatch(_ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode) async {
     let total = 10_000
     let others = EventCount(of: total)
     for _ in 0..<(total / 4) {
@@ -43,7 +43,7 @@ struct BlockedSlotTests {
   }
 
   @Test(arguments: queuedModes, [Dispatcher.Mode.async, .serial])
-  func holdsUpNobodyWhomTheSameActionDispatched(
+  func delaysNothingThatTheSameActionDispatched(
     _ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode
   ) async {
     let (dispatcher, blocks, others) = (dispatcher, blocks, EventCount(of: 200))
@@ -63,7 +63,7 @@ struct BlockedSlotTests {
   }
 
   @Test(arguments: queuedModes)
-  func holdsUpNobodyWhomItsOwnBlockDispatched(_ mode: Dispatcher.Mode) async {
+  func delaysNothingThatItsBlockDispatched(_ mode: Dispatcher.Mode) async {
     let (dispatcher, began, released) = (dispatcher, began, released)
     let others = EventCount(of: 200)
     let blocking = dispatcher.dispatch(
@@ -84,10 +84,10 @@ struct BlockedSlotTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func inACompletionItHoldsUpNobodyElseEither(_ mode: Dispatcher.Mode) async {
+  func delaysNoOtherDispatchFromACompletionEither(_ mode: Dispatcher.Mode) async {
     let (dispatcher, began, released) = (dispatcher, began, released)
     let others = EventCount(of: 500)
-    // A thread of its own, for the modes that block their caller; the main queue is not to be blocked.
+    // On a new thread, because some modes block their caller; the main queue must not be blocked.
     let blocked: Dispatcher.Mode = mode == .mainThread ? .async : mode
     let blocking = Recorder<DispatchHandle>()
     Thread {

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Waits of blocks that look as if they could not end, or could, and are the other.
+/// A wait that can end although it looks like a deadlock, and one that can't although it does not.
 @Suite(.timeLimit(.minutes(1)))
 struct CancelledWaitTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
@@ -19,7 +19,7 @@ struct CancelledWaitTests {
     #expect(results.count == 5)
   }
 
-  /// The block's jobs run on the main queue, which its `.sync` caller holds up.
+  /// The block's jobs run on the main queue, which its `.sync` caller blocks.
   @Test func aSyncBlockOnTheMainQueueMayNotAwaitTheMainLane() async {
     await #expect(processExitsWith: .success) {
       alarm(20)

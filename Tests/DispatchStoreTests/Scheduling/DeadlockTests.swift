@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Awaiting what can't end before the one that awaits: refused at once.
+/// A wait for what can't end before the waiting dispatch has is refused at once.
 @Suite("wouldDeadlock", .timeLimit(.minutes(5)))
 struct DeadlockTests {
   let dispatcher = Dispatcher()
@@ -12,7 +12,7 @@ struct DeadlockTests {
     dispatcher.addStage()
   }
 
-  /// Expects the error, with words for its lane and the lines of both call sites in its message.
+  /// Expects the error, and that its message names the lane and the lines of both call sites.
   private func expect(
     _ result: DispatchResult, names lane: String, _ first: UInt, _ second: UInt,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -162,7 +162,7 @@ struct DeadlockTests {
     let first = dispatcher.dispatch(action: began(one, two, b, 3), mode: a, line: 1)
     let second = dispatcher.dispatch(action: began(two, one, a, 4), mode: b, line: 2)
     _ = await (first.result, second.result)
-    // One of them is refused, and so the other one's wait ends.
+    // One of the waits is refused, so that the other one ends.
     let refused = results.all.filter { $0.errorCode == .wouldDeadlock }
     #expect(refused.count == 1)
     #expect(results.all.filter(\.isSuccess).count == 1)
@@ -183,7 +183,7 @@ struct DeadlockTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
-  func inASequenceToo(_ mode: Dispatcher.Mode) async {
+  func awaitingItInASequence(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     let script = Script.suspends { _ in
       results.record(
@@ -194,7 +194,7 @@ struct DeadlockTests {
     expect(results.all[0], names: name(of: mode), 1, 2)
   }
 
-  @MainActor @Test func whatWouldHoldUpTheMainQueueForTheMainLane() {
+  @MainActor @Test func waitsThatWouldBlockTheMainQueueForTheMainLane() {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     let awaiting = Script.suspends { _ in
       let inner = dispatcher.dispatch(action: Script.adds("inner"), mode: .mainThread, line: 2)

@@ -4,40 +4,40 @@ import Testing
 
 @Suite("Fairness", .serialized, .timeLimit(.minutes(5)))
 struct FairnessTests {
-  /// The most actions of a flood that run before somebody else has a turn: a lane's batch, with room.
+  /// The most actions of a flood that may run before a guest does: a lane's batch, with room.
   static let bound = 1_024
 
   /// What the queue is full of.
   enum Flood: CaseIterable, Sendable {
-    /// Pending on one lane, or on the concurrent queue.
+    /// Actions that are pending on one lane, or on the concurrent queue.
     case lane, async
-    /// Each dispatched to one lane by the completion of the one before.
+    /// Actions that each the completion of the one before dispatches to one lane.
     case chain
 
     var mode: Dispatcher.Mode { self == .async ? .async : .serial(lane: "flood") }
   }
 
-  /// Who wants a turn meanwhile.
+  /// What is to run in the middle of a flood.
   enum Guest: CaseIterable, Sendable {
     case lane, defaultLane, async, usersOperation
   }
 
   @Test(arguments: [Guest.lane, .defaultLane, .async])
-  func aFloodedLaneLetsOthersHaveTheirTurn(_ guest: Guest) async {
-    await Self.expectATurn(for: guest, in: .lane)
+  func aFloodedLaneDelaysOthersByABatchAtMost(_ guest: Guest) async {
+    await Self.expectABound(for: guest, in: .lane)
   }
 
   @Test(arguments: [Guest.lane, .defaultLane, .async])
-  func aChainThatGoesOnOnItsLaneLetsOthersHaveTheirTurn(_ guest: Guest) async {
-    await Self.expectATurn(for: guest, in: .chain)
+  func aChainOnALaneDelaysOthersByABatchAtMost(_ guest: Guest) async {
+    await Self.expectABound(for: guest, in: .chain)
   }
 
-  @Test func aFloodedConcurrentQueueLetsAUsersOwnOperationHaveItsTurn() async {
-    await Self.expectATurn(for: .usersOperation, in: .async)
+  @Test func aFloodedConcurrentQueueDelaysAUsersOperationByABatchAtMost() async {
+    await Self.expectABound(for: .usersOperation, in: .async)
   }
 
-  /// Has guests asked for by actions of a flood in a queue of one thread, and counts what overtook them.
-  static func expectATurn(for guest: Guest, in flood: Flood) async {
+  /// In a queue of one thread, lets a flood's actions start guests, and counts the actions before each guest.
+  static func expectABound(for guest: Guest, in flood: Flood) async {
     let total = Load.count(20_000, long: 100_000)
     let dispatcher = Dispatcher(queue: .wide(1))
     dispatcher.addStage()
@@ -45,7 +45,7 @@ struct FairnessTests {
     let script = Script.runs { _ in
       let index = ran.add()
       guard index.isMultiple(of: total / 20) else { return }
-      ask(guest, in: dispatcher) { overtaken.record(ran.count - index) }
+      start(guest, in: dispatcher) { overtaken.record(ran.count - index) }
     }
     @Sendable func link(_ left: Int) {
       guard left > 0 else { return }
@@ -63,7 +63,7 @@ struct FairnessTests {
     #expect(all.allSatisfy { $0 <= bound }, "\(all)")
   }
 
-  private static func ask(
+  private static func start(
     _ guest: Guest, in dispatcher: Dispatcher, _ body: @escaping @Sendable () -> Void
   ) {
     let script = Script.runs { _ in body() }

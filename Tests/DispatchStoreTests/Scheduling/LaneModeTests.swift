@@ -45,7 +45,7 @@ struct LaneModeTests {
     let queued = Latch()
     let first = Script.suspends { _ in
       await queued.opened()
-      // Others have every chance to run meanwhile.
+      // Gives the dispatches behind it every chance to run.
       for _ in 0..<20 { _ = await dispatcher.dispatch(action: Script.adds("other")).result }
       await MainActor.run {}
       log.record("first")

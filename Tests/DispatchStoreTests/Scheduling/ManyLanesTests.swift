@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Many lanes", .serialized, .timeLimit(.minutes(5)))
 struct ManyLanesTests {
-  /// A lane's name that tells when nobody knows it any longer.
+  /// A lane's key that counts when its last copy is released.
   struct Name: Hashable, Sendable {
     let index: Int
     let mortal: Mortal
@@ -31,7 +31,7 @@ struct ManyLanesTests {
     await names.full()
   }
 
-  /// In a process of its own, of which nothing else takes memory.
+  /// In a new process, so that nothing else takes memory.
   @Test func usedOnceEachLeaveNoMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       alarm(240)
@@ -102,7 +102,7 @@ struct ManyLanesTests {
     #expect(progress.isInOrder)
   }
 
-  /// In a queue of one thread, so that no thread is left standing in the middle of a lane.
+  /// In a queue of one thread: with several, the system may pause one in the middle of a lane.
   @Test func busyAtOnceNoneIsMoreThanABatchAheadOfOneThatHasWorkLeft() async {
     let (lanes, actions) = (Load.count(10, long: 100), 2_500)
     let (dispatcher, progress) = (Dispatcher(queue: .wide(1)), Progress(lanes, of: actions))
@@ -122,7 +122,7 @@ struct ManyLanesTests {
   }
 }
 
-/// How far lanes have come, and by how much one was ahead of another one that had work left.
+/// How many actions each lane has run, and the largest lead over a lane that had work left.
 private final class Progress: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private let actions: Int

@@ -33,7 +33,7 @@ struct ManyProducersTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func keepTheirOwnOrderAlsoWhereTheyPauseForTheirLast(_ mode: Dispatcher.Mode) async {
     let actions = 20
-    // So that the lane runs empty, and threads come and go at it, again and again.
+    // The lane runs empty again and again, and its drainers come and go.
     await onOwnThreads(Self.producers) { [dispatcher, log] producer in
       for index in 0..<actions {
         let (recorded, ended) = (producer * actions + index, Latch())

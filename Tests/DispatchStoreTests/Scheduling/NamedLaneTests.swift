@@ -13,7 +13,7 @@ struct NamedLaneTests {
   }
 
   /// Holds the lane of `holder` and expects that `other` runs meanwhile.
-  private func expectBesideEachOther(_ holder: Dispatcher.Mode, _ other: Dispatcher.Mode) async {
+  private func expectConcurrency(_ holder: Dispatcher.Mode, _ other: Dispatcher.Mode) async {
     let released = Latch()
     let holding = dispatcher.dispatch(
       action: Script.suspends { _ in await released.opened() }, mode: holder)
@@ -23,18 +23,18 @@ struct NamedLaneTests {
     #expect(await holding.result.isSuccess)
   }
 
-  @Test func runBesideEachOtherAndBesideTheDefaultLane() async {
-    await expectBesideEachOther(.serial(lane: "a"), .serial(lane: "b"))
-    await expectBesideEachOther(.serial(lane: "a"), .serial)
-    await expectBesideEachOther(.serial, .serial(lane: "a"))
-    await expectBesideEachOther(.mainThread, .serial(lane: "a"))
-    await expectBesideEachOther(.serial(lane: "a"), .mainThread)
+  @Test func runConcurrentlyAlsoWithTheDefaultLane() async {
+    await expectConcurrency(.serial(lane: "a"), .serial(lane: "b"))
+    await expectConcurrency(.serial(lane: "a"), .serial)
+    await expectConcurrency(.serial, .serial(lane: "a"))
+    await expectConcurrency(.mainThread, .serial(lane: "a"))
+    await expectConcurrency(.serial(lane: "a"), .mainThread)
   }
 
   @Test func keysOfDifferentTypesAreDifferentLanes() async {
-    await expectBesideEachOther(.serial(lane: 1), .serial(lane: 1.0))
-    await expectBesideEachOther(.serial(lane: 1), .serial(lane: Int8(1)))
-    await expectBesideEachOther(.serial(lane: "1"), .serial(lane: 1))
+    await expectConcurrency(.serial(lane: 1), .serial(lane: 1.0))
+    await expectConcurrency(.serial(lane: 1), .serial(lane: Int8(1)))
+    await expectConcurrency(.serial(lane: "1"), .serial(lane: 1))
     #expect(Dispatcher.Mode.serial(lane: 1) != .serial(lane: 1.0))
   }
 
@@ -54,7 +54,7 @@ struct NamedLaneTests {
     #expect(Dispatcher.Mode.serial(lane: ["a"]) == .serial(lane: ["a"]))
   }
 
-  @Test func vanishWhenTheyHaveRunEmpty() async {
+  @Test func areRemovedWhenTheyHaveRunEmpty() async {
     let released = Latch()
     let handles = (0..<100).map { lane in
       dispatcher.dispatch(
@@ -63,12 +63,12 @@ struct NamedLaneTests {
     #expect(dispatcher.laneCount == 100)
     released.open()
     for handle in handles { _ = await handle.result }
-    // The queue's only thread has left each lane before it comes to this.
+    // The queue's only thread runs this after it has left each lane.
     _ = await dispatcher.dispatch(action: Script.adds("last")).result
     #expect(dispatcher.laneCount == 0)
   }
 
-  @Test func oneThatVanishesLosesNothingThatComesMeanwhile() async {
+  @Test func oneThatIsRemovedLosesNothingDispatchedMeanwhile() async {
     let dispatcher = Dispatcher(queue: .wide(4))
     dispatcher.addStage()
     let (producers, actions) = (4, 250)

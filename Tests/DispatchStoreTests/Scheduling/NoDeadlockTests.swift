@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Waits that end are not refused, and end.
+/// Waits that can end are not refused, and end.
 @Suite("What would not deadlock", .timeLimit(.minutes(5)))
 struct NoDeadlockTests {
   let dispatcher = Dispatcher(queue: .wide(1))
@@ -13,7 +13,7 @@ struct NoDeadlockTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
-  func anUnstructuredTaskMayAwaitTheLaneOfItsMaker(_ mode: Dispatcher.Mode) async {
+  func anUnstructuredTaskMayAwaitTheLaneOfTheBlockThatMadeIt(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     let awaits: @Sendable (Latch) async -> Void = { dispatched in
       let handle = dispatcher.dispatch(action: Script.adds("inner"), mode: mode)
@@ -105,7 +105,7 @@ struct NoDeadlockTests {
     }
     _ = await dispatcher.dispatch(action: script(1), mode: .async).result
     #expect(log.all == (1...depth).reversed().map { "\($0)" })
-    // The places that were lent have been given back.
+    // No substitute is left: the queue is again one wide.
     let crowd = Crowd(of: 1)
     let ends = Recorder<Int>()
     for index in 0..<50 {

@@ -2,9 +2,9 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// What can be seen of it: the operations that the queue runs, and the queue that they run on.
+/// Where it shows: in the operations that the queue runs, and in the queue that they run on.
 ///
-/// On Linux threads have no quality of service of their own: `Thread.current.qualityOfService` is
+/// On Linux threads have no quality of service: `Thread.current.qualityOfService` is
 /// `.default` everywhere, also in an operation that a queue runs.
 @Suite("The queue's quality of service", .timeLimit(.minutes(1)))
 struct QualityOfServiceTests {
@@ -43,7 +43,7 @@ struct QualityOfServiceTests {
     #expect(views.all == Array(repeating: asItShouldBe, count: 10))
   }
 
-  // An operation queue does not hold the queue underneath.
+  // An operation queue does not retain its underlying queue.
   private static let underneath = DispatchQueue(
     label: "underneath", qos: .utility, attributes: .concurrent)
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The queue's width", .serialized, .timeLimit(.minutes(5)))
 struct QueueWidthTests {
-  /// What is to run beside each other.
+  /// What is to run concurrently.
   enum Kind: CaseIterable, Sendable {
     case async, lanes, both
 
@@ -22,7 +22,7 @@ struct QueueWidthTests {
 
   private func dispatcher(width: Int) -> Dispatcher {
     let dispatcher = Dispatcher(queue: .wide(width))
-    // The system's threads for this quality are not those that other tests block.
+    // Other tests block the system's threads of the default quality of service.
     dispatcher.queue.qualityOfService = .utility
     dispatcher.addStage()
     return dispatcher
@@ -40,7 +40,7 @@ struct QueueWidthTests {
     #expect(presence.largest <= width)
   }
 
-  /// The system adds one thread in about a second where those there are block: 64 take their time.
+  /// Where its threads block, the system adds about one in a second: 64 take a while.
   @Test(arguments: Kind.allCases, Load.isLong ? [1, 2, 4, 64] : [1, 2, 4])
   func isUsedInFull(_ kind: Kind, _ width: Int) async {
     let (dispatcher, crowd) = (dispatcher(width: width), Crowd(of: width))
@@ -70,7 +70,7 @@ struct QueueWidthTests {
       dispatcher.dispatch(action: script, mode: kind.mode(index)) { ends.add() }
     }
     dispatcher.queue.maxConcurrentOperationCount = 2
-    // What is dispatched next adds a thread, and that one takes what was queued before.
+    // The next dispatch adds a drainer, which takes what was queued before.
     for index in 38..<40 {
       dispatcher.dispatch(action: script, mode: kind.mode(index)) { ends.add() }
     }
@@ -79,7 +79,7 @@ struct QueueWidthTests {
     #expect(crowd.largest == 2)
   }
 
-  /// Lanes that are drained already ask for nobody; also where the queue does not say that it has grown.
+  /// Lanes that have a drainer request no other; also where the queue does not report its new width.
   @Test(arguments: [true, false])
   func mayGrowUnderFloodedLanes(_ isOfTheLibrary: Bool) async {
     let dispatcher = isOfTheLibrary ? Dispatcher() : dispatcher(width: 1)
@@ -148,7 +148,7 @@ struct QueueWidthTests {
   }
 }
 
-/// Who is there at once, and how many there ever were.
+/// Counts the threads that are in `visit()` at once, and keeps the largest number seen.
 final class Presence: Sendable {
   private let present = Atomic(0)
   private let most = Atomic(0)
@@ -158,7 +158,7 @@ final class Presence: Sendable {
   func visit() {
     let here = present.add(1, ordering: .acquiringAndReleasing).newValue
     _ = most.max(here, ordering: .acquiringAndReleasing)
-    // Whoever may come too has the time to.
+    // Gives further threads the time to enter.
     sched_yield()
     present.subtract(1, ordering: .acquiringAndReleasing)
   }

@@ -89,7 +89,7 @@ struct SuspensionTests {
         began.open()
       }, mode: mode)
     await began.opened()
-    // The queue's only thread is a user's own, until the queue has been suspended.
+    // A user's operation has the queue's only thread until the queue has been suspended.
     let (occupied, released) = (Latch(), Latch())
     queue.addOperation {
       occupied.open()
@@ -104,7 +104,7 @@ struct SuspensionTests {
   }
 
   @Test(arguments: heldModes)
-  func aSequenceThatWasStartedStopsBetweenItsActionsAndGoesOnLater(
+  func aSequenceThatWasStartedStopsBetweenItsActionsAndContinuesLater(
     _ mode: Dispatcher.Mode
   ) async {
     let (dispatcher, log) = (dispatcher, log)

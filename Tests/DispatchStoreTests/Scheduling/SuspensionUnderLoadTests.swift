@@ -10,7 +10,7 @@ struct SuspensionUnderLoadTests {
   enum Owner: CaseIterable, Sendable {
     case dispatcher, user, userWithAQueueUnderneath
 
-    // An operation queue does not hold the queue underneath.
+    // An operation queue does not retain its underlying queue.
     private static let underneath = DispatchQueue(label: "underneath", attributes: .concurrent)
 
     func makeDispatcher(width: Int) -> Dispatcher {
@@ -33,7 +33,7 @@ struct SuspensionUnderLoadTests {
 
   let log = Recorder<Int>()
 
-  /// Gives whatever would run the time to, through the modes that suspension does not touch.
+  /// Gives suspended work the time to run by mistake, by dispatches in modes that suspension does not touch.
   private func useFreeModes(of dispatcher: Dispatcher) async {
     for _ in 0..<20 {
       let free = Script.runs { _ in }
@@ -43,7 +43,7 @@ struct SuspensionUnderLoadTests {
   }
 
   @Test(arguments: heldModes, Owner.allCases)
-  func holdsBackThousandsThatArePendingAndThenRunsThemInOrder(
+  func holdsBackThousandsOfPendingActionsAndThenRunsThemInOrder(
     _ mode: Dispatcher.Mode, _ owner: Owner
   ) async {
     let (dispatcher, log) = (owner.makeDispatcher(width: 1), log)

@@ -139,7 +139,7 @@ struct SyncModeTests {
     #expect(await counter.count == 128)
   }
 
-  @Test func theCallersTaskIsItsOwnAgainAfterwards() async {
+  @Test func theCallersTaskIsRestoredAfterwards() async {
     await Task.detached { [dispatcher] in
       let task = withUnsafeCurrentTask { $0?.hashValue }
       dispatcher.dispatch(action: Script.suspends { _ in await Task.yield() }, mode: .sync)

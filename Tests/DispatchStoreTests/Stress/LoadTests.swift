@@ -11,14 +11,14 @@ struct LoadTests {
     let (dispatcher, hooks) = (Dispatcher(), HookCounter())
     dispatcher.register(middleware: hooks)
     let counters = (0..<stores).map { index in
-      // Each waits for the one after it and for the last one: stores that are registered later.
+      // Each store waits for the next one and for the last one, which are registered later.
       dispatcher.register(
         store: .counter("\(index)"),
         waitFor: index == stores - 1 ? .none : ["\(index + 1)", "\(stores - 1)"])
     }
-    let heard = counters.map { _ in VersionCounter() }
-    let tokens = zip(counters, heard).map { counter, heard in
-      counter.observe { heard.hear($0.version) }
+    let versions = counters.map { _ in VersionCounter() }
+    let tokens = zip(counters, versions).map { counter, versions in
+      counter.observe { versions.note($0.version) }
     }
     let completions = Recorder<TransactionID>()
     let failures = Recorder<String>()
@@ -35,7 +35,7 @@ struct LoadTests {
     #expect(completions.count == total)
     #expect(failures.all.isEmpty)
     #expect(counters.map(\.model.count) == Array(repeating: total, count: stores))
-    #expect(heard.map(\.inOrder) == Array(repeating: UInt64(total), count: stores))
+    #expect(versions.map(\.inOrder) == Array(repeating: UInt64(total), count: stores))
     #expect(hooks.will.load(ordering: .relaxed) == total * stores)
     #expect(hooks.did.load(ordering: .relaxed) == total * stores)
     for token in tokens { token.cancel() }
@@ -58,16 +58,16 @@ private final class HookCounter: Middleware {
   }
 }
 
-/// Counts versions as long as each is heard once, and in order.
+/// Counts versions as long as each is delivered once, and in order.
 private final class VersionCounter: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
-  private var heard: UInt64 = 0
+  private var last: UInt64 = 0
 
-  var inOrder: UInt64 { lock.withLock { heard } }
+  var inOrder: UInt64 { lock.withLock { last } }
 
-  func hear(_ version: UInt64) {
+  func note(_ version: UInt64) {
     lock.withLock {
-      if version == heard + 1 { heard = version }
+      if version == last + 1 { last = version }
     }
   }
 }

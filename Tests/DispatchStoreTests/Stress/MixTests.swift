@@ -70,7 +70,7 @@ final class MixRound: Sendable {
     var options = DispatchOptions()
     options.continuesOnFailure = Bool.random(using: &random)
     let known = issued.all
-    // A caller that blocks waits for few, so that it goes on.
+    // A caller that blocks waits for two dispatches at most, so that it makes progress.
     if Int.random(in: 0..<4, using: &random) == 0 {
       options.after = (0..<2).compactMap { _ in known.randomElement(using: &random) }
     }
@@ -135,7 +135,7 @@ final class MixRound: Sendable {
           storeIdentifier: store.identifier, action: Script.adds("nested"), mode: inner)
       }
     case 6:
-      // Refused where it would not end.
+      // The wait is refused where it could not end.
       return .suspends { store in
         _ = await dispatcher.dispatch(
           storeIdentifier: store.identifier, action: Script.adds("awaited"), mode: inner

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// A reducer whose answers are closures, given where it is made.
+/// A reducer whose methods call closures.
 final class ClosureReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action> {
   typealias Operation = ActionOperation<Model, Action>
   typealias Answer = @Sendable (Action, Store<Model, Action>) -> Operation

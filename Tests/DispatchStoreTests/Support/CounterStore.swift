@@ -16,7 +16,7 @@ struct CounterFailure: Error, Equatable {
   var amount = 0
 }
 
-/// Answers by `reduce(into:action:)` and no more.
+/// Overrides `reduce(into:action:)` alone.
 final class CounterReducer: Reducer<Counter, CounterAction> {
   override func reduce(into model: inout Counter, action: CounterAction) throws {
     switch action {

@@ -1,4 +1,4 @@
-/// Opens a latch when it is released: a model that holds it tells when its store is gone.
+/// Opens a latch when it is released: held by a model, when the store is gone.
 final class DeinitSignal: Sendable {
   private let latch: Latch
 

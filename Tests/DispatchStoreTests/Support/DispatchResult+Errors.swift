@@ -6,6 +6,6 @@ extension DispatchResult {
 }
 
 extension StoreOutcome {
-  /// The code, where the dispatcher itself ended the part.
+  /// The code, where the dispatcher itself ended the store run.
   var errorCode: DispatchError.Code? { (error as? DispatchError)?.code }
 }

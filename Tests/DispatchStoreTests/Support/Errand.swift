@@ -20,7 +20,7 @@ struct Errand: ActionType, CustomStringConvertible {
 
 typealias Desk = Errand.Desk
 
-/// Does each errand.
+/// Runs each errand.
 class ErrandReducer: Reducer<[String], Errand> {
   override func apply(_ action: Errand, to store: Desk) throws {
     try action.work(store)
@@ -28,7 +28,7 @@ class ErrandReducer: Reducer<[String], Errand> {
 }
 
 extension Dispatcher {
-  /// Registers a store that does errands.
+  /// Registers a store that runs errands.
   @discardableResult
   func addDesk(_ identifier: String = "desk", waitFor: WaitFor = .none) -> Desk {
     register(

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Tells where code runs.
+/// Where the calling code runs.
 enum Here {
   private static let key: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()

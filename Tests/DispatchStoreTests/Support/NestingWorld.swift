@@ -1,10 +1,10 @@
 import DispatchStore
 import DispatchStoreTesting
 
-/// Dispatches in each other, all `.sync` and on one thread, drawn from a seed.
+/// Nested dispatches, all `.sync` and on one thread, drawn from a seed.
 ///
-/// They go to stores that reduce, apply or answer with operations, some of them observed. Notes what disagrees
-/// with who dispatched what.
+/// The stores reduce, apply or make operations; some are observed. `faults` lists each parent and each
+/// change's transaction that is not the right one.
 final class NestingWorld: @unchecked Sendable {  // because one step at a time has it
   struct Nest: ActionType {
     let number: Int
@@ -14,14 +14,14 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
   }
 
   private let dispatchers = (0..<3).map { _ in Dispatcher() }
-  /// Its middleware hears who is the parent of what is dispatched where it is asked.
+  /// Its middleware records the parent of a dispatch that is made where `checkParent` is called.
   private let probe = Dispatcher()
   private var tokens: [ObserverToken] = []
   private var count = 0
   private var transactions: [Int: TransactionID] = [:]
-  private var told: [(number: Int?, transaction: TransactionID?)] = []
-  /// The parents that were heard of, and the dispatches inside of which that was; nil for none.
-  private var parents: [(heard: TransactionID?, inside: Int?)] = []
+  private var notified: [(number: Int?, transaction: TransactionID?)] = []
+  /// Each recorded parent, and the dispatch from inside which the probe was dispatched; nil for none.
+  private var parents: [(recorded: TransactionID?, inside: Int?)] = []
   private var inside: Int?
 
   init(seed: UInt64) {
@@ -35,7 +35,8 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
           waitFor: waits ? ["\(place)-\(number - 1)"] : .none)
         if isObserved {
           tokens.append(
-            store.observe { [unowned self] in told.append(($0.action?.number, $0.transaction)) })
+            store.observe { [unowned self] in notified.append(($0.action?.number, $0.transaction)) }
+          )
         }
       }
     }
@@ -57,32 +58,32 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
     }
   }
 
-  /// Dispatches to one of the dispatchers; what that leads to does so again.
+  /// Dispatches to one of the dispatchers; its stores do so again, to the given depth.
   func dispatch(_ seed: UInt64, depth: Int = 3, inside: Int? = nil) {
     var random = SeededGenerator(seed: seed)
     count += 1
     let (number, dispatcher) = (count, dispatchers.randomElement(using: &random)!)
     let action = Nest(number: number, seed: random.next(), depth: depth, world: self)
-    ask(inside, &random)
+    checkParent(inside, &random)
     let handle =
       Int.random(in: 0..<5, using: &random) == 0
       ? dispatcher.dispatch(action: action, mode: .sync, then: {})
       : dispatcher.dispatch(action: action, mode: .sync)
     transactions[number] = handle.transaction
-    ask(inside, &random)
+    checkParent(inside, &random)
   }
 
-  private func ask(_ inside: Int?, _ random: inout SeededGenerator) {
+  private func checkParent(_ inside: Int?, _ random: inout SeededGenerator) {
     guard Int.random(in: 0..<3, using: &random) == 0 else { return }
     self.inside = inside
-    probe.dispatch(action: Script.adds("asked"), mode: .sync)
+    probe.dispatch(action: Script.adds("probe"), mode: .sync)
   }
 
   /// - Parameter outermost: The transaction inside of which all of it was dispatched.
   func faults(in outermost: TransactionID? = nil) -> [String] {
-    let untrue = told.filter { $0.transaction != $0.number.flatMap { transactions[$0] } }
-    let wrong = parents.filter { $0.heard != ($0.inside.map { transactions[$0] } ?? outermost) }
-    return untrue.map { "\($0) was told" } + wrong.map { "\($0) as parent" }
+    let untrue = notified.filter { $0.transaction != $0.number.flatMap { transactions[$0] } }
+    let wrong = parents.filter { $0.recorded != ($0.inside.map { transactions[$0] } ?? outermost) }
+    return untrue.map { "\($0) was notified" } + wrong.map { "\($0) as parent" }
   }
 
   private final class Reducing: Reducer<[Int], Nest> {

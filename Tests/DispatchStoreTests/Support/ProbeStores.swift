@@ -8,10 +8,10 @@ struct Ping: ActionType, Equatable {
 
 struct PingFailure: Error, Equatable {}
 
-/// The ways in which a store answers with more than a reduction.
+/// The ways in which a store responds with more than a reduction.
 enum OperationStyle: CaseIterable, Sendable {
   case returning, callback, suspending
-  /// By `apply(_:to:)`, without an operation of its own.
+  /// By `apply(_:to:)`, without an operation.
   case applying
 
   static let operations: [OperationStyle] = [.returning, .callback, .suspending]

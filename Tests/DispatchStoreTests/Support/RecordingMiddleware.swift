@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// Records "name will store" and "name did store", and answers by closures.
+/// Records "name will store" and "name did store", and calls closures for the verdict.
 final class RecordingMiddleware: Middleware {
   typealias Will =
     @Sendable (MiddlewareContext, AnyAction, AnyStore) throws -> MiddlewareVerdict

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// An action that carries what its store is to do about it.
+/// An action that carries what its store is to do.
 struct Script: ActionType, CustomStringConvertible {
   typealias Stage = Store<[String], Script>
   typealias Operation = ActionOperation<[String], Script>
@@ -25,7 +25,7 @@ struct Script: ActionType, CustomStringConvertible {
     }
   }
 
-  /// A block that is given its operation to finish.
+  /// A block that gets its operation, and finishes it.
   static func controls(
     _ name: String = "script", _ block: @escaping @Sendable (Running, Stage) throws -> Void
   ) -> Script {
@@ -51,7 +51,7 @@ struct Script: ActionType, CustomStringConvertible {
 
 typealias Stage = Script.Stage
 
-/// Does as each script says.
+/// Returns the operation that each script describes.
 final class ScriptReducer: Reducer<[String], Script> {
   override func operation(for action: Script, in store: Stage) -> Script.Operation {
     action.answer(action, store)
@@ -59,7 +59,7 @@ final class ScriptReducer: Reducer<[String], Script> {
 }
 
 extension Dispatcher {
-  /// Registers a store that does as scripts say.
+  /// Registers a store that runs scripts.
   @discardableResult
   func addStage(_ identifier: String = "stage", waitFor: WaitFor = .none) -> Stage {
     register(
@@ -74,7 +74,7 @@ extension Dispatcher {
   }
 }
 
-/// An error of a store's own.
+/// An error that a store throws.
 struct StageFright: Error, Equatable {
   var place = 0
 }

@@ -1,9 +1,9 @@
 import Foundation
 
 // The ends are awaited by streams, because Thread Sanitizer takes a continuation that is resumed before its
-// task has suspended for a race; what the threads leave is read under a lock, because it follows that.
+// task has suspended for a race; results are read under a lock, because Thread Sanitizer follows locks.
 
-/// Runs a closure on a thread of its own, which it may block, and returns what it returned.
+/// Runs a closure on a new thread, which it may block, and returns what it returned.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   let values = Recorder<Value>()
   let (end, ender) = AsyncStream<Never>.makeStream()

@@ -1,7 +1,7 @@
 import DispatchStore
 
 extension Bank {
-  /// A lane per account: the transfers of one payer in order, payers beside each other.
+  /// A lane per account: transfers of one payer run in order, those of several payers concurrently.
   func transfer(_ transfers: [Transfer]) async throws {
     let handles = transfers.map { transfer in
       dispatcher.dispatch(action: transfer, mode: .serial(lane: transfer.from))

@@ -1,7 +1,7 @@
 import DispatchStore
 import Foundation
 
-/// Operations of a store in a queue of the user's own, with a dependency between them.
+/// Operations of a store in a user's queue, with a dependency between them.
 func incrementThenMultiply(_ counter: Store<Counter, Counter.Action>) -> Int {
   let queue = OperationQueue()
   let first = ActionOperation(action: .increase, store: counter) { _, store in

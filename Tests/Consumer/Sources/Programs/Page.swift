@@ -34,7 +34,7 @@ final class AsyncPageReducer: Reducer<Page, Page.Action> {
   }
 }
 
-/// Stands in for a client that calls back on a thread of its own.
+/// Stands in for a client that calls back on another thread.
 private func fetch(_ url: URL, then completion: @escaping @Sendable (String) -> Void) {
   DispatchQueue.global().async { completion("text of \(url.absoluteString)") }
 }

@@ -84,7 +84,7 @@ struct ProgramsTests {
     #expect(bank.accounts.model.balances == ["ann": 0, "bob": 0, "cat": 0, "dan": 201])
   }
 
-  @Test func operationsRunInAQueueOfTheUsersOwn() {
+  @Test func operationsRunInAUsersQueue() {
     let counter = Store<Counter, Counter.Action>(reducer: CounterReducer())
     #expect(incrementThenMultiply(counter) == 10)
   }
