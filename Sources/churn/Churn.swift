@@ -2,7 +2,7 @@ import Foundation
 
 /// Replays the history of a repository through a dispatcher: see `Program`, and `churn --help`.
 ///
-/// The work has a thread of its own, so that the main queue is free for the mode that dispatches on it.
+/// A separate thread does the work, so that the main queue is free for the mode that dispatches on it.
 @main
 enum Churn {
   static func main() {

@@ -3,7 +3,7 @@
 /// | code | name | when |
 /// |---|---|---|
 /// | 0 | ok | every check held |
-/// | 64 | usage | the command line asks for something that does not exist |
+/// | 64 | usage | the command line names something that does not exist |
 /// | 65 | dataError | an empty, cut or foreign log; a repository without commits |
 /// | 66 | noInput | no such file or repository, or it cannot be read |
 /// | 69 | unavailable | git is missing, or failed |

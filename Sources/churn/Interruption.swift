@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Ends the program on Ctrl-C and SIGTERM as if nothing had been set up for them, after it has ended
-/// the git that may be running: that one is in a process group of its own, which a terminal's Ctrl-C
-/// does not reach.
+/// Ends a running git on Ctrl-C and SIGTERM, and then the program, as the default handlers would.
+///
+/// Git runs in a separate process group, to which a terminal does not send its Ctrl-C.
 enum Interruption {
   /// Zero while no git is running.
   ///
@@ -12,7 +12,7 @@ enum Interruption {
 
   /// Sets up the handlers, once, at the start.
   static func install() {
-    // Made here: a handler may not be the first to touch a lazy global.
+    // Initialized here, because a signal handler must not initialize a lazy global.
     child.store(0, ordering: .relaxed)
     for number in [SIGINT, SIGTERM, SIGHUP] {
       let previous = signal(number) { number in
@@ -21,10 +21,10 @@ enum Interruption {
         signal(number, SIG_DFL)
         raise(number)
       }
-      // What a shell or `nohup` wants ignored stays so.
+      // A signal that a shell or `nohup` has set to be ignored stays ignored.
       if isIgnore(previous) { signal(number, SIG_IGN) }
     }
-    // A reader of our output that goes away ends us, also where a parent had this ignored.
+    // A closed reader of the output ends the program, also where the parent process ignores the signal.
     signal(SIGPIPE, SIG_DFL)
   }
 

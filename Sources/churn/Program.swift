@@ -9,9 +9,9 @@ struct Program {
   let output: any TextOutput
   let messages: any TextOutput
 
-  /// Does what the arguments ask for.
+  /// Runs the program.
   ///
-  /// Called on a thread of its own, never on the main queue.
+  /// Blocks its thread; must not be called on the main queue, on which one mode dispatches.
   func run() -> ExitCode {
     do {
       let options = try OptionParser.parse(arguments)
@@ -21,10 +21,10 @@ struct Program {
       }
       return try report(options)
     } catch let failure as Failure {
-      tell(failure.message)
+      printMessage(failure.message)
       return failure.code
     } catch {
-      tell("\(error)")
+      printMessage("\(error)")
       return .software
     }
   }
@@ -33,18 +33,18 @@ struct Program {
     let progress = ProgressLine(on: messages)
     defer { progress.clear() }
     let input = try Input(options.source, environment: environment, directory: directory)
-    if let notice = input.notice { tell(notice) }
+    if let notice = input.notice { printMessage(notice) }
     let log = try spool(input, options, progress)
-    tell(log.summary.rejections)
+    printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
-      tell("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
+      printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }
     let findings = try findings(options, input, log, progress)
     progress.clear()
     try output.write(
       options.printsJSON
         ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
-    return tellBroken(findings) ? .software : .ok
+    return reportBroken(findings) ? .software : .ok
   }
 
   private func spool(
@@ -67,7 +67,7 @@ struct Program {
     var trials: [[Trial]] = replayers.map { _ in [] }
     for round in 1...options.roundCount {
       var floor: Measurement?
-      for (place, replayer) in replayers.enumerated() {
+      for (index, replayer) in replayers.enumerated() {
         let batches = EventBatches(log: log, copies: options.copies) { done, all in
           let of = options.roundCount > 1 ? ", round \(round) of \(options.roundCount)" : ""
           progress.show("replaying: \(replayer.name)\(of)", done: done, of: all)
@@ -75,7 +75,7 @@ struct Program {
         let result = try replayer.replay(batches)
         let answers = Answers(result.models)
         let (ofLoop, answersOfLoop) = (floor ?? result.measurement, reference ?? answers)
-        trials[place].append(
+        trials[index].append(
           Trial(
             result.measurement, floor: ofLoop,
             differences: answers.differences(from: answersOfLoop)))
@@ -112,26 +112,26 @@ struct Program {
 // MARK: - Messages
 
 extension Program {
-  private func tell(_ message: String) {
+  private func printMessage(_ message: String) {
     try? messages.write("churn: \(message)\n")
   }
 
-  private func tell(_ rejections: Rejections) {
-    for rejection in rejections.first { tell("\(rejection)") }
+  private func printMessage(_ rejections: Rejections) {
+    for rejection in rejections.first { printMessage("\(rejection)") }
     let rest = rejections.count - rejections.first.count
-    if rest > 0 { tell("and \(Numbers.grouped(rest)) more malformed records") }
+    if rest > 0 { printMessage("and \(Numbers.grouped(rest)) more malformed records") }
   }
 
-  /// Names what is not as it should be, if anything.
-  private func tellBroken(_ findings: Findings) -> Bool {
+  /// Reports broken promises and differences from git; returns whether there are any.
+  private func reportBroken(_ findings: Findings) -> Bool {
     let broken = findings.verdicts.filter { !$0.broken.isEmpty }
     for verdict in broken {
       for difference in verdict.broken {
-        tell("\(verdict.measurement.name) broke its promise: \(difference)")
+        printMessage("\(verdict.measurement.name) broke its promise: \(difference)")
       }
     }
     guard let git = findings.git, !git.isEqual else { return !broken.isEmpty }
-    tell("not as in git: \(git.examples.joined(separator: "; "))")
+    printMessage("not as in git: \(git.examples.joined(separator: "; "))")
     return true
   }
 }

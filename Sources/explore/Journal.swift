@@ -1,24 +1,24 @@
 import DispatchStore
 import DispatchStoreTesting
 
-/// A model that notes what happened to it, in order.
+/// A model that records the numbers of its actions, in order.
 struct Journal: ModelType {
   var entries: [Int] = []
 }
 
-/// What a journal is asked for.
+/// The actions of a journal.
 enum Entry: ActionType {
   /// A plain reduction.
   case note(Int)
-  /// An operation that reads the store while it runs, so that others can come between.
+  /// An operation that reads the store before its commit, so that others can commit between.
   case work(Int)
-  /// The same in a task.
+  /// The same with an `async` block.
   case slow(Int)
-  /// An operation that somebody else ends.
+  /// An operation that the closure `late` of the reducer ends.
   case late(Int)
-  /// One that fails.
+  /// An operation that fails.
   case fail(Int)
-  /// One that goes on until it is cancelled.
+  /// An operation that runs until it is cancelled.
   case hold(Int)
 
   var number: Int {
@@ -33,7 +33,7 @@ enum Entry: ActionType {
 struct Refused: Error {}
 
 final class JournalReducer: Reducer<Journal, Entry> {
-  /// Called while an operation runs.
+  /// Called with the number when an operation begins, and with the negative number when it ends.
   private let inside: @Sendable (Int) -> Void
   private let late: @Sendable (RunningOperation<Journal, Entry>) -> Void
 
@@ -76,7 +76,7 @@ final class JournalReducer: Reducer<Journal, Entry> {
       }
     case .hold:
       return ActionOperation(action: action, store: store) { _, store async throws in
-        // Longer than anything else: where nobody cancels it, it ends as finished.
+        // Longer than anything else in a scenario; an operation that is not cancelled ends as finished.
         try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(3_600))
       }
     case .fail:
@@ -88,7 +88,7 @@ final class JournalReducer: Reducer<Journal, Entry> {
   }
 }
 
-/// A reducer without an operation of its own.
+/// A reducer that makes plain reductions only.
 final class PlainReducer: Reducer<Journal, Entry> {
   override func reduce(into model: inout Journal, action: Entry) {
     model.entries.append(action.number)

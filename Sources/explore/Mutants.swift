@@ -2,11 +2,11 @@ import DispatchStore
 import DispatchStoreTesting
 import Foundation
 
-/// Plants bugs in the engine and looks whether they are found.
+/// Runs the scenarios against each mutant, and reports whether they catch it.
 enum Mutants {
-  /// Whether each was caught.
+  /// Whether the scenarios caught each mutant.
   ///
-  /// Each has a process of its own, since some crash.
+  /// Each mutant runs in a separate process, since some crash.
   static func runAll(_ options: Options) -> Bool {
     let caught = Mutant.allCases.filter { run($0, options) }
     Program.say("\(caught.count) of \(Mutant.allCases.count) mutants caught")
@@ -37,14 +37,14 @@ enum Mutants {
       return process.terminationStatus == 0
     }
     let seed = printed.split(separator: "\n").last { $0.hasPrefix("It crashed") }
-    Program.say("\(name(mutant)) caught by a crash: \(seed ?? "it does not say with which seed")")
+    Program.say("\(name(mutant)) caught by a crash: \(seed ?? "the seed is unknown")")
     return true
   }
 
-  /// Whether one is caught.
+  /// Whether the scenarios catch a mutant.
   ///
-  /// The number of seeds goes up by a factor of ten, so that what is found soon is found soon in any
-  /// scenario.
+  /// Each pass over the scenarios runs ten times as many seeds as the one before, so that a scenario that
+  /// needs few seeds is not kept waiting by those that need many.
   static func find(_ mutant: Mutant, _ options: Options) -> Bool {
     let began = ContinuousClock.now
     var range = options.firstSeed..<options.firstSeed + min(100, options.seeds)

@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Foundation
 
-/// What the command was asked for.
+/// The options of the command line.
 struct Options {
   var seeds: UInt64 = 10_000
   var firstSeed: UInt64 = 0
@@ -20,7 +20,7 @@ struct Options {
   static let usage = """
     Usage: explore [options]
 
-    Runs programs against the engine in orders that are drawn from seeds.
+    Runs scenarios against the engine in orders that are drawn from seeds.
 
       --seeds N          how many seeds for each scenario; 10000 unless given
       --from N           the first seed; 0 unless given
@@ -33,14 +33,14 @@ struct Options {
       --help             this text
 
     Scenarios:
-    \(Scenario.all.map { "  " + Program.column($0.name, 16) + $0.summary }
+    \(Scenario.all.map { "  " + Program.column($0.name, 20) + $0.summary }
       .joined(separator: "\n"))
 
-    Exit code: 0 where all is as it should be, 1 where a scenario failed or a mutant survived, 2 for
+    Exit code: 0 where all is well, 1 where a scenario failed or a mutant survived, 2 for
     options that don't exist.
     """
 
-  /// Nil where help was asked for.
+  /// Nil for `--help`.
   init?(_ arguments: [String]) throws {
     var left = arguments[...]
     var names: [String] = []

@@ -18,7 +18,7 @@ enum Program {
     }
   }
 
-  /// Whether all is as it should be.
+  /// Whether no scenario failed, or no mutant survived.
   private static func run(_ options: Options) -> Bool {
     if let seed = options.traced { return trace(seed, options) }
     if let mutant = options.mutant { return Mutants.find(mutant, options) }
@@ -80,7 +80,7 @@ enum Program {
   }
 
   private static func name(_ scenario: Scenario) -> String {
-    column(scenario.name, 16)
+    column(scenario.name, 20)
   }
 
   static func column(_ text: String, _ width: Int) -> String {
@@ -92,7 +92,7 @@ enum Program {
     return "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// Each line as soon as it is known, also into a file.
+  /// Writes a line without buffering, also into a file.
   static func say(_ line: some CustomStringConvertible) {
     try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
   }

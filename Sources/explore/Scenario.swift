@@ -1,21 +1,21 @@
 import DispatchStore
 
-/// Something that the engine promises, as a program that is run in many orders.
+/// A promise of the engine, as a program that is run in many orders.
 struct Scenario: Sendable {
   let name: String
-  /// What it looks for.
+  /// The promise in one line.
   let summary: String
   let body: @Sendable (Dispatcher) async throws -> Void
 
   static let all = [
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
-    operations, sequences, middlewares, weakStores, handles, callbacks, tellingRings, tokens,
+    operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
     applying,
   ]
 }
 
-/// A promise that was not kept.
+/// A promise that the engine broke.
 struct Broken: Error, CustomStringConvertible {
   let description: String
 }

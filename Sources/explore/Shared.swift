@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that several threads of a scenario change.
+/// A value behind a lock, for several threads of a scenario.
 final class Shared<Value>: @unchecked Sendable {  // because `lock` guards the value
   private let lock = NSLock()
   private var value: Value

@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// How a reducer answers an action.
+/// How a reducer handles an action.
 enum Answer: String, CaseIterable {
   case plain = "plain reduction"
   case operation = "operation"

@@ -1,6 +1,6 @@
 import Benchmark
 
-/// All suites; the harness runs each benchmark in a process of its own.
+/// All suites; the harness runs each benchmark in a separate process.
 let benchmarks: @Sendable () -> Void = {
   Benchmark.defaultConfiguration = Benchmark.Configuration(
     metrics: [.wallClock, .throughput, .peakMemoryResident] + Counts.metrics,

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Dispatch
 import Foundation
 
-/// What everything else is compared with.
+/// The floors, with which everything else is compared.
 enum FloorSuite {
   static func register() {
     measure("floor: lock around the reduction") {

@@ -2,10 +2,10 @@ import Benchmark
 
 /// Registers a benchmark that repeats one batch of actions.
 ///
-/// Allocations and retains are counted in a batch of their own, since counting takes time.
+/// A separate batch counts allocations and retains, since counting takes time.
 ///
 /// - Parameters:
-///   - name: What the table calls it.
+///   - name: The name in the table.
 ///   - configuration: Where it differs from that of all suites.
 ///   - setup: Makes what the batches share, once; not measured.
 ///   - batch: Runs so many actions, to the end of the last.

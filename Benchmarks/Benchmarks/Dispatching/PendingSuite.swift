@@ -4,7 +4,7 @@ import Dispatch
 import DispatchStore
 import Foundation
 
-/// Actions that wait behind a suspended queue: the bytes that each takes meanwhile.
+/// Actions that wait behind a suspended queue: the bytes that each one occupies.
 enum PendingSuite {
   private static let bytes = BenchmarkMetric.custom(
     "Bytes per pending action", useScalingFactor: false)

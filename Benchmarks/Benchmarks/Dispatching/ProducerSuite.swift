@@ -4,7 +4,8 @@ import DispatchStore
 
 /// Several threads that dispatch at once, none waiting for its actions: 64,000 in all.
 ///
-/// Making the threads is not measured; the time goes from their common start until all have run.
+/// The time goes from the threads' common start until all actions have run; creating the threads is not
+/// measured.
 enum ProducerSuite {
   private static let count = 64_000
   private static let lanes = 10_000
@@ -43,7 +44,7 @@ enum ProducerSuite {
     Benchmark(name, configuration: configuration, closure: closure, setup: make)
   }
 
-  /// Producers share the stores out among them, or the stores the producers, where those are more.
+  /// Distributes the stores over the producers, or the producers over the stores, whichever are more.
   private static func nanoseconds(
     _ producers: Int, _ mode: Dispatcher.Mode, _ fixture: TaggedFixture
   ) -> Double {

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// One action that several stores answer, in the order that they wait for each other.
+/// One action to which several stores respond, in the order in which they wait for each other.
 enum WaitForSuite {
   static func register() {
     for mode in [Dispatcher.Mode.sync, .serial, .async] {
@@ -14,7 +14,7 @@ enum WaitForSuite {
     }
   }
 
-  /// The stores that each store waits for; the last one paces.
+  /// - Parameter waits: The stores that each store waits for; the last store opens the gate.
   private static func register(
     _ name: String, _ mode: Dispatcher.Mode, _ waits: @escaping () -> [[Int]]
   ) {

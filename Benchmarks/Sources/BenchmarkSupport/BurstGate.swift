@@ -1,9 +1,9 @@
 private import Dispatch
 
-/// Lets a producer run two bursts ahead of what it produces for, and no further.
+/// Lets a producer run at most two bursts ahead of its consumer.
 ///
-/// So at most 1,000 actions are in flight, nobody waits for a single one, and the consumer finds the
-/// next burst while the one before it runs.
+/// At most 1,000 actions are in flight then, no thread waits for a single one, and the next burst is pending
+/// while the consumer runs the one before it.
 public final class BurstGate: Sendable {
   /// The actions of a burst.
   public static let size = 500
@@ -16,7 +16,7 @@ public final class BurstGate: Sendable {
     for _ in 0..<Self.ahead { permits.signal() }
   }
 
-  /// Another burst has run.
+  /// To be called when a burst has run: lets the producer begin another one.
   public func open() {
     permits.signal()
   }
@@ -35,7 +35,7 @@ public final class BurstGate: Sendable {
     waitForRest()
   }
 
-  /// Waits until `count` actions have run that nobody paced: whole bursts.
+  /// Waits until `count` actions, whole bursts, have run that were produced without this gate.
   public func wait(forAll count: Int) {
     for _ in 0..<(count / Self.size) { wait() }
     waitForRest()

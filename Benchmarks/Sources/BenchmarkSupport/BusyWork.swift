@@ -19,7 +19,7 @@ public enum BusyWork {
     keep(state)
   }
 
-  // Without it the optimizer could drop the whole chain.
+  // Without this the optimizer could remove the whole chain.
   @inline(never) @_optimize(none)
   private static func keep(_ value: UInt64) {}
 

@@ -1,6 +1,6 @@
 private import Dispatch
 
-/// Begins a number of links, each from the end of the one before.
+/// Runs a number of links, each of which begins at the end of the one before.
 public final class Chain: @unchecked Sendable {  // because one link is under way at a time
   private var left: Int
   private let begin: @Sendable (_ chain: Chain, _ left: Int) -> Void

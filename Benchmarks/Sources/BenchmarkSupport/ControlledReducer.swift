@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// Answers with an operation that its block finishes: one commit through the operation.
+/// Returns an operation that its block finishes, after one commit through the operation.
 public final class ControlledReducer: Reducer<Counter, Add> {
   override public func operation(
     for action: Add, in store: Store<Counter, Add>

@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// The model of all that is measured here: a sum, and how many actions went into it.
+/// The model of all measured stores: a sum, and how many actions went into it.
 public struct Counter: ModelType {
   /// The sum of the amounts.
   public private(set) var sum = 0
@@ -9,7 +9,7 @@ public struct Counter: ModelType {
   @usableFromInline var leftOfBurst = BurstGate.size
   @usableFromInline let gate: BurstGate?
 
-  /// Makes a counter that nobody waits for.
+  /// Makes a counter without a gate.
   public init() {
     self.init(gate: nil)
   }

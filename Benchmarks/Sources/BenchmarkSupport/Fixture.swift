@@ -10,10 +10,10 @@ public struct Fixture<Action: ActionType>: Sendable {
   /// Opens with each burst that the store has counted.
   public let gate = BurstGate()
 
-  /// Makes them; inlined, as a store is compiled for the types that are known where it is made.
+  /// Makes a dispatcher and a store; inlined, because a store is specialized where its types are known.
   ///
   /// - Parameters:
-  ///   - reducer: What answers the store's actions.
+  ///   - reducer: The store's reducer.
   ///   - width: The width of the dispatcher's queue; nil for its default.
   @inlinable
   public init(_ reducer: sending Reducer<Counter, Action>, width: Int? = nil) {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the dispatcher is compared with.
+/// The floors with which the dispatcher is compared.
 public enum Floors {
   /// A bare queue of operations.
   public static func operationQueue(width: Int) -> OperationQueue {

@@ -3,8 +3,8 @@ private import Foundation
 
 /// The floor of all that changes a model: a lock, and the reduction as a reducer's virtual method.
 ///
-/// The model is behind a pointer: a class's property would be watched for overlapping accesses, which
-/// costs as much again as the lock.
+/// The model is behind a pointer, because checks for overlapping accesses to a class's property would cost as
+/// much again as the lock.
 public final class LockedCounter: @unchecked Sendable {  // because `mutex` guards `counter`
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let counter = UnsafeMutablePointer<Counter>.allocate(capacity: 1)
@@ -17,7 +17,7 @@ public final class LockedCounter: @unchecked Sendable {  // because `mutex` guar
     pthread_mutex_init(mutex, nil)
   }
 
-  // Unseen, so that the call through the reducer stays one.
+  // Not inlined, so that the call of the reducer stays virtual.
   @inline(never)
   private static func reducer() -> Reducer<Counter, Add> { PlainReducer() }
 
@@ -30,8 +30,8 @@ public final class LockedCounter: @unchecked Sendable {  // because `mutex` guar
 
   /// Changes the counter for an action.
   ///
-  /// Never inlined: a loop that had looked up the method and the model once for all actions would be
-  /// no store.
+  /// Never inlined, because a loop that looks up the method and the model once for all actions would not
+  /// compare with a store.
   @inline(never)
   public func reduce(_ action: Add) {
     pthread_mutex_lock(mutex)

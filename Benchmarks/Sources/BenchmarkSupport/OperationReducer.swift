@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// Answers with an operation of its own, whose block makes one commit: the same reduction.
+/// Returns an operation whose block makes one commit, with the same reduction.
 public final class OperationReducer: Reducer<Counter, Add> {
   override public func operation(
     for action: Add, in store: Store<Counter, Add>

@@ -5,7 +5,7 @@ private import Foundation
 public enum Producers {
   /// How long `count` threads take to run `body`, and the calling thread then to run `end`.
   ///
-  /// Making the threads is not counted.
+  /// Creating the threads is not counted.
   public static func nanoseconds(
     _ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void, end: () -> Void = {}
   ) -> Double {

@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// Adds an amount; each tag makes an action type, and so stores, of its own.
+/// Adds an amount; each tag makes a separate action type, and so separate stores.
 public struct TaggedAdd<Tag>: ActionType {
   /// The amount.
   public let amount: UInt8
@@ -12,7 +12,7 @@ public struct TaggedAdd<Tag>: ActionType {
   }
 }
 
-/// Answers tagged actions by a plain reduction.
+/// Makes a plain reduction of tagged actions.
 public final class TaggedReducer<Tag>: Reducer<Counter, TaggedAdd<Tag>> {
   override public func reduce(into counter: inout Counter, action: TaggedAdd<Tag>) {
     counter.add(Int(action.amount))

@@ -1,15 +1,15 @@
 public import DispatchStore
 
-/// A dispatcher with up to eight stores, each with an action type of its own.
+/// A dispatcher with up to eight stores, each with a separate action type.
 public struct TaggedFixture: Sendable {
   /// Dispatches so many actions to one store.
   public typealias Producer = @Sendable (_ count: Int, _ mode: Dispatcher.Mode) -> Void
 
   /// The dispatcher.
   public let dispatcher = Dispatcher(name: "tagged")
-  /// For each store, what dispatches to it.
+  /// For each store, the closure that dispatches to it.
   public let producers: [Producer]
-  /// For each store, what opens with each burst that it has counted.
+  /// For each store, the gate that opens with each burst that it has counted.
   public let gates: [BurstGate]
 
   /// Makes the first `count` of the stores.

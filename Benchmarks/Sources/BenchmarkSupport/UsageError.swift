@@ -1,4 +1,4 @@
-/// What was wrong with the command line.
+/// An error in the command line.
 public struct UsageError: Error, Equatable {
   /// The reason, in words that can stand after the program's name.
   public let message: String

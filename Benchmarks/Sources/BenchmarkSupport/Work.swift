@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// Keeps a processor busy, then counts itself.
+/// An action that keeps a processor busy, then adds one.
 public struct Work: ActionType {
   /// For how many iterations of `BusyWork`.
   public let iterations: Int
@@ -11,7 +11,7 @@ public struct Work: ActionType {
   }
 }
 
-/// Answers with an operation that works outside the store's lock, and then makes one commit.
+/// Returns an operation that works outside the store's lock, and then makes one commit.
 public final class WorkReducer: Reducer<Counter, Work> {
   override public func operation(
     for action: Work, in store: Store<Counter, Work>

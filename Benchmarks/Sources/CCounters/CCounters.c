@@ -1,7 +1,7 @@
-// Counts the Swift runtime's allocations and retains by standing before it.
+// Counts the Swift runtime's allocations and retains by interposing its functions.
 //
-// The executable's own definitions of these functions are found first, also by the libraries that it
-// loads. Each adds one where asked to, and jumps on to the runtime's. They are in assembly because the
+// The dynamic linker finds the executable's definitions of these functions first, also for the libraries that
+// it loads. Each adds one while counting is on, and jumps to the runtime's. They are in assembly because the
 // runtime's callers rely on registers that a C function may change. The runtime's own hooks are not
 // used: in Swift 6.3 they crash (https://github.com/ordo-one/benchmark/issues/349).
 

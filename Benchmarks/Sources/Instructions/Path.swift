@@ -5,7 +5,7 @@ import Foundation
 /// A way through the library, run so that two runs take nearly the same instructions.
 struct Path: Sendable {
   let name: String
-  /// Sets up, and dispatches so many actions.
+  /// Sets up a dispatcher, and dispatches so many actions.
   let run: @Sendable (_ count: Int) -> Void
 
   static let all = [
@@ -21,19 +21,19 @@ struct Path: Sendable {
     Path(name: "chain", run: chain),
     Path(name: "wait-for-10", run: waitForTen),
     Path(name: "observed", run: observed),
-    Path(name: "middleware") { sync($0, heardFixture()) },
-    Path(name: "serial-middleware") { pending($0, heardFixture(), .serial) },
+    Path(name: "middleware") { sync($0, middlewareFixture()) },
+    Path(name: "serial-middleware") { pending($0, middlewareFixture(), .serial) },
   ]
 
-  /// On the calling thread, one after the other.
+  /// Dispatches on the calling thread, one after the other.
   private static func sync(_ count: Int, _ fixture: Fixture<Add>) {
     for index in 0..<count { fixture.dispatcher.dispatch(action: Add(index), mode: .sync) }
   }
 
-  /// In bursts, each dispatched while the queue is suspended, and then run: nobody spins or is woken
-  /// within a burst, so how the threads take turns hardly shows.
+  /// Dispatches in bursts while the queue is suspended, and then runs each: within a burst no thread spins
+  /// or is woken, so the interleaving of the threads hardly shows.
   ///
-  /// Whole bursts: `count` is rounded up.
+  /// Rounds `count` up to whole bursts.
   private static func pending(_ count: Int, _ fixture: Fixture<Add>, _ mode: Dispatcher.Mode) {
     for start in stride(from: 0, to: count, by: BurstGate.size) {
       fixture.dispatcher.queue.isSuspended = true
@@ -54,7 +54,7 @@ struct Path: Sendable {
     chain.run()
   }
 
-  /// Ten stores answer each action, each waiting for the one before it.
+  /// Ten stores respond to each action, each waiting for the one before it.
   private static func waitForTen(_ count: Int) {
     let dispatcher = Dispatcher(name: "ten stores")
     var previous: [String] = []
@@ -73,13 +73,13 @@ struct Path: Sendable {
     token.cancel()
   }
 
-  private static func heardFixture() -> Fixture<Add> {
+  private static func middlewareFixture() -> Fixture<Add> {
     let fixture = Fixture(PlainReducer())
     fixture.dispatcher.register(middleware: PassingMiddleware())
     return fixture
   }
 
-  /// Four stores answer each action, one of them with an operation, for which another one waits.
+  /// Four stores respond to each action, one of them with an operation, for which another one waits.
   private static func severalStores(_ count: Int) {
     let fixture = Fixture(PlainReducer(), width: 1)
     let operation = fixture.dispatcher.register(store: Store(reducer: OperationReducer()))

@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable, Equatable {
   static let help = """
     usage: plots [--quick] [--output DIR]
@@ -40,7 +40,7 @@ struct Options: Sendable, Equatable {
   /// How long to measure.
   var effort: Effort { isQuick ? .quick : .full }
 
-  /// The command that does this again, in the repository's folder.
+  /// The command that repeats this, in the repository's folder.
   var command: String {
     "swift run -c release --package-path Benchmarks plots" + (isQuick ? " --quick" : "")
   }

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Dispatch
 import Foundation
 
-/// Measures on a thread of its own, so that the main queue is served for `.mainThread`.
+/// Measures on a separate thread, so that the main queue is served for `.mainThread`.
 @main
 enum Program {
   static func main() {
@@ -24,7 +24,7 @@ enum Program {
   private static func run(_ options: Options) -> Int32 {
     let page = Page(folder: options.folder)
     do throws(PageError) {
-      // Before a minute of measuring, so that it is not in vain.
+      // Checked before the measurement, which takes minutes.
       try page.check()
       let results = PlottedMode.all.map { $0.measure(options.effort) }
       Progress.clear()

@@ -1,4 +1,4 @@
-/// What a row's median may be at most.
+/// The highest median that a row may have.
 enum Bound: Sendable {
   /// So many times its floor.
   case times(Double)

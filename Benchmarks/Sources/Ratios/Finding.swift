@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// What a row's rounds found: what is printed of it, and written to the JSON file.
+/// The result of a row's rounds, as printed and written to the JSON file.
 struct Finding: Encodable, Sendable {
   let path: String
   let floor: String

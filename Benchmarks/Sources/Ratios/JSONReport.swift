@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is written to the JSON file.
+/// The contents of the JSON file.
 struct JSONReport: Encodable {
   let rounds: Int
   let processors: Int

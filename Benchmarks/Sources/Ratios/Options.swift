@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable, Equatable {
   static let help = """
     usage: ratios [--filter TEXT] [--rounds N] [--json FILE]

@@ -9,11 +9,11 @@ struct Population: Sendable {
   let store: Store<Counter, Add>
   let gate = BurstGate()
 
-  /// The measured store among as many in all.
+  /// Makes the measured store among others.
   ///
   /// - Parameters:
   ///   - size: The number of stores, the measured one included.
-  ///   - sharingType: Whether every second of the others answers the measured store's action type.
+  ///   - sharingType: Whether every second of the others responds to the measured store's action type.
   init(of size: Int, sharingType: Bool = false) {
     dispatcher = Dispatcher(name: "population of \(size)")
     store = Store(model: Counter(gate: gate), reducer: PlainReducer())

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Dispatch
 import Foundation
 
-/// Measures on a thread of its own, so that the main queue is served for `.mainThread`.
+/// Measures on a separate thread, so that the main queue is served for `.mainThread`.
 @main
 enum Program {
   static func main() {

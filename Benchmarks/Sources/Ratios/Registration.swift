@@ -27,7 +27,7 @@ struct Registration: Sendable {
     other.stop()
   }
 
-  /// A thread that dispatches from its making until it is stopped.
+  /// A thread that dispatches until it is stopped.
   private final class DispatchingThread: Sendable {
     private let isStopped = Atomic(false)
     private let done = DispatchSemaphore(value: 0)

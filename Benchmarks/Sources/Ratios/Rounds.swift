@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// Measures a path and its floor by turns, so that what disturbs one disturbs the other.
+/// Measures a path and its floor alternately, so that a disturbance affects both.
 enum Rounds {
   /// One sample a round: each side runs once, in changing order.
   ///
@@ -24,7 +24,7 @@ enum Rounds {
     return count
   }
 
-  /// One sample a round: each side tells what an action took it.
+  /// One sample a round: each side returns its time per action.
   static func alternate(
     _ rounds: Int, floor: () -> Double, subject: () -> Double
   ) -> [Sample] {

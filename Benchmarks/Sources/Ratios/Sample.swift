@@ -1,8 +1,8 @@
-/// What one round found.
+/// The result of one round.
 struct Sample: Sendable {
-  /// What is measured: nanoseconds per action, where a floor is given; else in the bound's unit.
+  /// The measured value: nanoseconds per action, where a floor is given; else in the bound's unit.
   let subject: Double
-  /// Nanoseconds per action of what it is compared with, in the same round.
+  /// Nanoseconds per action of the floor, in the same round.
   let floor: Double?
 
   init(subject: Double, floor: Double? = nil) {
@@ -10,6 +10,6 @@ struct Sample: Sendable {
     self.floor = floor
   }
 
-  /// What the bound is for.
+  /// The value that the bound limits.
   var value: Double { floor.map { subject / $0 } ?? subject }
 }

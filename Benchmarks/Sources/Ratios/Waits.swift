@@ -14,7 +14,7 @@ enum Waits {
     return Quartiles(times).median
   }
 
-  /// In a task, for whose end the calling thread waits.
+  /// In a task; the calling thread waits for its end.
   static func inTask(
     _ count: Int, pause: Double?, _ wait: @escaping @Sendable () async -> Void
   ) -> Double {

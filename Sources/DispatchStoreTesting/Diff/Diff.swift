@@ -1,13 +1,13 @@
-/// Tells how an actual value differs from an expected one, as text for people.
+/// Describes how an actual value differs from an expected one, as text for people.
 ///
-/// Values are compared by `==` where they have one, else field by field, as `Mirror` sees them. The order
-/// of lines follows from the values alone, and no line has an address.
+/// It compares values by `==` where their type has one, else field by field, by reflection. The order of
+/// lines follows from the values alone, and no line contains an address.
 public enum Diff {
   /// How a value differs: `−` lines are of the expected one, `+` lines of the actual one.
   ///
-  /// Only what differs is shown, with an element's `id`; what is equal is counted: `… 12 unchanged`.
-  /// Elements of arrays are found again where others were inserted or removed, up to 200 of those.
-  /// About linear in the size of the values; 10,000 elements take some tenths of a second at most.
+  /// The text shows only what differs, with an element's `id`, and counts what is equal: `… 12 unchanged`.
+  /// It matches the elements of arrays around insertions and removals, up to 200 of those. Time is about
+  /// linear in the size of the values; 10,000 elements take some tenths of a second at most.
   ///
   /// - Returns: Nil where nothing differs.
   public static func text<Value>(expected: Value, actual: Value) -> String? {
@@ -15,7 +15,7 @@ public enum Diff {
     return comparison.lines("", expected, actual, depth: 0).map(DiffLine.text)
   }
 
-  /// Whether nothing differs: by `==` where the type has one, else by what `Mirror` sees.
+  /// Whether nothing differs: by `==` where the type has one, else by reflection.
   package static func areEqual<Value>(_ expected: Value, _ actual: Value) -> Bool {
     if let isEqual = DiffShape.isEqual(expected, actual) { return isEqual }
     var comparison = DiffComparison()

@@ -1,5 +1,5 @@
 extension DiffComparison {
-  /// Elements by place, and found again where others were inserted or removed.
+  /// Compares elements by index, and matches them around insertions and removals.
   mutating func list(_ expected: [Any], _ actual: [Any], _ depth: Int) -> [DiffLine]? {
     var start = 0
     let shorter = min(expected.count, actual.count)
@@ -29,40 +29,41 @@ extension DiffComparison {
       expected.isEmpty || actual.isEmpty
       ? nil : DiffScript(expected.map { key(of: $0) }, actual.map { key(of: $0) })?.steps
     var gap = DiffGap()
-    for step in steps ?? DiffScript.byPlace(expected.count, actual.count) {
+    for step in steps ?? DiffScript.byIndex(expected.count, actual.count) {
       switch step {
-      case .keep(let place, let other):
+      case .keep(let index, let other):
         add(gap, expected, actual, depth, &rows)
         gap = DiffGap()
-        add(expected.startIndex + place, actual.startIndex + other, expected, actual, depth, &rows)
-      case .remove(let place):
-        gap.removed.append(expected.startIndex + place)
-      case .insert(let place):
-        gap.inserted.append(actual.startIndex + place)
+        add(expected.startIndex + index, actual.startIndex + other, expected, actual, depth, &rows)
+      case .remove(let index):
+        gap.removed.append(expected.startIndex + index)
+      case .insert(let index):
+        gap.inserted.append(actual.startIndex + index)
       }
     }
     add(gap, expected, actual, depth, &rows)
   }
 
-  /// What an element is found again by.
+  /// The value by which `DiffScript` matches an element.
   private mutating func key(of element: Any) -> AnyHashable {
     element as? AnyHashable ?? AnyHashable(writer.line(element))
   }
 
   private mutating func add(
-    _ place: Int, _ other: Int, _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>,
+    _ index: Int, _ other: Int, _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>,
     _ depth: Int, _ rows: inout DiffRows
   ) {
     if rows.isFull {
-      if isSame(expected[place], actual[other]) { rows.addUnchanged() } else { rows.addFurther(1) }
-    } else if let lines = lines("[\(other)]: ", expected[place], actual[other], depth: depth) {
+      if isSame(expected[index], actual[other]) { rows.addUnchanged() } else { rows.addFurther(1) }
+    } else if let lines = lines("[\(other)]: ", expected[index], actual[other], depth: depth) {
       rows.add(lines)
     } else {
       rows.addUnchanged()
     }
   }
 
-  /// Shows what changed in place as such, found by `id` or, where as many came as went, by order.
+  /// Pairs removed with inserted elements, by order where their counts are equal, else by `id`, and shows
+  /// each pair as one element that changed.
   private mutating func add(
     _ gap: borrowing DiffGap, _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>, _ depth: Int,
     _ rows: inout DiffRows
@@ -71,43 +72,43 @@ extension DiffComparison {
     if gap.removed.count == gap.inserted.count {
       partners = Dictionary(uniqueKeysWithValues: zip(gap.inserted, gap.removed))
     } else {
-      let known = gap.removed.compactMap { place in
-        DiffShape.identity(of: expected[place]).map { ($0, place) }
+      let known = gap.removed.compactMap { index in
+        DiffShape.identity(of: expected[index]).map { ($0, index) }
       }
-      let places = Dictionary(known, uniquingKeysWith: { first, _ in first })
-      for place in gap.inserted {
-        partners[place] = DiffShape.identity(of: actual[place]).flatMap { places[$0] }
+      let indexByID = Dictionary(known, uniquingKeysWith: { first, _ in first })
+      for index in gap.inserted {
+        partners[index] = DiffShape.identity(of: actual[index]).flatMap { indexByID[$0] }
       }
     }
     let changed = Set(partners.values)
     write(gap.removed.filter { !changed.contains($0) }, of: expected, .expected, depth, &rows)
     var inserted: [Int] = []
-    for place in gap.inserted {
-      if let partner = partners[place] {
+    for index in gap.inserted {
+      if let partner = partners[index] {
         write(inserted, of: actual, .actual, depth, &rows)
         inserted = []
-        add(partner, place, expected, actual, depth, &rows)
+        add(partner, index, expected, actual, depth, &rows)
       } else {
-        inserted.append(place)
+        inserted.append(index)
       }
     }
     write(inserted, of: actual, .actual, depth, &rows)
   }
 
   private mutating func write(
-    _ places: [Int], of elements: ArraySlice<Any>, _ mark: DiffLine.Mark, _ depth: Int,
+    _ indices: [Int], of elements: ArraySlice<Any>, _ mark: DiffLine.Mark, _ depth: Int,
     _ rows: inout DiffRows
   ) {
-    guard !rows.isFull else { return rows.addFurther(places.count) }
-    for place in places.prefix(DiffWriter.elementLimit) {
-      rows.add(writer.lines("[\(place)]: ", elements[place], mark: mark, depth: depth))
+    guard !rows.isFull else { return rows.addFurther(indices.count) }
+    for index in indices.prefix(DiffWriter.elementLimit) {
+      rows.add(writer.lines("[\(index)]: ", elements[index], mark: mark, depth: depth))
     }
-    if places.count > DiffWriter.elementLimit {
-      rows.add([DiffLine(mark, depth, "… \(places.count - DiffWriter.elementLimit) more")])
+    if indices.count > DiffWriter.elementLimit {
+      rows.add([DiffLine(mark, depth, "… \(indices.count - DiffWriter.elementLimit) more")])
     }
   }
 
-  /// Entries by key, in the order of the keys' descriptions.
+  /// Compares entries by key, and shows them in the order of the keys' descriptions.
   mutating func entries(
     _ expected: [AnyHashable: Any], _ actual: [AnyHashable: Any], _ depth: Int
   ) -> [DiffLine]? {

@@ -1,5 +1,5 @@
 extension DiffComparison {
-  /// Strings of several lines line by line, others as a whole.
+  /// Compares strings of several lines line by line, others as a whole.
   mutating func text(
     _ prefix: String, _ expected: String, _ actual: String, _ depth: Int
   ) -> [DiffLine]? {
@@ -10,19 +10,19 @@ extension DiffComparison {
     }
     var rows = DiffRows(depth: depth + 1)
     var gap = DiffGap()
-    for step in DiffScript(left, right)?.steps ?? DiffScript.byPlace(left.count, right.count) {
+    for step in DiffScript(left, right)?.steps ?? DiffScript.byIndex(left.count, right.count) {
       switch step {
-      case .keep(let place, let other) where left[place] == right[other]:
+      case .keep(let index, let other) where left[index] == right[other]:
         rows.add(gap, left, right, depth + 1)
         gap = DiffGap()
         rows.addUnchanged()
-      case .keep(let place, let other):
-        gap.removed.append(place)
+      case .keep(let index, let other):
+        gap.removed.append(index)
         gap.inserted.append(other)
-      case .remove(let place):
-        gap.removed.append(place)
-      case .insert(let place):
-        gap.inserted.append(place)
+      case .remove(let index):
+        gap.removed.append(index)
+      case .insert(let index):
+        gap.inserted.append(index)
       }
     }
     rows.add(gap, left, right, depth + 1)
@@ -33,14 +33,6 @@ extension DiffComparison {
   private static func split(_ text: String) -> [String] {
     text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
   }
-}
-
-/// What was removed and inserted between two things that were kept.
-struct DiffGap {
-  var removed: [Int] = []
-  var inserted: [Int] = []
-
-  var isEmpty: Bool { removed.isEmpty && inserted.isEmpty }
 }
 
 extension DiffRows {

@@ -1,7 +1,7 @@
 /// Compares two values part by part.
 struct DiffComparison {
   var writer = DiffWriter()
-  /// The pairs of objects that are being compared, which may refer back to themselves.
+  /// The pairs of objects on the path to the present one; a pair found again ends a cycle.
   private var ancestors: [ObjectPair] = []
 
   private struct ObjectPair: Equatable {
@@ -9,7 +9,7 @@ struct DiffComparison {
     let actual: ObjectIdentifier
   }
 
-  /// The lines that tell how the values differ; nil where they do not.
+  /// The lines that show how the values differ; nil where they do not.
   ///
   /// - Parameter prefix: The values' label.
   mutating func lines(
@@ -27,7 +27,7 @@ struct DiffComparison {
     if let lines = parts(prefix, expected, actual, depth) { return lines }
     guard isEqual == false else { return nil }
     let same = writer.lines(prefix, actual, mark: .same, depth: depth)
-    return same + [DiffLine(.same, depth, "(looks the same, but == says that it is not)")]
+    return same + [DiffLine(.same, depth, "(prints the same, but == returns false)")]
   }
 
   private func objects(_ expected: Any, _ actual: Any) -> ObjectPair? {
@@ -72,7 +72,7 @@ struct DiffComparison {
       + writer.lines(prefix, actual, mark: .actual, depth: depth)
   }
 
-  /// The fields that differ, and a part's `id`; the others are counted.
+  /// The fields that differ, and the `id`; the others are counted.
   private mutating func fields(
     _ expected: [DiffField], _ actual: [DiffField], _ depth: Int
   ) -> [DiffLine]? {

@@ -1,4 +1,4 @@
-/// Lines of what differs, with a count in place of each run of what does not.
+/// Lines of what differs, with a count for each run of what does not.
 struct DiffRows {
   /// How many differences of one value are shown before the others are only counted.
   private static let limit = 50
@@ -13,14 +13,14 @@ struct DiffRows {
     self.depth = depth
   }
 
-  /// Whether what differs beyond this need only be counted.
+  /// Whether the limit has been reached, so that further differences are only counted.
   var isFull: Bool { shown >= Self.limit }
 
   mutating func addUnchanged(_ count: Int = 1) {
     unchanged += count
   }
 
-  /// Counts what differs, but is not shown.
+  /// Counts differences that are not shown.
   mutating func addFurther(_ count: Int) {
     further += count
   }
@@ -31,7 +31,7 @@ struct DiffRows {
     shown += 1
   }
 
-  /// Shown beside what differs.
+  /// Adds lines that are shown beside differences and are none.
   mutating func addContext(_ more: [DiffLine]) {
     if unchanged > 0 { lines.append(.unchanged(unchanged, depth)) }
     unchanged = 0

@@ -1,10 +1,10 @@
 /// The shortest way from one list to another by removals and insertions.
 ///
-/// After Myers, "An O(ND) Difference Algorithm and Its Variations", 1986, given up beyond a number of
-/// changes, so that time stays about linear.
+/// After Myers, "An O(ND) Difference Algorithm and Its Variations", 1986, with a limit on the number of
+/// changes that keeps time about linear.
 struct DiffScript {
   enum Step: Equatable {
-    /// The places in the first and in the second list.
+    /// The indices in the first and in the second list.
     case keep(Int, Int)
     case remove(Int)
     case insert(Int)
@@ -25,16 +25,17 @@ struct DiffScript {
     self.init(numbers: numbered(first), numbered(second), limit: limit)
   }
 
-  /// Keeps what is at the same place in both, and removes or inserts the rest.
-  static func byPlace(_ first: Int, _ second: Int) -> [Step] {
-    (0..<max(first, second)).map { place in
-      if place >= second { return .remove(place) }
-      return place < first ? .keep(place, place) : .insert(place)
+  /// Keeps elements at the same index in both, and removes or inserts the rest.
+  static func byIndex(_ first: Int, _ second: Int) -> [Step] {
+    (0..<max(first, second)).map { index in
+      if index >= second { return .remove(index) }
+      return index < first ? .keep(index, index) : .insert(index)
     }
   }
 
   private init?(numbers first: [Int], _ second: [Int], limit: Int) {
-    // By diagonal, how far one comes; and the same before each further change, to find the way back.
+    // `reach` is the furthest index on each diagonal; `trace` keeps it from before each further change, from
+    // which `wayBack` reads the steps.
     var reach = [Int](repeating: 0, count: 2 * limit + 3)
     var trace: [[Int]] = []
     for changes in 0...limit {
@@ -89,4 +90,12 @@ struct DiffScript {
     }
     return steps.reversed()
   }
+}
+
+/// What a script removes and inserts between two elements that it keeps.
+struct DiffGap {
+  var removed: [Int] = []
+  var inserted: [Int] = []
+
+  var isEmpty: Bool { removed.isEmpty && inserted.isEmpty }
 }

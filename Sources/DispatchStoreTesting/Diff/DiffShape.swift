@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a value is made of, as a difference sees it.
+/// The structure of a value by which it is compared and written.
 enum DiffShape {
   case leaf(String)
   case text(String)
@@ -48,7 +48,7 @@ enum DiffShape {
     }
   }
 
-  /// Fields of a class come after those that it inherits.
+  /// A class's own fields follow those that it inherits.
   private static func fields(of mirror: Mirror) -> [DiffField] {
     let inherited = mirror.superclassMirror.map(fields(of:)) ?? []
     return inherited
@@ -65,7 +65,7 @@ enum DiffShape {
     return [DiffField(label: "", value: payload)]
   }
 
-  /// Whether a type of the standard library or of Foundation says more by its description.
+  /// Whether a value is of the standard library or Foundation, whose descriptions say more than fields.
   private static func isLeaf(_ value: Any) -> Bool {
     guard value is any CustomStringConvertible else { return false }
     let name = String(reflecting: type(of: value))
@@ -87,17 +87,17 @@ enum DiffShape {
   }
 }
 
-/// A part of a value, with its name where it has one.
+/// A field of a value, with its name where it has one.
 struct DiffField {
   let label: String
   let value: Any
 
-  /// What goes before the value.
+  /// The text before the value.
   var prefix: String { label.isEmpty ? "" : label + ": " }
 }
 
 extension DiffShape {
-  /// What an optional has; a nil stays as it is.
+  /// The value that an optional wraps; a nil stays as it is.
   static func unwrap(_ value: Any) -> Any {
     guard let wrapped = (value as? any Wrapping)?.wrapped else { return value }
     return unwrap(wrapped)

@@ -1,10 +1,10 @@
-/// Writes whole values: on one line where that is short, else a line for each part.
+/// Writes whole values: on one line where that is short, else with a line for each field or element.
 struct DiffWriter {
   /// How many elements of one collection are written before the others are only counted.
   static let elementLimit = 20
   private static let lineLimit = 72
 
-  /// The objects that are being written, which may refer back to themselves.
+  /// The objects on the path to the present one; an object found again ends a cycle.
   private var ancestors: [ObjectIdentifier] = []
 
   /// - Parameter prefix: The value's label.
@@ -92,8 +92,8 @@ struct DiffWriter {
     _ start: String, _ fields: [DiffField], _ end: String, _ limit: Int
   ) -> String? {
     var (text, left) = (start, limit == .max ? .max : limit - start.count - end.count)
-    for (place, field) in fields.enumerated() {
-      let prefix = (place > 0 ? ", " : "") + field.prefix
+    for (index, field) in fields.enumerated() {
+      let prefix = (index > 0 ? ", " : "") + field.prefix
       if left != .max { left -= prefix.count }
       guard left >= 0, let value = line(field.value, limit: left) else { return nil }
       if left != .max { left -= value.count }

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// Says on standard error with which seed a program was simulated when it crashed.
+/// Writes to standard error the seed of the simulation in which a program crashed.
 ///
-/// A precondition that fails ends the process: nothing else could tell the seed any longer. Then the
-/// handler that was there before goes on.
+/// A failed precondition ends the process, so a signal handler has to write the seed. It then restores the
+/// previous handler, which handles the signal.
 enum CrashNote {
-  /// The seed of the world that the calling thread is of; nil for none.
+  /// Sets the seed of the world that the calling thread belongs to; nil for none.
   static func set(_ seed: UInt64?) {
-    // One more, since nothing is the same as zero here.
+    // Stored plus one, because zero means that no value is set.
     pthread_setspecific(key, seed.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0 &+ 1)) })
   }
 
@@ -29,7 +29,7 @@ enum CrashNote {
     return key
   }()
 
-  /// By signal; made where nothing has crashed yet.
+  /// The previous handlers, by signal; allocated before any crash.
   nonisolated(unsafe) private static let former: UnsafeMutablePointer<sigaction> = {
     _ = key
     let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
@@ -46,7 +46,7 @@ enum CrashNote {
     return former
   }()
 
-  /// Allocates nothing and takes no lock: it may have been one that crashed.
+  /// Runs in a signal handler: allocates nothing and takes no lock.
   private static func note(_ signal: Int32) {
     sigaction(signal, former + Int(signal), nil)
     if let value = pthread_getspecific(key) {
@@ -54,7 +54,7 @@ enum CrashNote {
       put(UInt64(UInt(bitPattern: value)) &- 1)
       put(".\n")
     }
-    // Returning repeats what was fatal; a signal that was sent has to be sent again.
+    // On return the faulting instruction runs again; a signal that was sent has to be raised again.
     if signal == SIGABRT { raise(signal) }
   }
 

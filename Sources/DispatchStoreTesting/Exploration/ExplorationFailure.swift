@@ -1,14 +1,14 @@
 /// The first failure that an exploration met.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
-  /// What repeats it: `simulation.run(scenario)`.
+  /// The simulation that repeats it: `simulation.run(scenario)`.
   public let simulation: Simulation
   /// Why it failed.
   public let failure: SimulationFailure
   /// How many seeds were run until it was found.
   public let runCount: Int
-  /// How often the shortest schedule that was found and still fails differs from the plain one.
+  /// In how many steps the shortest failing schedule that was found differs from the plain one.
   public let switchCount: Int
-  /// What happens in that one.
+  /// The steps of that schedule.
   public let trace: SimulationTrace
 
   /// The seed that fails.

@@ -1,17 +1,17 @@
 public import DispatchStore
 import Foundation
 
-/// Runs a scenario under many seeds, and throws the first failure, made as short as it can be found.
+/// Runs a scenario under many seeds, and throws the first failure with the shortest schedule found.
 ///
-/// Worlds run side by side, one for each processor; progress goes to standard error where it takes more
-/// than some seconds. Where the environment has `DISPATCHSTORE_SEED`, only that seed is run.
+/// Worlds run in parallel, one for each processor; an exploration of more than some seconds writes its
+/// progress to standard error. Where the environment has `DISPATCHSTORE_SEED`, only that seed is run.
 ///
 /// - Parameters:
-///   - seeds: What to draw the orders from.
+///   - seeds: The seeds from which the orders are drawn.
 ///   - order: How they are drawn.
 ///   - stepLimit: A run that takes more steps fails.
 ///   - width: How many actions the dispatcher's queue runs at once.
-///   - scenario: Called for each seed, with a dispatcher of a world of its own; it fails by throwing.
+///   - scenario: Called for each seed, with a dispatcher of a new world; it fails by throwing.
 /// - Throws: `ExplorationFailure`. Where the task is cancelled, it returns early, without one.
 /// - Precondition: There are seeds.
 public func explore(
@@ -21,7 +21,7 @@ public func explore(
   precondition(!seeds.isEmpty, "There is no seed in \(seeds) to explore.")
   let explorer = Explorer(
     Simulation(seed: 0, order: order, stepLimit: stepLimit, width: width), scenario)
-  let seeds = askedFor ?? seeds
+  let seeds = seedOfEnvironment ?? seeds
   let search = SeedSearch(seeds)
   let progress = ExplorationProgress(of: Int(clamping: seeds.upperBound - seeds.lowerBound))
   let failure = await withTaskCancellationHandler {
@@ -32,8 +32,8 @@ public func explore(
   if let failure { throw failure }
 }
 
-/// The one seed that the environment asks for.
-private var askedFor: Range<UInt64>? {
+/// The one seed that the environment names.
+private var seedOfEnvironment: Range<UInt64>? {
   guard let text = ProcessInfo.processInfo.environment["DISPATCHSTORE_SEED"] else { return nil }
   guard let seed = UInt64(text), seed < .max else {
     preconditionFailure(

@@ -1,13 +1,13 @@
 package import DispatchStore
 import Foundation
 
-/// Runs a scenario under many seeds, on several threads, and makes the first failure short.
+/// Runs a scenario under many seeds, on several threads, and shortens the first failure.
 package struct Explorer: Sendable {
   package var simulation: Simulation
   package var mutant: Mutant?
   /// How many worlds run at once.
   package var workerCount = ProcessInfo.processInfo.activeProcessorCount
-  /// How many runs may be spent on making a failing schedule short.
+  /// How many runs may be spent on shortening a failing schedule.
   package var shorteningLimit = 300
   package var scenario: @Sendable (Dispatcher) async throws -> Void
 
@@ -20,7 +20,7 @@ package struct Explorer: Sendable {
     self.scenario = scenario
   }
 
-  /// Explores seed after seed until one fails; the calling thread waits.
+  /// Explores seeds in order until one fails; blocks the calling thread.
   ///
   /// - Parameter onProgress: Called about ten times a second with the number of seeds run so far.
   package func explore(
@@ -47,16 +47,16 @@ package struct Explorer: Sendable {
         group.leave()
       }
     }
-    var patience = Patience()
+    var hang = HangNotice()
     while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
       onProgress(search.count)
-      patience.look(at: search)
+      hang.check(search)
     }
     onProgress(search.count)
     return search.firstFailure.map { shorten($0, runs: search.count) }
   }
 
-  /// Runs one seed, on threads that are given.
+  /// Runs one seed on the threads of a pool.
   func run(
     _ seed: UInt64, as deviations: [Schedule.Deviation]? = nil, isTraced: Bool = false,
     on pool: FiberPool
@@ -97,7 +97,7 @@ package struct Explorer: Sendable {
   private static let unrepeatable = SimulationFailure(
     kind: .leftWorld,
     message: """
-      It failed once, and not when it was run again: something in the scenario hangs on more than the \
-      seed, such as the time of day, hash order, global state or threads of its own.
+      The scenario failed once, and passed when the same seed was run again: it depends on more than the \
+      seed, such as the time of day, hash order, global state or threads that it creates.
       """)
 }

@@ -4,9 +4,9 @@
   import Musl
 #endif
 
-/// Keeps the threads of a world on one processor: the baton goes from one to the other much faster there.
+/// Keeps the threads of a world on one processor, where they hand over the baton much faster.
 enum Processor {
-  /// The calling thread, and all threads that it will make, stay on one of those that it may use.
+  /// Pins the calling thread, and all threads that it creates, to one of its allowed processors.
   static func pin(to index: Int) {
     #if os(Linux)
       guard let get: Affinity = function("sched_getaffinity"),
@@ -26,7 +26,7 @@ enum Processor {
   #if os(Linux)
     private typealias Affinity = @convention(c) (Int32, Int, UnsafeMutablePointer<UInt8>) -> Int32
 
-    /// The system's headers show them to GNU sources only.
+    /// Looked up at run time: the system's headers declare these functions for GNU sources only.
     private static func function(_ name: String) -> Affinity? {
       dlsym(nil, name).map { unsafeBitCast($0, to: Affinity.self) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The seeds that are yet to be run, those that run, and the lowest one that failed.
+/// The seeds still to be run, those that run, and the lowest one that failed.
 final class SeedSearch: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private let seeds: Range<UInt64>
@@ -15,7 +15,7 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
     upcoming = seeds.lowerBound
   }
 
-  /// The next seed; nil where none is left that could be the first to fail.
+  /// The next seed; nil where no remaining one is below the lowest that failed.
   func next() -> UInt64? {
     lock.withLock {
       guard !isClosed, upcoming < failed ?? seeds.upperBound else { return nil }
@@ -33,7 +33,7 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
     }
   }
 
-  /// Whoever asked for it wants no more.
+  /// Ends the search: `next()` returns nil from now on.
   func close() {
     lock.withLock { isClosed = true }
   }

@@ -1,8 +1,8 @@
-/// Makes what fails shorter, by leaving out parts of it as long as it still fails.
+/// Shortens a failing list, by removing elements as long as it still fails.
 ///
 /// After Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
 enum Shortening {
-  /// A part of `elements` of which no single element can be left out.
+  /// A failing part of `elements` from which no single element can be removed.
   static func shorten<Element>(
     _ elements: [Element], while fails: ([Element]) -> Bool
   ) -> [Element] {

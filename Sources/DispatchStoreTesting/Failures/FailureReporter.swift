@@ -1,10 +1,10 @@
-/// Where failed assertions go: to a handler where one was set, else to the test framework that runs.
+/// Passes failed assertions to the handler where one was set, else to the test framework that runs.
 ///
-/// A handler is set for a scope (`withFailureHandler`), as a task-local value. Threads and `deinit`s do not
-/// have those, so whatever reports later takes a reporter along from where it was made, and reports
-/// through that one, from any thread.
+/// `withFailureHandler` sets a handler for a scope, as a task-local value. Threads and `deinit`s do not
+/// have those, so an object that reports later keeps a reporter from where it was made, and reports
+/// through that, from any thread.
 package struct FailureReporter: Sendable {
-  /// An object: optimised code that binds a closure in a task crashes with Swift 6.3.
+  /// A class, because optimised code that binds a closure as a task-local value crashes with Swift 6.3.
   final class Handler: Sendable {
     let handle: @Sendable (TestFailure) -> Void
 
@@ -17,14 +17,14 @@ package struct FailureReporter: Sendable {
 
   private let captured: Handler?
 
-  /// The reporter of the scope that this is called in.
+  /// Captures the handler of the scope in which this is called.
   package init() {
     captured = Self.scoped
   }
 
   /// Reports a failure, or a note, at a place in the source.
   ///
-  /// The handler of the scope in which this is called comes before that of the reporter's own.
+  /// A handler of the scope in which this is called takes precedence over the captured one.
   package func report(
     _ message: String, severity: TestFailure.Severity = .failure, at place: SourcePlace
   ) {
@@ -34,10 +34,10 @@ package struct FailureReporter: Sendable {
   }
 }
 
-/// Catches what fails inside the closure, in its tasks, and in all that was made there and reports later.
+/// Catches failures inside the closure, in its tasks, and of reporters that were made there.
 ///
 /// - Parameters:
-///   - handler: Called with each failure and note, on the thread that reports, instead of a framework.
+///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
 ///   - body: What may fail.
 package func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
@@ -45,10 +45,10 @@ package func withFailureHandler<Value>(
   try FailureReporter.$scoped.withValue(FailureReporter.Handler(handler), operation: body)
 }
 
-/// Catches what fails inside the closure, in its tasks, and in all that was made there and reports later.
+/// Catches failures inside the closure, in its tasks, and of reporters that were made there.
 ///
 /// - Parameters:
-///   - handler: Called with each failure and note, on the thread that reports, instead of a framework.
+///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
 ///   - body: What may fail.
 package nonisolated(nonsending) func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void,

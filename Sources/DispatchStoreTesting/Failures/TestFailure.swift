@@ -1,10 +1,10 @@
-/// A failed assertion, or a note of something that was let pass.
+/// A failed assertion, or a note about a change or action that the test skipped.
 package struct TestFailure: Sendable {
   /// How much it matters.
   package enum Severity: Sendable {
     /// The test fails.
     case failure
-    /// The test goes on; somebody may want to know.
+    /// The test does not fail; the framework shows the note.
     case note
   }
 

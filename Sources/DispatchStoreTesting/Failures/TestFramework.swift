@@ -7,26 +7,26 @@ import Foundation
   import XCTest
 #endif
 
-/// The test framework that runs this process, and how it is told of a failure.
+/// The test framework that runs this process, and how failures are recorded with it.
 ///
-/// Both frameworks are imported outright, rather than looked up by mangled names at run time: both come
-/// with the toolchain, the compiler checks each call, and a program that links this module outside of
-/// tests runs all the same. Where they can't be imported (a static standard library), failures go to
+/// Both frameworks are imported, rather than looked up by mangled names at run time: both come with the
+/// toolchain, the compiler checks each call, and a program that links this module outside of tests runs
+/// all the same. Where they can't be imported (a static standard library), failures go to
 /// standard error.
 ///
-/// It has to be found out which one runs. Each drops silently what is recorded while the other one does:
-/// `Issue.record` in an XCTest run, and `XCTFail` in a run of Swift Testing. `swift test` starts a process
-/// for each, the one for Swift Testing with `--testing-library swift-testing`.
+/// The library has to detect which one runs, because each silently drops failures recorded while the other
+/// one runs: `Issue.record` in an XCTest run, and `XCTFail` in a run of Swift Testing. `swift test` starts a
+/// process for each, the one for Swift Testing with `--testing-library swift-testing`.
 enum TestFramework: Equatable {
   case swiftTesting
   case xctest
-  /// A program.
+  /// Neither: the process is a program.
   case none
 
-  /// The one that runs here.
+  /// The framework that runs here.
   ///
-  /// A thread or a detached task has no current test, so the process is asked too; Swift Testing then
-  /// shows the failure without the name of the test.
+  /// A thread or a detached task has no current test, so the arguments of the process decide there; Swift
+  /// Testing then shows the failure without the name of the test.
   static var current: TestFramework {
     #if canImport(Testing)
       if Test.current != nil { return .swiftTesting }
@@ -36,7 +36,7 @@ enum TestFramework: Equatable {
 
   private static let ofProcess = TestFramework(arguments: ProcessInfo.processInfo.arguments)
 
-  /// The one that runs a process with these arguments, the first of which is its path.
+  /// The framework that runs a process with these arguments, the first of which is its path.
   init(arguments: [String]) {
     let program = arguments.first.map { URL(fileURLWithPath: $0) }
     let named =
@@ -85,7 +85,7 @@ enum TestFramework: Equatable {
   private func writeToStandardError(_ failure: TestFailure) {
     let kind = failure.severity == .failure ? "error" : "note"
     let text = "\(failure.place.filePath):\(failure.place.line): \(kind): \(failure.message)\n"
-    // Where nobody can read it, that is no reason to stop.
+    // A closed standard error is no reason to stop.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }

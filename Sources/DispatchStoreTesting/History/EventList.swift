@@ -1,13 +1,13 @@
-/// The calls and returns of a history in order, linked so that an operation is taken out and put back
-/// in constant time: Wing and Gong's list, in arrays.
+/// The calls and returns of a history in order, linked so that an operation is removed and put back in
+/// constant time: Wing and Gong's list, in arrays.
 ///
-/// Put back in the reverse order of taking out. `end` is both the place before the first event and the
-/// one after the last.
+/// Operations have to be put back in the reverse order of their removal. `end` is both the position before
+/// the first event and the one after the last.
 struct EventList {
-  /// The operation of each event, by place.
+  /// The index of each event's operation.
   private(set) var operation: [Int] = []
   private(set) var isReturn: [Bool] = []
-  /// The events of each operation; that of the return is `end` where there is none.
+  /// The call and return of each operation; the return is `end` where there is none.
   private(set) var callEvent: [Int] = []
   private var returnEvent: [Int] = []
   private var next: [Int] = []
@@ -18,24 +18,24 @@ struct EventList {
 
   init<Operation, Response>(_ operations: [RecordedOperation<Operation, Response>]) {
     var events: [(stamp: Int, isReturn: Bool, operation: Int)] = []
-    for (place, operation) in operations.enumerated() {
-      events.append((operation.callStamp, false, place))
-      if let returned = operation.returned { events.append((returned.stamp, true, place)) }
+    for (index, operation) in operations.enumerated() {
+      events.append((operation.callStamp, false, index))
+      if let returned = operation.returned { events.append((returned.stamp, true, index)) }
     }
-    // At the same stamp calls come first: operations overlap rather than follow each other.
+    // At equal stamps calls come first, so that the operations overlap rather than follow each other.
     events.sort {
       ($0.stamp, $0.isReturn ? 1 : 0, $0.operation) < ($1.stamp, $1.isReturn ? 1 : 0, $1.operation)
     }
     let end = events.count
     callEvent = Array(repeating: end, count: operations.count)
     returnEvent = callEvent
-    for (place, event) in events.enumerated() {
+    for (position, event) in events.enumerated() {
       operation.append(event.operation)
       isReturn.append(event.isReturn)
       if event.isReturn {
-        returnEvent[event.operation] = place
+        returnEvent[event.operation] = position
       } else {
-        callEvent[event.operation] = place
+        callEvent[event.operation] = position
       }
     }
     next = (0...end).map { $0 == end ? 0 : $0 + 1 }
@@ -44,13 +44,13 @@ struct EventList {
 
   func after(_ event: Int) -> Int { next[event] }
 
-  /// Takes an operation out: its call, and its return where it has one.
+  /// Removes an operation: its call, and its return where it has one.
   mutating func lift(_ operation: Int) {
     unlink(callEvent[operation])
     if returnEvent[operation] != end { unlink(returnEvent[operation]) }
   }
 
-  /// Puts an operation back: the one that was taken out last.
+  /// Puts back the operation that was removed last.
   mutating func unlift(_ operation: Int) {
     if returnEvent[operation] != end { relink(returnEvent[operation]) }
     relink(callEvent[operation])

@@ -1,15 +1,14 @@
 extension History {
   /// Checks whether the history is linearizable: see `SequentialSpecification`.
   ///
-  /// On the caller's thread. A few hundred operations of eight processes take milliseconds, and some
-  /// tenths of a second where there is something to find; but the worst case is exponential in the
-  /// operations that overlap. A history of several objects is checked faster by its parts: see
-  /// `check(by:maxSteps:against:)`.
+  /// Runs on the caller's thread. A few hundred operations of eight processes take milliseconds, and some
+  /// tenths of a second where they are not linearizable; the worst case is exponential in the operations
+  /// that overlap. `check(by:maxSteps:against:)` checks a history of several objects faster.
   ///
   /// - Parameters:
   ///   - specification: How the object answers operations that come one after the other.
-  ///   - maxSteps: After how many applied operations to give up. A step takes some microseconds, and
-  ///     may keep a state, and a bit for each operation, until the end of the check.
+  ///   - maxSteps: After how many applied operations to give up. A step takes some microseconds, and may
+  ///     store a state, and a bit for each operation, until the end of the check.
   public func check<Specification: SequentialSpecification>(
     against specification: Specification, maxSteps: Int = 1_000_000
   ) -> HistoryVerdict<Specification>
@@ -62,9 +61,9 @@ extension History {
 
   /// The witness of the shortest prefix that is not linearizable.
   ///
-  /// Prefixes of a linearizable history are linearizable, so that halving finds it. It is no shorter
-  /// than what the search could pass, and most often ends at the very return that stopped it. A prefix
-  /// that can't be decided counts as linearizable.
+  /// Prefixes of a linearizable history are linearizable, so a binary search finds it. It is no shorter than
+  /// what the search of the whole could pass, and most often ends at the return that stopped that search. A
+  /// prefix that can't be decided counts as linearizable.
   private func shortestWitness<Specification: SequentialSpecification>(
     _ whole: LinearizationSearch<Specification>, against specification: Specification,
     object: String?, maxSteps: Int
@@ -88,21 +87,21 @@ extension History {
     return HistoryWitness(specification, shortest, longest: longest, object: object)
   }
 
-  /// One legal order of the whole history, of those of its objects.
+  /// Merges the legal orders of a history's objects into one of the whole history.
   ///
-  /// Each operation takes effect where it, or one before it in its object's order, was called last: not
-  /// before its own call, and not after its return, because none of those was called after that.
+  /// Each operation takes effect at the latest call among itself and those before it in its object's order:
+  /// not before its own call, and not after its return, because none of those was called after that.
   private static func merge(
     _ orders: [[RecordedOperation<Operation, Response>]]
   ) -> [RecordedOperation<Operation, Response>] {
-    var points: [(stamp: Int, part: Int, place: Int)] = []
+    var points: [(stamp: Int, part: Int, index: Int)] = []
     for (part, order) in orders.enumerated() {
       var stamp = Int.min
-      for (place, operation) in order.enumerated() {
+      for (index, operation) in order.enumerated() {
         stamp = max(stamp, operation.callStamp)
-        points.append((stamp, part, place))
+        points.append((stamp, part, index))
       }
     }
-    return points.sorted(by: <).map { orders[$0.part][$0.place] }
+    return points.sorted(by: <).map { orders[$0.part][$0.index] }
   }
 }

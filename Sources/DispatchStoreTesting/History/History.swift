@@ -1,6 +1,6 @@
-/// Operations that processes called, maybe at the same time, in the order of their calls.
+/// Operations that processes called, possibly at the same time, in the order of their calls.
 ///
-/// Made by a `HistoryRecorder`, or of operations that were recorded elsewhere.
+/// A `HistoryRecorder` makes one, or a program makes it of operations that it recorded elsewhere.
 public struct History<Operation: Sendable, Response: Equatable & Sendable>: Sendable {
   /// The operations, in the order of their calls.
   public let operations: [RecordedOperation<Operation, Response>]
@@ -8,7 +8,7 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
   /// Makes a history of operations in any order, and numbers them by their calls.
   public init(_ operations: [RecordedOperation<Operation, Response>]) {
     var operations = operations.sorted { $0.callStamp < $1.callStamp }
-    for place in operations.indices { operations[place].number = place + 1 }
+    for index in operations.indices { operations[index].number = index + 1 }
     self.operations = operations
   }
 
@@ -24,21 +24,21 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
   public func split<Object: Hashable>(
     by object: (Operation) throws -> Object
   ) rethrows -> [(object: Object, history: History)] {
-    var places: [Object: Int] = [:]
+    var indices: [Object: Int] = [:]
     var parts: [(object: Object, operations: [RecordedOperation<Operation, Response>])] = []
     for operation in operations {
       let object = try object(operation.operation)
-      if let place = places[object] {
-        parts[place].operations.append(operation)
+      if let index = indices[object] {
+        parts[index].operations.append(operation)
       } else {
-        places[object] = parts.count
+        indices[object] = parts.count
         parts.append((object, [operation]))
       }
     }
     return parts.map { ($0.object, History(ordered: $0.operations)) }
   }
 
-  /// The history up to an instant: what was called later is left out, what returned later is pending.
+  /// The history up to an instant: without operations called later; those that returned later are pending.
   func prefix(through stamp: Int) -> History {
     History(
       ordered: operations.prefix { $0.callStamp <= stamp }.map { operation in

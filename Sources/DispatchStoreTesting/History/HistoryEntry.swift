@@ -1,16 +1,16 @@
 import Synchronization
 
-/// What a recorder keeps of one operation.
+/// One operation in a recorder's list.
 final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @unchecked Sendable {
-  // because `older` is written before the entry is published, and `response` by the one who claimed it,
-  // before `ending` publishes it
+  // because `older` is written before the entry is published, and `response` by the thread that claimed the
+  // end, before `ending` publishes it
   private let operation: Operation
   private let process: String
   private let call = Atomic(0)
   /// One of `Ending`, or the stamp of the return.
   private let ending = Atomic(Ending.pending)
   private var response: Response?
-  /// The one recorded before this one.
+  /// The entry that was recorded before this one.
   var older: Unmanaged<HistoryEntry>?
 
   init(_ operation: Operation, _ process: String) {
@@ -33,7 +33,7 @@ final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @
     ending.store(Ending.withdrawn, ordering: .releasing)
   }
 
-  /// The operation, unless it has not been stamped yet or was withdrawn.
+  /// The operation; nil where it has not been stamped yet or was withdrawn.
   var recorded: RecordedOperation<Operation, Response>? {
     let call = call.load(ordering: .acquiring)
     let ending = ending.load(ordering: .acquiring)
@@ -53,7 +53,7 @@ final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @
   }
 }
 
-/// What stands for the stamp of the return where there is none.
+/// Values of `ending` that are not stamps.
 private enum Ending {
   static let pending = 0
   static let claimed = -1

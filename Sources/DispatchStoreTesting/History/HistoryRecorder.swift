@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Records what processes call at the same time, and what they get, for a history check.
+/// Records the concurrent calls of processes, and their responses, for a history check.
 ///
-/// Calls and returns are stamped by one atomic counter, as close to the operation as can be: logical
-/// time, no clock is read. May be used from any thread, and takes no lock, so that it hardly changes
-/// how the threads meet; the counter does order them, so that Thread Sanitizer sees fewer races than it
-/// would without the recorder. An operation costs one allocation, kept until the recorder goes.
+/// The recorder stamps calls and returns with one atomic counter, as close to the operation as possible, and
+/// reads no clock. It may be used from any thread, and takes no lock, so it hardly changes how the threads
+/// interleave; the counter does order them, so that Thread Sanitizer sees fewer races than without the
+/// recorder. An operation costs one allocation, freed with the recorder.
 ///
 /// ```swift
 /// let value = recorder.record(.read, on: "thread 1") { .value(register.load()) }
@@ -14,7 +14,7 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
   typealias Entry = HistoryEntry<Operation, Response>
 
   private let clock = Atomic(0)
-  // The list of all entries. It only grows, so that pushing needs no more than an exchange of its head.
+  // The list of all entries. It only grows, so a push needs no more than an exchange of the head.
   private let newest = Atomic<Unmanaged<Entry>?>(nil)
 
   /// Makes a recorder of an empty history.
@@ -34,9 +34,9 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
   /// effect.
   ///
   /// - Parameters:
-  ///   - operation: What is asked.
-  ///   - process: Who asks: a thread, a task, a client.
-  ///   - body: Asks, and returns the response.
+  ///   - operation: The operation, with its arguments.
+  ///   - process: The process that calls: a thread, a task, a client.
+  ///   - body: Runs the operation, and returns the response.
   @discardableResult
   public func record<Failure: Error>(
     _ operation: Operation, on process: String, _ body: () throws(Failure) -> Response
@@ -53,10 +53,10 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
   /// effect.
   ///
   /// - Parameters:
-  ///   - operation: What is asked.
-  ///   - process: Who asks: a thread, a task, a client.
+  ///   - operation: The operation, with its arguments.
+  ///   - process: The process that calls: a thread, a task, a client.
   ///   - isolation: The actor on which the body runs: the caller's.
-  ///   - body: Asks, and returns the response.
+  ///   - body: Runs the operation, and returns the response.
   @discardableResult
   public func record<Failure: Error>(
     _ operation: Operation, on process: String, isolation: isolated (any Actor)? = #isolation,
@@ -68,7 +68,7 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     return response
   }
 
-  /// Records a call whose return is told later, by any thread.
+  /// Records a call whose return any thread records later.
   public func begin(
     _ operation: Operation, on process: String
   ) -> RecordedCall<Operation, Response> {
@@ -82,15 +82,15 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
       if exchanged { break }
       head = original
     } while true
-    // The stamp comes last, so that what it took to push does not count as part of the operation.
+    // Stamped last, so that the time for the push is not part of the operation.
     entry.begin(at: tick())
     return RecordedCall(recorder: self, entry: entry)
   }
 
-  /// What has been recorded so far; what has not returned is pending.
+  /// The operations recorded so far; those that have not returned are pending.
   ///
-  /// Linear in the operations, plus their sorting. While operations run, one that is called meanwhile
-  /// may be missing: a history that is to be checked is read when all have returned or been given up.
+  /// Takes time for one pass and a sort. Operations that are called meanwhile may be missing, so read a
+  /// history that is to be checked once all have returned or been given up.
   public var history: History<Operation, Response> {
     var operations: [RecordedOperation<Operation, Response>] = []
     var next = newest.load(ordering: .acquiring)
@@ -103,8 +103,8 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
 
   /// The next stamp.
   func tick() -> Int {
-    // Acquires and releases, so that an operation that returned at an earlier stamp than another one
-    // was called at has really ended before that one begins, on whatever processor.
+    // Acquires and releases, so that an operation whose return has a lower stamp than the call of another
+    // one has ended before that one begins, on every processor.
     clock.add(1, ordering: .acquiringAndReleasing).newValue
   }
 }

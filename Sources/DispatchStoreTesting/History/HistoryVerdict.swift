@@ -1,15 +1,15 @@
-/// What the check of a history found.
+/// The result of checking a history.
 public enum HistoryVerdict<Specification: SequentialSpecification>: Sendable {
   /// An operation of the history.
   public typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
 
-  /// Every operation seems to take effect at one instant: here in that order.
+  /// The history is linearizable: the operations may have taken effect in this order.
   ///
-  /// Of the pending operations, those that took effect in it.
+  /// It includes those pending operations that took effect in it.
   case linearizable(order: [Recorded])
   /// No order explains the responses.
   case notLinearizable(HistoryWitness<Specification>)
-  /// The search was given up after so many steps; more of them may decide.
+  /// The search gave up after so many steps; more steps may decide.
   case undecided(afterSteps: Int)
 
   /// Whether the history is known to be linearizable.

@@ -1,9 +1,9 @@
-/// Why a history is not linearizable; its description is to be read.
+/// Why a history is not linearizable; its description is for people.
 public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   /// An operation of the history.
   public typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
 
-  /// An operation of the order that was found, with the state that it left.
+  /// An operation of the longest legal order, with the state after it.
   public struct Step: Sendable {
     /// The operation.
     public let operation: Recorded
@@ -11,25 +11,25 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
     public let state: Specification.State
   }
 
-  /// An operation that had returned and has no place in the order that was found.
+  /// An operation that had returned and does not fit into that order.
   public struct Misfit: Sendable {
     /// The operation.
     public let operation: Recorded
-    /// Why it has none.
+    /// Why it does not fit.
     public let reason: Reason
   }
 
-  /// Why an operation has no place.
+  /// Why an operation does not fit.
   public enum Reason: Sendable {
-    /// Wherever it could be placed, it would have got one of these responses, and got another.
+    /// At each position that real time allows, its response would have been one of these, and was another.
     case responses([Specification.Response])
-    /// It fits before this operation, which would then have got that response, and got another.
+    /// It fits before this operation, whose response would then have been that one, and was another.
     case spoils(Recorded, Specification.Response)
-    /// It was called after this one had returned, which has no place itself.
+    /// It was called after this one had returned, which does not fit either.
     case follows(Recorded)
   }
 
-  /// The object that it concerns, where the history was checked by objects.
+  /// The object concerned, where the history was checked object by object.
   public let object: String?
   /// The shortest part of the history, from its start, that is not linearizable.
   ///
@@ -39,12 +39,12 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   public let initialState: Specification.State
   /// The legal order with the most completed operations that was found.
   public let order: [Step]
-  /// The completed operations that have no place in that order.
+  /// The completed operations that do not fit into that order.
   public let misfits: [Misfit]
-  /// The pending operations that have no place in that order, and need none.
+  /// The pending operations outside of that order; they need not be in it.
   public let pending: [Recorded]
 
-  /// - Parameter longest: The places of the longest order's operations in the prefix.
+  /// - Parameter longest: The indices in the prefix of the longest order's operations.
   init(
     _ specification: Specification,
     _ prefix: History<Specification.Operation, Specification.Response>, longest: [Int],
@@ -73,18 +73,18 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
     }
   }
 
-  /// Tries an operation in each place that real time allows it.
+  /// Tries an operation at each position that real time allows.
   private static func reason(
     against operation: Recorded, _ placed: [Recorded], _ states: [Specification.State],
     _ specification: Specification
   ) -> Reason {
     var responses: [Specification.Response] = []
     let earliest = (placed.lastIndex { $0.precedes(operation) } ?? -1) + 1
-    for place in earliest...placed.count {
-      var state = states[place]
+    for position in earliest...placed.count {
+      var state = states[position]
       let response = specification.apply(operation.operation, to: &state)
       if response == operation.returned?.response {
-        for later in placed[place...] {
+        for later in placed[position...] {
           let response = specification.apply(later.operation, to: &state)
           if let returned = later.returned, returned.response != response {
             return .spoils(later, response)
@@ -95,5 +95,68 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
       }
     }
     return .responses(responses)
+  }
+}
+
+extension HistoryWitness: CustomStringConvertible {
+  /// The last operations of the order, those that do not fit and why, and a timeline of them.
+  public var description: String {
+    let isCut = order.count > Self.shownSteps
+    let shown = order.suffix(Self.shownSteps)
+    let before = isCut ? order[order.count - Self.shownSteps - 1].state : initialState
+    var lines = [title, "Longest legal order, from \(Self.short(before)):"]
+    if isCut { lines.append("  (after \(order.count - Self.shownSteps) operations)") }
+    if shown.isEmpty { lines.append("  (no operation)") }
+    let names = shown.map { Self.short($0.operation) }
+    let width = names.map(\.count).max() ?? 0
+    for (name, step) in zip(names, shown) {
+      let padding = String(repeating: " ", count: width - name.count)
+      lines.append("  \(name)\(padding)  leaves \(Self.short(step.state))")
+    }
+    lines.append("No place in it for:")
+    let misfits = misfits.prefix(Self.shownMisfits)
+    lines += misfits.map { "  \(Self.short($0.operation)): \(Self.text($0.reason))" }
+    lines += left(self.misfits.count - misfits.count)
+    let pending = pending.suffix(Self.shownMisfits)
+    if !pending.isEmpty { lines.append("Not returned yet, and need no place:") }
+    lines += pending.map { "  \(Self.short($0))" }
+    lines += left(self.pending.count - pending.count)
+    lines.append("Timeline of these:")
+    lines += Timeline(shown.map(\.operation) + misfits.map(\.operation) + pending).lines
+      .map { "  \($0)" }
+    return lines.joined(separator: "\n")
+  }
+
+  private static var shownSteps: Int { 8 }
+  private static var shownMisfits: Int { 8 }
+
+  private var title: String {
+    let last = prefix.operations.max {
+      ($0.returned?.stamp ?? .min) < ($1.returned?.stamp ?? .min)
+    }
+    let subject = object.map { " for \($0)" } ?? ""
+    return "Not linearizable\(subject), as of the return of \(last.map(Self.short) ?? "nothing")."
+  }
+
+  private func left(_ count: Int) -> [String] {
+    count > 0 ? ["  (and \(count) more)"] : []
+  }
+
+  private static func text(_ reason: Reason) -> String {
+    switch reason {
+    case .responses(let responses):
+      let shown = responses.prefix(4).map { short($0) }.joined(separator: " or ")
+      return "would be \(shown)" + (responses.count > 4 ? " or others" : "")
+    case .spoils(let later, let response):
+      return "fits before #\(later.number), which would then be \(short(response))"
+    case .follows(let earlier):
+      return "called after #\(earlier.number) had returned"
+    }
+  }
+
+  /// A value on one line, cut to 80 characters.
+  private static func short(_ value: some Any) -> String {
+    let text = "\(value)".replacing("\n", with: " ")
+    return text.count > 80 ? text.prefix(79) + "…" : text
   }
 }

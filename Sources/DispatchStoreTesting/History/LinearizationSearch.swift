@@ -1,12 +1,11 @@
-/// Looks for an order of a history's operations that the specification explains.
+/// Searches for an order of a history's operations that the specification explains.
 ///
 /// Wing and Gong's search, "Testing and Verifying Concurrent Objects", 1993: of the operations called
-/// before the first return, one must come first; each is tried, and taken back where it leads nowhere.
-/// With Lowe's memory of what was tried, "Testing for Linearizability", 2017: a set of operations that
-/// left a state is not tried again in another order. Three more cuts: a read that fits is placed at once,
-/// for good, because it takes nothing from those that come later; of twins, the one that returned first
-/// is tried alone (see `TwinTable`); pending operations, which need not be placed at all, are tried
-/// after the others.
+/// before the first return, one must come first; the search tries each, and removes it again where no order
+/// follows. It remembers what it has tried, after Lowe, "Testing for Linearizability", 2017: it does not try
+/// the same set of operations with the same state again in another order. Three more cuts: a read that fits
+/// is placed at once and stays, because it rules out no later operation; of twins, only the one that returned
+/// first is tried (see `TwinTable`); pending operations, which need not be placed, are tried after the others.
 struct LinearizationSearch<Specification: SequentialSpecification> {
   typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
 
@@ -36,14 +35,14 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   private var placed: OperationSet
   private var order: [Step] = []
   private var tried: Set<Configuration> = []
-  /// Completed operations that are not placed.
+  /// How many completed operations are not placed.
   private var remaining: Int
-  /// Pending operations that are not placed and may change the state.
+  /// How many pending operations are not placed and may change the state.
   private var pending: Int
-  /// The longest order that was taken back: the most completed operations.
+  /// Of the orders that could not be continued, the one with the most completed operations.
   private(set) var longest: [Int] = []
   private var longestRemaining = Int.max
-  /// The stamp of the last return that the search could reach but not pass.
+  /// The highest stamp of a return that the search got to and could not pass.
   private(set) var barrier = Int.min
   private(set) var steps = 0
 
@@ -60,10 +59,10 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     pending = zip(history, isReadOnly).count { $0.returned == nil && !$1 }
   }
 
-  /// The operations' places in the order that was found.
+  /// The operations' indices, in the order that was found.
   var found: [Int] { order.map(\.operation) }
 
-  /// Searches until an order is found, all have been tried, or so many operations have been applied.
+  /// Searches until it has found an order, tried all, or applied so many operations.
   mutating func run(maxSteps: Int) -> Outcome {
     placeReads()
     var event = events.first
@@ -81,7 +80,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
         (event, triesPending) = (events.first, true)
       } else {
         note(blockedBy: event)
-        guard let operation = takeBack() else { return .exhausted }
+        guard let operation = backtrack() else { return .exhausted }
         event = events.after(events.callEvent[operation])
         triesPending = operations[operation].returned == nil
       }
@@ -89,9 +88,9 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return .found
   }
 
-  /// The next operation that may come first: called before the first return of all that remain.
+  /// The next operation that may come first: one called before the first return among those that remain.
   ///
-  /// Leaves the event at its call, or at that return.
+  /// Sets the event to its call, or to that return.
   private func candidate(from event: inout Int, isPending: Bool) -> Int? {
     while event != events.end, !events.isReturn[event] {
       let operation = events.operation[event]
@@ -105,18 +104,18 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return nil
   }
 
-  /// Whether an operation that may come first as well stands for this one.
+  /// Whether a twin that may come first as well is tried instead of this operation.
   private func hasEarlierTwin(_ operation: Int) -> Bool {
     guard twins.hasAny(operation) else { return false }
     var event = events.first
     while event != events.end, !events.isReturn[event] {
-      if twins.stands(events.operation[event], for: operation) { return true }
+      if twins.replaces(events.operation[event], for: operation) { return true }
       event = events.after(event)
     }
     return false
   }
 
-  /// Places an operation next, where its response fits and that has not been tried.
+  /// Places an operation next; returns false where its response does not fit or that was tried before.
   private mutating func place(_ operation: Int) -> Bool {
     steps += 1
     var next = state
@@ -133,7 +132,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
 
   /// Places all reads that fit.
   ///
-  /// Each one's return goes with it, so that calls behind that come into reach.
+  /// The return is removed with the call, so that calls after it may come first, too.
   private mutating func placeReads() {
     var event = events.first
     while event != events.end, !events.isReturn[event] {
@@ -157,8 +156,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     if operations[operation].returned == nil { pending -= 1 } else { remaining -= 1 }
   }
 
-  /// Takes back the last operation that is not a read, and all reads after it.
-  private mutating func takeBack() -> Int? {
+  /// Removes the last operation that is not a read, and all reads after it, from the order.
+  private mutating func backtrack() -> Int? {
     while let step = order.popLast() {
       events.unlift(step.operation)
       placed.remove(step.operation)

@@ -1,4 +1,4 @@
-/// A set of operations' places: a bit each.
+/// A set of operations' indices: a bit each.
 struct OperationSet: Hashable {
   private var words: [UInt64]
 
@@ -6,11 +6,11 @@ struct OperationSet: Hashable {
     words = Array(repeating: 0, count: (capacity + 63) / 64)
   }
 
-  mutating func insert(_ place: Int) {
-    words[place >> 6] |= 1 << UInt64(place & 63)
+  mutating func insert(_ index: Int) {
+    words[index >> 6] |= 1 << UInt64(index & 63)
   }
 
-  mutating func remove(_ place: Int) {
-    words[place >> 6] &= ~(1 << UInt64(place & 63))
+  mutating func remove(_ index: Int) {
+    words[index >> 6] &= ~(1 << UInt64(index & 63))
   }
 }

@@ -1,4 +1,4 @@
-/// A call that a recorder keeps as pending until it is told how it ended.
+/// A call that is pending in its recorder until `returned(_:)` or `withdraw()` is called.
 ///
 /// May be used from any thread. Dropping it leaves the operation pending for ever: it may or may not
 /// have taken effect.
@@ -8,15 +8,15 @@ public struct RecordedCall<Operation: Sendable, Response: Equatable & Sendable>:
 
   /// Records that the operation has returned.
   ///
-  /// Once: a second end, in either form, is a precondition that names the operation.
+  /// To be called once: a second end, in either form, is a precondition that names the operation.
   public func returned(_ response: Response) {
-    // The stamp comes first, so that what it takes to record does not count as part of the operation.
+    // Stamped first, so that the time for recording is not part of the operation.
     entry.end(at: recorder.tick(), response)
   }
 
-  /// Takes the operation out of the history, because it is certain that it had no effect.
+  /// Removes the operation from the history, because it certainly had no effect.
   ///
-  /// Once: a second end, in either form, is a precondition that names the operation.
+  /// To be called once: a second end, in either form, is a precondition that names the operation.
   public func withdraw() {
     entry.withdraw()
   }

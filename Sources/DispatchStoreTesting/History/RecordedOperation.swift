@@ -1,10 +1,10 @@
-/// One operation of a history: what was asked, by whom and when, and what was answered.
+/// One operation of a history: its process, arguments, call, return and response.
 public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendable {
   /// An operation's end.
   public struct Return: Sendable {
     /// When it returned.
     public let stamp: Int
-    /// What it returned.
+    /// The value that it returned.
     public let response: Response
 
     /// Makes a return.
@@ -14,11 +14,11 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
     }
   }
 
-  /// Who called it: a thread, a task, a client.
+  /// The process that called it: a thread, a task, a client.
   ///
   /// Calls of one process may overlap.
   public let process: String
-  /// What was asked.
+  /// The operation, with its arguments.
   public let operation: Operation
   /// When it was called, in logical time: only the order of stamps counts.
   public let callStamp: Int
@@ -46,7 +46,7 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
   /// Whether this one had returned before the other one was called; else the two overlap, or the other
   /// one came first.
   ///
-  /// Equal stamps overlap, so that a coarse clock accuses nobody.
+  /// Operations with equal stamps overlap, so that a coarse clock makes no history fail.
   public func precedes(_ other: RecordedOperation) -> Bool {
     returned.map { $0.stamp < other.callStamp } ?? false
   }

@@ -1,11 +1,11 @@
-/// What a history of stores records.
+/// An operation in a history of stores.
 public enum StoreOperation<Action: Sendable>: Sendable {
-  /// An action's part in one store, by its identifier.
+  /// An action dispatched to the store with this identifier.
   case dispatch(Action, to: String)
   /// A read of the model of the store with this identifier.
   case read(String)
 
-  /// The store concerned: what to split a history of stores by.
+  /// The store concerned, by which to split a history of stores.
   public var storeIdentifier: String {
     switch self {
     case .dispatch(_, let identifier), .read(let identifier): identifier

@@ -1,8 +1,8 @@
-/// What a store answers in a history of stores.
+/// A store's response in a history of stores.
 public enum StoreResponse<Model: Equatable & Sendable>: Equatable, Sendable {
-  /// The action's part finished.
+  /// The store's operation finished.
   case finished
-  /// The reducer threw; the error's text.
+  /// The reducer threw an error with this text.
   case failed(String)
   /// The model that was read.
   case model(Model)

@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// How one store answers actions and reads that come one after the other: by a pure function.
+/// How one store responds to actions and reads that come one after the other: by a pure function.
 public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>:
   SequentialSpecification
 {
@@ -12,8 +12,8 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
   ///
   /// - Parameters:
   ///   - model: The store's first model.
-  ///   - reduce: What an action does to the model; depends on nothing else. An error is compared with
-  ///     the recorded one by its text, and what was changed before it stays, as in a store.
+  ///   - reduce: What an action does to the model; has to depend on its arguments alone. The check compares
+  ///     an error with the recorded one by its text, and keeps changes made before it, as a store does.
   public init(model: Model, reduce: @escaping @Sendable (inout Model, Action) throws -> Void) {
     initialState = model
     self.reduce = reduce
@@ -21,13 +21,13 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
 
   /// Makes a specification of a reducer that overrides `reduce(into:action:)` and no more.
   ///
-  /// It says whether the store keeps what the reducer says, not whether the reducer is right.
+  /// The check then shows whether the store did what the reducer says, not whether the reducer is right.
   ///
   /// - Parameters:
   ///   - model: The store's first model.
-  ///   - reducer: What says what an action does; nothing else may use it afterwards.
+  ///   - reducer: Defines what an action does; nothing else may use it afterwards.
   public init(model: Model, reducer: sending Reducer<Model, Action>) {
-    // Like a store's: its methods may be called on several threads at once.
+    // As a store's reducer, it has no mutable state and may be called on several threads at once.
     nonisolated(unsafe) let reducer = reducer
     self.init(model: model) { model, action in try reducer.reduce(into: &model, action: action) }
   }

@@ -1,4 +1,4 @@
-/// Operations drawn as bars, a row for each process, and another where its own operations overlap.
+/// Draws operations as bars: a row for each process, and further rows where its operations overlap.
 struct Timeline {
   private struct Bar {
     let name: String
@@ -17,22 +17,22 @@ struct Timeline {
     var starts = Array(repeating: 0, count: operations.count)
     var ends: [Int?] = Array(repeating: nil, count: operations.count)
     for event in 0..<events.end {
-      let place = events.operation[event]
+      let index = events.operation[event]
       if events.isReturn[event] {
-        // Wide enough for its name.
-        width = max(width, starts[place] + "|-#\(operations[place].number)-".count)
-        ends[place] = width
+        // Leaves room for its name.
+        width = max(width, starts[index] + "|-#\(operations[index].number)-".count)
+        ends[index] = width
       } else {
-        starts[place] = width
+        starts[index] = width
       }
       width += 2
     }
-    for (place, operation) in operations.enumerated() {
-      if ends[place] == nil { width = max(width, starts[place] + "|-#\(operation.number)--".count) }
+    for (index, operation) in operations.enumerated() {
+      if ends[index] == nil { width = max(width, starts[index] + "|-#\(operation.number)--".count) }
       bars.append(
         Bar(
-          name: "#\(operation.number)", process: operation.process, start: starts[place],
-          end: ends[place]))
+          name: "#\(operation.number)", process: operation.process, start: starts[index],
+          end: ends[index]))
     }
   }
 
@@ -41,21 +41,21 @@ struct Timeline {
     for bar in bars where !processes.contains(bar.process) { processes.append(bar.process) }
     let margin = processes.map(\.count).max() ?? 0
     return processes.flatMap { process in
-      rows(of: bars.filter { $0.process == process }).enumerated().map { place, row in
-        let name = place == 0 ? process : ""
+      rows(of: bars.filter { $0.process == process }).enumerated().map { index, row in
+        let name = index == 0 ? process : ""
         return name + String(repeating: " ", count: margin - name.count + 2) + row
       }
     }
   }
 
-  /// Each bar goes to the first row that is free where it starts.
+  /// Puts each bar into the first row that is free where it starts.
   private func rows(of bars: [Bar]) -> [String] {
     var rows: [String] = []
     for bar in bars {
-      let row = rows.firstIndex { $0.count < bar.start || (bar.start == 0 && $0.isEmpty) }
-      let place = row ?? rows.count
-      if row == nil { rows.append("") }
-      rows[place] += String(repeating: " ", count: bar.start - rows[place].count) + drawn(bar)
+      let free = rows.firstIndex { $0.count < bar.start || (bar.start == 0 && $0.isEmpty) }
+      let row = free ?? rows.count
+      if free == nil { rows.append("") }
+      rows[row] += String(repeating: " ", count: bar.start - rows[row].count) + drawn(bar)
     }
     return rows
   }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value behind a lock, whose changes can be awaited.
+/// A value behind a lock, whose changes tasks can await.
 ///
-/// Whoever waits is resumed by the change that it waits for: no thread is held, and no time passes in vain.
+/// The change that a task awaits resumes it: no thread blocks, and no task polls.
 final class Awaited<State: Sendable>: @unchecked Sendable {
   // because `lock` guards what changes
   private let lock = NSLock()
@@ -11,12 +11,12 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
   private var nextNumber = 0
 
   private struct Waiter {
-    /// Notes what was waited for; whether the state had it.
+    /// Stores what it finds in the state; returns whether it found something.
     let find: (State) -> Bool
     let continuation: UnsafeContinuation<Void, Never>
   }
 
-  /// Guarded by the lock, and not passed through the continuation: Thread Sanitizer follows the lock.
+  /// Guarded by the lock, rather than passed through the continuation, because Thread Sanitizer sees the lock.
   private final class Found<Value: Sendable>: @unchecked Sendable {
     var value: Value?
   }
@@ -29,7 +29,7 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
     lock.withLock { body(state) }
   }
 
-  /// Changes the value, then lets those go on who waited for that.
+  /// Changes the value, then resumes the tasks that find in it what they await.
   @discardableResult
   func change<Value>(_ body: (inout State) -> Value) -> Value {
     lock.lock()
@@ -37,12 +37,13 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
     let found = waiters.filter { $0.value.find(state) }
     for number in found.keys { waiters[number] = nil }
     lock.unlock()
-    // In the order in which they came, so that a seeded run can be repeated.
+    // In the order in which they began to wait, so that a seeded run can be repeated.
     for (_, waiter) in found.sorted(by: { $0.key < $1.key }) { waiter.continuation.resume() }
     return value
   }
 
-  /// What the closure finds in the value, as soon as it finds something; nil where the task is cancelled.
+  /// Returns what the closure finds in the value, as soon as it finds something; nil where the task is
+  /// cancelled.
   ///
   /// - Parameter find: Called under the lock, at once and after each change.
   nonisolated(nonsending) func first<Value: Sendable>(
@@ -60,15 +61,15 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
             found.value = find(state)
             return found.value != nil
           }, continuation: continuation)
-        let goesOn = lock.withLock {
+        let resumesAtOnce = lock.withLock {
           if waiter.find(state) || Task.isCancelled { return true }
           waiters[number] = waiter
           return false
         }
-        if goesOn { continuation.resume() }
+        if resumesAtOnce { continuation.resume() }
       }
     } onCancel: {
-      // One that has not begun to wait finds the task cancelled.
+      // A task that has not stored its waiter yet sees `Task.isCancelled` under the lock.
       lock.withLock { waiters.removeValue(forKey: number) }?.continuation.resume()
     }
     return lock.withLock { found.value }

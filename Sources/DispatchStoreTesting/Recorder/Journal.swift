@@ -1,14 +1,14 @@
 import DispatchStore
 
-/// What a recorder has seen, in the order in which it came.
+/// What a recorder has recorded, in order.
 struct Journal: Sendable {
   private(set) var transactions: [RecordedTransaction] = []
   private(set) var commits: [RecordedCommit] = []
   /// Dispatches that have begun and not ended.
   private(set) var underWay = 0
-  /// By type of action, how many have ended.
+  /// How many actions have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
-  private var places: [TransactionID: Int] = [:]
+  private var indices: [TransactionID: Int] = [:]
   private var events = 0
 
   private struct EndedKind: Sendable {
@@ -18,9 +18,9 @@ struct Journal: Sendable {
 
   var isIdle: Bool { underWay == 0 }
 
-  subscript(id: TransactionID) -> RecordedTransaction? { places[id].map { transactions[$0] } }
+  subscript(id: TransactionID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
 
-  /// How many actions of a type, or of a subclass, have ended; linear in the types that there are.
+  /// How many actions of a type, or of a subclass, have ended; linear in the number of types recorded.
   func endedCount<Action: ActionType>(of kind: Action.Type) -> Int {
     ended.values.lazy.filter { $0.type is Action.Type }.reduce(0) { $0 + $1.count }
   }
@@ -47,66 +47,66 @@ struct Journal: Sendable {
     _ id: TransactionID, cause: TransactionID?, _ action: AnyAction?, _ mode: Dispatcher.Mode,
     _ callSite: CallSite
   ) {
-    places[id] = transactions.count
+    indices[id] = transactions.count
     transactions.append(
       RecordedTransaction(
-        number: transactions.count + 1, id: id, cause: cause.flatMap { places[$0] }.map { $0 + 1 },
+        number: transactions.count + 1, id: id, cause: cause.flatMap { indices[$0] }.map { $0 + 1 },
         action: action, mode: mode, callSite: callSite))
   }
 
   mutating func ended(_ id: TransactionID, _ result: DispatchResult) {
-    guard let place = places[id] else { return }
+    guard let index = indices[id] else { return }
     underWay -= 1
-    transactions[place].result = result
-    end(place)
+    transactions[index].result = result
+    end(index)
   }
 
-  /// A store is about to see an action; of several, each is met here first.
-  mutating func willRun(_ told: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
-    if places[told.id] == nil {
-      // One that was dispatched before the recorder came is none of its own.
-      guard told.parent.map({ places[$0] != nil }) == true else { return }
-      add(told.id, cause: told.parent, action, told.mode, told.callSite)
+  /// A store is about to run an action; the single actions of a sequence are recorded first here.
+  mutating func willRun(_ context: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
+    if indices[context.id] == nil {
+      // A dispatch made before the recorder was registered is not recorded.
+      guard context.parent.map({ indices[$0] != nil }) == true else { return }
+      add(context.id, cause: context.parent, action, context.mode, context.callSite)
     }
-    transactions[places[told.id]!].parts.append(
+    transactions[indices[context.id]!].storeRuns.append(
       RecordedTransaction.StoreRun(
         storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
   }
 
-  mutating func didRun(_ told: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
-    guard let place = places[told.id],
-      let part = transactions[place].parts.firstIndex(where: {
+  mutating func didRun(_ context: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
+    guard let index = indices[context.id],
+      let run = transactions[index].storeRuns.firstIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)
       })
     else { return }
     events += 1
-    transactions[place].parts[part].action = action
-    transactions[place].parts[part].outcome = told.outcome
-    transactions[place].parts[part].endedAt = events
-    let isStep = transactions[place].cause.map { transactions[$0 - 1].action == nil } ?? false
-    if isStep, transactions[place].parts.allSatisfy({ $0.outcome != nil }) {
-      end(place)
+    transactions[index].storeRuns[run].action = action
+    transactions[index].storeRuns[run].outcome = context.outcome
+    transactions[index].storeRuns[run].endedAt = events
+    let isStep = transactions[index].cause.map { transactions[$0 - 1].action == nil } ?? false
+    if isStep, transactions[index].storeRuns.allSatisfy({ $0.outcome != nil }) {
+      end(index)
     }
   }
 
-  private mutating func end(_ place: Int) {
-    transactions[place].hasEnded = true
-    guard let action = transactions[place].action else { return }
+  private mutating func end(_ index: Int) {
+    transactions[index].hasEnded = true
+    guard let action = transactions[index].action else { return }
     let type = type(of: action)
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
-  /// Notes a commit, in the order of versions; one that was only noticed gives way to one that was told.
+  /// Records a commit, in the order of versions; a notified one replaces one that was found without a notice.
   mutating func committed(
     _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable,
-    by transaction: TransactionID?, isTold: Bool
+    by transaction: TransactionID?, isNotified: Bool
   ) {
     events += 1
     let commit = RecordedCommit(
       store: store, version: version, model: model, transaction: transaction, at: events)
     let earlier = commits.lastIndex { $0.store == store && $0.version <= version }
     if let earlier, commits[earlier].version == version {
-      if isTold { commits[earlier] = commit }
+      if isNotified { commits[earlier] = commit }
     } else {
       commits.insert(commit, at: earlier.map { $0 + 1 } ?? 0)
     }

@@ -1,6 +1,6 @@
-/// Opens once, and stays open; what waits for that goes on then.
+/// Opens once, and stays open; opening it resumes the tasks and calls the closures that wait for that.
 ///
-/// May be used from any thread. Holds none.
+/// May be used from any thread, and blocks none.
 public final class Latch: Sendable {
   private struct State: Sendable {
     var isOpen = false
@@ -9,13 +9,13 @@ public final class Latch: Sendable {
 
   private let state = Awaited(State())
 
-  /// Makes one that is closed.
+  /// Makes a closed latch.
   public init() {}
 
   /// Whether it has opened.
   public var isOpen: Bool { state.read(\.isOpen) }
 
-  /// Opens it, and calls the closures that wait for that; a second time it does nothing.
+  /// Opens it, and calls the waiting closures; a second call does nothing.
   public func open() {
     let callbacks = state.change { state in
       state.isOpen = true
@@ -25,7 +25,7 @@ public final class Latch: Sendable {
     for callback in callbacks { callback() }
   }
 
-  /// Calls the closure once, on the thread that opens it; at once where it is open.
+  /// Calls the closure once, on the thread that opens the latch; at once where the latch is open.
   public func whenOpen(_ body: @escaping @Sendable () -> Void) {
     let isOpen = state.change { state in
       if !state.isOpen { state.callbacks.append(body) }
@@ -34,7 +34,7 @@ public final class Latch: Sendable {
     if isOpen { body() }
   }
 
-  /// Returns once it is open; earlier where the task is cancelled.
+  /// Returns once the latch is open; earlier where the task is cancelled.
   public func opened() async {
     _ = await state.first { $0.isOpen ? true : nil }
   }

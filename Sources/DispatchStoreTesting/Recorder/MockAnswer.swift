@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// What a mock store does about an action.
+/// What a mock store does for an action.
 public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
   let perform: @Sendable (RunningOperation<Model, Action>, MockStore<Model, Action>.Held) -> Void
 
@@ -9,7 +9,7 @@ public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
     MockAnswer { operation, _ in operation.finish() }
   }
 
-  /// Fails with an error; a `CancellationError` cancels.
+  /// Fails with an error; after a `CancellationError` the operation counts as cancelled.
   public static func fail(_ error: any Error) -> MockAnswer {
     MockAnswer { operation, _ in operation.finish(throwing: error) }
   }
@@ -22,14 +22,14 @@ public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
     }
   }
 
-  /// Does what the answer says once the latch is open, on the thread that opens it.
+  /// Performs another answer once the latch is open, on the thread that opens it.
   ///
-  /// Meanwhile no thread is held, but that of a `.sync` caller.
+  /// Blocks no thread until then, except that of a `.sync` caller.
   public static func after(_ latch: Latch, _ answer: MockAnswer = .finish) -> MockAnswer {
     MockAnswer { operation, held in latch.whenOpen { answer.perform(operation, held) } }
   }
 
-  /// Does not end, also when cancelled, as long as there is the mock store; then it is cancelled.
+  /// Does not end, even when cancelled, until the mock store is released; then it ends as cancelled.
   public static var never: MockAnswer {
     MockAnswer { operation, held in held.hold(operation) }
   }

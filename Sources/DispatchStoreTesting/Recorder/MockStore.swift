@@ -1,8 +1,8 @@
 public import DispatchStore
 
-/// A store in a given state that answers each action as it was told to, and keeps what it was asked.
+/// A store in a given state that answers each action as the test specifies, and keeps the actions.
 ///
-/// It stands in for a store that takes part in what is tested. May be used from any thread.
+/// It replaces a store beside the one under test. May be used from any thread.
 public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The store itself, to be registered with the dispatcher under test.
   public let store: Store<Model, Action>
@@ -16,7 +16,7 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
   ///   - model: The first model.
   ///   - dispatcher: The dispatcher to register it with.
   ///   - waitFor: The stores that it waits for.
-  ///   - answer: What it does about actions for which nothing else was said.
+  ///   - answer: The answer to actions for which `answer(where:with:)` was not called.
   public init(
     identifier: String? = nil, model: Model, dispatcher: Dispatcher? = nil,
     waitFor: WaitFor = .none, answer: MockAnswer<Model, Action> = .finish
@@ -35,19 +35,19 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The model as it is.
   public var model: Model { store.model }
 
-  /// The actions that it was asked to answer, in the order in which it was.
-  public var asked: [Action] { script.state.read(\.asked) }
+  /// The actions that its reducer has received, in order.
+  public var actions: [Action] { script.state.read(\.received) }
 
-  /// Puts the store into a state: one commit, told to its observers.
+  /// Replaces the model: one commit, of which observers are notified.
   public func set(_ model: Model) {
     store.inject(model: model)
   }
 
-  /// Says what the store does about actions from now on.
+  /// Sets the answer to actions from now on.
   ///
   /// - Parameters:
-  ///   - matches: Which actions; by default all. What was said last comes first.
-  ///   - answer: What it does.
+  ///   - matches: Which actions; by default all. Of several calls that match, the last one applies.
+  ///   - answer: The answer.
   public func answer(
     where matches: @escaping @Sendable (Action) -> Bool = { _ in true },
     with answer: MockAnswer<Model, Action>
@@ -56,16 +56,16 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
     script.state.change { $0.lines.append(line) }
   }
 
-  /// Returns the actions once it was asked this many, earlier where the task is cancelled.
+  /// Returns the actions once its reducer has received this many; earlier where the task is cancelled.
   @discardableResult
-  public func asked(atLeast minimum: Int) async -> [Action] {
-    let reached = await script.state.first { $0.asked.count >= minimum ? $0.asked : nil }
-    return reached ?? asked
+  public func actions(atLeast minimum: Int) async -> [Action] {
+    let found = await script.state.first { $0.received.count >= minimum ? $0.received : nil }
+    return found ?? actions
   }
 }
 
 extension MockStore {
-  /// What the store was told, and what it was asked.
+  /// The answers that were set, and the actions that were received.
   final class Script: Sendable {
     struct Line: Sendable {
       let matches: @Sendable (Action) -> Bool
@@ -74,7 +74,7 @@ extension MockStore {
 
     struct State: Sendable {
       var lines: [Line] = []
-      var asked: [Action] = []
+      var received: [Action] = []
     }
 
     let state = Awaited(State())
@@ -84,18 +84,18 @@ extension MockStore {
       otherwise = answer
     }
 
-    /// The answer to an action, which is noted.
+    /// Records an action, and returns the answer to it.
     func answer(to action: Action) -> MockAnswer<Model, Action> {
       let lines = state.change { state in
-        state.asked.append(action)
+        state.received.append(action)
         return state.lines
       }
-      // Outside the lock: the closures are the test's own.
+      // Outside the lock, because the closures are the test's.
       return lines.last { $0.matches(action) }?.answer ?? otherwise
     }
   }
 
-  /// The operations that are not to end as long as there is the mock store.
+  /// The operations that do not end before the mock store is released.
   final class Held: Sendable {
     private let operations = Awaited<[RunningOperation<Model, Action>]>([])
 
@@ -113,7 +113,7 @@ extension MockStore {
   }
 }
 
-/// Answers as the script says, which is locked: the reducer itself does not change.
+/// Performs the script's answers; the script has a lock, and the reducer itself no mutable state.
 private final class MockReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action> {
   private let script: MockStore<Model, Action>.Script
   private let held: MockStore<Model, Action>.Held

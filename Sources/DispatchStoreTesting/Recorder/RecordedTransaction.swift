@@ -1,12 +1,12 @@
 public import DispatchStore
 
-/// One dispatched action, as a recorder has seen it so far.
+/// One dispatched action, as recorded so far.
 public struct RecordedTransaction: Sendable {
-  /// Its place among all that the recorder has seen, from 1, in the order in which they were dispatched.
+  /// Its number among all that were recorded, from 1, in the order in which they were dispatched.
   public let number: Int
-  /// The dispatcher's name for it, which differs from run to run.
+  /// The dispatch's identifier, which differs from run to run.
   public let id: TransactionID
-  /// The number of the one from inside which it was dispatched.
+  /// The number of the dispatch inside which it was dispatched.
   public let cause: Int?
   /// The action as dispatched; nil for `dispatch(actions:)`, whose actions have it as their cause.
   public let action: AnyAction?
@@ -14,18 +14,18 @@ public struct RecordedTransaction: Sendable {
   public let mode: Dispatcher.Mode
   /// Where it was dispatched.
   public let callSite: CallSite
-  /// The parts of the stores that have seen it, in the order in which they run.
-  public internal(set) var parts: [StoreRun] = []
+  /// The stores that have begun to run it, in order.
+  public internal(set) var storeRuns: [StoreRun] = []
   /// Whether it has ended: its completion has run.
   public internal(set) var hasEnded = false
   /// How it ended; nil for a single action of `dispatch(actions:)`.
   public internal(set) var result: DispatchResult?
 
-  /// One store's part.
+  /// One store's run of the action.
   public struct StoreRun: Sendable {
     /// The store.
     public let storeIdentifier: String
-    /// The action, once it has ended as it ran.
+    /// The action; after the end, as it ran, with what middleware replaced.
     public internal(set) var action: AnyAction
     /// How it ended; nil until then.
     public internal(set) var outcome: StoreOutcome?
@@ -36,7 +36,7 @@ public struct RecordedTransaction: Sendable {
 
   /// The first error, in the order of the stores.
   public var error: (any Error)? {
-    result?.error ?? parts.lazy.compactMap { $0.outcome?.error }.first
+    result?.error ?? storeRuns.lazy.compactMap { $0.outcome?.error }.first
   }
 }
 
@@ -48,8 +48,8 @@ extension RecordedTransaction: CustomStringConvertible {
   var name: String { "\(number) \(action.map { Diff.line($0) } ?? "several actions")" }
 
   private var end: String {
-    let ends = parts.map { part in
-      "\(part.storeIdentifier) \(part.outcome.map { "\($0)" } ?? "under way")"
+    let ends = storeRuns.map { run in
+      "\(run.storeIdentifier) \(run.outcome.map { "\($0)" } ?? "under way")"
     }
     if !ends.isEmpty { return ends.joined(separator: ", ") }
     guard hasEnded else { return "under way" }

@@ -1,21 +1,21 @@
 public import DispatchStore
 
-/// Records what a dispatcher is asked for and how it ends, with causes; all of it can be awaited.
+/// Records the dispatches of a dispatcher, with their causes and ends, which a test can await.
 ///
-/// Register it with `register(middleware:)`, first to see actions as they are dispatched. It records what
-/// is dispatched from then on, also actions to which no store responds. May be used from any thread; keeps
-/// all that it has seen. What it awaits is told by the dispatcher: it knows no time.
+/// Register it with `register(middleware:)`, before other middlewares to record actions as they are
+/// dispatched. It records all later dispatches, also of actions to which no store responds, and keeps them.
+/// May be used from any thread. Its waits end by events of the dispatcher, never by a time.
 public final class RecorderMiddleware: DispatchWitness {
   let journal = Awaited(Journal())
   private let watched = Awaited<[ObjectIdentifier: @Sendable (TransactionID) -> Void]>([:])
 
-  /// Makes one that has seen nothing.
+  /// Makes a recorder that has recorded nothing.
   public init() {}
 
-  /// All that was dispatched so far, in the order in which it was.
+  /// All dispatches so far, in the order in which they were made.
   public var transactions: [RecordedTransaction] { journal.read(\.transactions) }
 
-  /// Whether all that was dispatched has ended, completions included.
+  /// Whether all dispatches have ended, completions included.
   public var isIdle: Bool { journal.read(\.isIdle) }
 
   /// How many actions of a kind were dispatched so far.
@@ -23,36 +23,36 @@ public final class RecorderMiddleware: DispatchWitness {
     transactions.count { $0.action is Action }
   }
 
-  /// The actions of a kind that were dispatched so far, in the order in which they were.
+  /// The actions of a kind that were dispatched so far, in order.
   public func actions<Action: ActionType>(of kind: Action.Type = Action.self) -> [Action] {
     transactions.compactMap { $0.action as? Action }
   }
 
   /// Returns once this many actions of a kind have ended; earlier where the task is cancelled.
   ///
-  /// - Returns: How many have ended then.
+  /// - Returns: How many have ended.
   @discardableResult
   public func count<Action: ActionType>(
     of kind: Action.Type = Action.self, atLeast minimum: Int
   ) async -> Int {
-    let reached = await journal.first { journal in
+    let found = await journal.first { journal in
       let count = journal.endedCount(of: kind)
       return count >= minimum ? count : nil
     }
-    return reached ?? journal.read { $0.endedCount(of: kind) }
+    return found ?? journal.read { $0.endedCount(of: kind) }
   }
 
-  /// Returns once all that was dispatched has ended, completions and what they dispatched included.
+  /// Returns once all dispatches have ended, completions and what those dispatched included.
   ///
-  /// What tasks, timers or observers on queues of their own dispatch later is not known yet, and not
-  /// awaited. Returns earlier where the task is cancelled.
+  /// It does not await dispatches that tasks, timers or observers on queues make later. Returns earlier where
+  /// the task is cancelled.
   public func idle() async {
     _ = await journal.first { $0.isIdle ? true : nil }
   }
 
   // MARK: Middleware
 
-  /// Records that a store is about to see an action, and lets it pass.
+  /// Records that a store is about to run an action, and passes the action.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
@@ -60,31 +60,31 @@ public final class RecorderMiddleware: DispatchWitness {
     return .pass
   }
 
-  /// Records how a store's part ended.
+  /// Records how a store's run of an action ended.
   public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     watched.read { $0[ObjectIdentifier(store)] }?(transaction.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }
 
-  /// Records a store's commits too, as long as the token lives.
+  /// Records a store's commits too, until the token is released.
   func watch<Model, Action>(_ store: Store<Model, Action>) -> ObserverToken {
     let identity = ObjectIdentifier(store)
     watched.change { watched in
       watched[identity] = { [weak self, weak store] transaction in
         guard let self, let store else { return }
-        noticeCommit(of: store, by: transaction)
+        recordUnnotifiedCommit(of: store, by: transaction)
       }
     }
     return store.observe(initial: true) { [journal] change in
       journal.change {
         $0.committed(
-          identity, version: change.version, change.model, by: change.transaction, isTold: true)
+          identity, version: change.version, change.model, by: change.transaction, isNotified: true)
       }
     }
   }
 
-  /// Records what a store committed without telling, where it is clear who did that.
-  private func noticeCommit<Model, Action>(
+  /// Records a commit of which no observer was notified, where only one dispatch can have made it.
+  private func recordUnnotifiedCommit<Model, Action>(
     of store: Store<Model, Action>, by transaction: TransactionID
   ) {
     let identity = ObjectIdentifier(store)
@@ -94,7 +94,7 @@ public final class RecorderMiddleware: DispatchWitness {
     let model = store.model
     guard store.version == version else { return }
     journal.change {
-      $0.committed(identity, version: version, model, by: transaction, isTold: false)
+      $0.committed(identity, version: version, model, by: transaction, isNotified: false)
     }
   }
 
@@ -118,7 +118,7 @@ extension RecorderMiddleware: CustomStringConvertible {
     let transactions = transactions
     let children = Dictionary(grouping: transactions) { $0.cause ?? 0 }
     var lines: [String] = []
-    // A stack of its own: causes may be as deep as they like.
+    // An array as stack, because recursion could overflow where causes nest deeply.
     var pending = (children[0] ?? []).reversed().map { (depth: 0, transaction: $0) }
     while let (depth, transaction) = pending.popLast() {
       lines.append(String(repeating: "  ", count: depth) + transaction.description)

@@ -1,26 +1,26 @@
 import DispatchStore
 import Foundation
 
-/// A thread of a world: a true thread, that sleeps unless it has the baton.
+/// A thread of a world: an operating system thread that sleeps unless it has the baton.
 ///
-/// It outlives its world, in which it may run one piece of work after the other; `FiberPool` hands it on.
+/// It runs pieces of work one after the other, and outlives its world: `FiberPool` reuses it.
 final class Fiber: SimulatedThread, @unchecked Sendable {
   // because only the thread that has the baton of its world changes it
   private let semaphore = Semaphore()
   private let home: FiberPool
   private var present: World?
   var state = State.idle
-  /// What it runs, or is to run.
+  /// The work that it runs, or is to run.
   var work: Work?
-  /// For orders that go by priority.
+  /// Used by orders with priorities.
   var priority: UInt64 = 0
 
   enum State {
     /// It has no work.
     case idle
-    /// It can go on.
+    /// It can run.
     case ready
-    /// It can go on once the condition holds.
+    /// It can run once the condition holds.
     case waiting(for: String, until: () -> Bool)
   }
 
@@ -45,19 +45,19 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     }
   }
 
-  /// Becomes a thread of a world, which gives it work.
+  /// Becomes an idle thread of a world.
   func enter(_ world: World) {
     present = world
     state = .idle
   }
 
-  /// Gets the baton.
+  /// Wakes it: the caller hands it the baton.
   func wake() { semaphore.signal() }
 
-  /// Sleeps until it gets the baton.
+  /// Sleeps until another thread hands it the baton.
   func sleep() { semaphore.wait() }
 
-  /// Its pool is done with it.
+  /// Ends the thread.
   func retire() {
     present = nil
     semaphore.signal()
@@ -69,7 +69,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     if case .idle = state { true } else { false }
   }
 
-  var canGoOn: Bool {
+  var isRunnable: Bool {
     switch state {
     case .idle: false
     case .ready: true
@@ -77,7 +77,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     }
   }
 
-  // MARK: As the engine sees it
+  // MARK: SimulatedThread
 
   var world: any SimulatedWorld { present! }
   var mutant: Mutant? { present?.options.mutant }

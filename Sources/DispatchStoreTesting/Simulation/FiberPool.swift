@@ -1,6 +1,6 @@
 import Foundation
 
-/// Threads for worlds, to be used by one after the other.
+/// Threads that worlds use one after the other.
 final class FiberPool: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private var spare: [Fiber] = []
@@ -10,7 +10,7 @@ final class FiberPool: @unchecked Sendable {  // because `lock` guards what chan
     lock.withLock { spare.popLast() } ?? Fiber(of: self)
   }
 
-  /// False where the thread is to end.
+  /// Takes a thread back; false where the pool is closed, so that the thread has to end.
   func put(_ fiber: Fiber) -> Bool {
     lock.withLock {
       if !isClosed { spare.append(fiber) }
@@ -18,7 +18,7 @@ final class FiberPool: @unchecked Sendable {  // because `lock` guards what chan
     }
   }
 
-  /// Its threads end; not those that a world has left stuck.
+  /// Ends the pool's threads, except those that a stalled world has left blocked.
   func close() {
     let fibers = lock.withLock {
       isClosed = true

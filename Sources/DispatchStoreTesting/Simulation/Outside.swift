@@ -2,7 +2,7 @@ import Dispatch
 import DispatchStore
 import Foundation
 
-/// What comes to a world from threads that are not of it, and how the world has failed.
+/// Work that threads outside of a world hand to it, and the world's first failure.
 final class Outside: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private var works: [(SimulatedWork, @Sendable () -> Void)] = []
@@ -18,7 +18,7 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
     noteEntry(
       """
       A task of the simulation was resumed from outside: by an unstructured task, the main actor, a sleep \
-      on another clock than the simulation's, or a thread or queue of its own.
+      on another clock than the simulation's, or a thread or queue that it uses.
       """)
   }
 
@@ -29,14 +29,14 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
     }
   }
 
-  /// The first failure counts.
+  /// Records a failure, unless one was recorded before.
   func fail(_ kind: SimulationFailure.Kind, _ message: String) {
     lock.withLock {
       if firstFailure == nil { firstFailure = SimulationFailure(kind: kind, message: message) }
     }
   }
 
-  /// What a test store in the scenario says.
+  /// Records a failure of a test store in the scenario.
   @Sendable func note(_ failure: TestFailure) {
     guard failure.severity == .failure else { return }
     fail(.expectation, "\(failure.place.fileID):\(failure.place.line): \(failure.message)")
@@ -44,13 +44,13 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
 
   var failure: SimulationFailure? { lock.withLock { firstFailure } }
 
-  /// A thread that is not of the world takes part in it.
+  /// Fails the run because a thread outside of the world takes part in it.
   func noteEntry(_ description: String) {
     fail(.leftWorld, description)
     entered.signal()
   }
 
-  /// Waits some time for that.
+  /// Blocks until a thread from outside comes, for so long at most.
   func awaitEntry(milliseconds: Int) {
     _ = entered.wait(timeout: .now() + .milliseconds(milliseconds))
   }

@@ -1,6 +1,6 @@
-/// Who goes on at each step: drawn from a seed, or as noted before.
+/// Decides which thread runs next at each step: drawn from a seed, or as recorded before.
 struct Schedule {
-  /// A choice that is not the plain one, at which the thread that runs goes on, or else the first.
+  /// A choice other than the plain one, which is the thread that runs, or the first where that has to wait.
   struct Deviation: Hashable, Sendable {
     let decision: Int
     let choice: Int
@@ -8,9 +8,9 @@ struct Schedule {
 
   private enum Policy {
     case uniform
-    /// By priority; the decisions at which the one that runs falls behind.
+    /// The thread of highest priority; at these decisions the one that runs falls behind all others.
     case priorities(preemptions: Set<Int>)
-    case noted([Int: Int])
+    case recorded([Int: Int])
   }
 
   private static let fairness = 64
@@ -33,30 +33,32 @@ struct Schedule {
     }
   }
 
-  /// As noted in a run with the same seed.
+  /// Repeats the deviations of a run with the same seed.
   init(seed: UInt64, deviations: [Deviation]) {
     generator = SeededGenerator(seed: seed)
-    policy = .noted(
+    policy = .recorded(
       Dictionary(deviations.map { ($0.decision, $0.choice) }, uniquingKeysWith: { $1 }))
   }
 
-  /// How long a run will be is not known: its length is drawn too, evenly by its order of magnitude.
+  /// Draws the range of the preemptions too, evenly by its order of magnitude: how long a run will be is
+  /// unknown.
   private static func rare(_ count: Int, _ generator: inout SeededGenerator) -> Policy {
     let length = 1 << Int.random(in: 4...9, using: &generator)
     return .priorities(
       preemptions: Set((0..<count).map { _ in Int.random(in: 0..<length, using: &generator) }))
   }
 
-  /// A priority for a new piece of work, above all that fell behind.
+  /// A priority for a new piece of work, above all threads that fell behind.
   mutating func makePriority() -> UInt64 {
     generator.next() | 1 << 63
   }
 
-  /// Which of the candidates goes on.
+  /// Which of the candidates runs next.
   ///
   /// - Parameters:
-  ///   - present: The place of the one that runs, where it can go on.
-  ///   - priority: By place; it may be set.
+  ///   - present: The index of the thread that runs, where it can continue.
+  ///   - fallBehind: Sets the priority of the thread that runs.
+  ///   - priority: The priority of the candidate at an index.
   mutating func choose(
     among count: Int, present: Int?, fallBehind: (_ priority: UInt64) -> Void,
     priority: (Int) -> UInt64
@@ -74,12 +76,12 @@ struct Schedule {
         lowest -= 1
         fallBehind(lowest)
       }
-      // From time to time any of them, lest one that polls keeps what it waits for from going on.
+      // Now and then any of them, so that a thread that polls can't starve the one it waits for.
       choice =
         decision % Self.fairness == Self.fairness - 1
         ? Int.random(in: 0..<count, using: &generator)
         : (0..<count).max { priority($0) < priority($1) }!
-    case .noted(let choices):
+    case .recorded(let choices):
       choice = choices[decision].map { min($0, count - 1) } ?? plain
     }
     if choice != plain { deviations.append(Deviation(decision: decision, choice: choice)) }

@@ -1,11 +1,11 @@
-/// Random numbers that follow from a seed alone, on every machine: SplitMix64.
+/// Random numbers that depend on a seed alone, on every machine: SplitMix64.
 ///
-/// Not for several threads at once. After Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014.
+/// Not to be used from several threads at once. After Steele, Lea and Flood, "Fast Splittable
+/// Pseudorandom Number Generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Makes a generator whose numbers follow from the seed.
+  /// Makes a generator whose numbers depend on the seed alone.
   public init(seed: UInt64) {
     state = seed
   }

@@ -6,9 +6,9 @@
   import Dispatch
 #endif
 
-/// What a thread sleeps at until it gets the baton.
+/// The semaphore on which a thread sleeps until it gets the baton.
 ///
-/// A POSIX semaphore where there is one: Thread Sanitizer sees what it orders.
+/// A POSIX semaphore where there is one, because Thread Sanitizer sees what that orders.
 final class Semaphore: @unchecked Sendable {  // because a semaphore may be used from any thread
   #if canImport(Darwin)
     private let semaphore = DispatchSemaphore(value: 0)

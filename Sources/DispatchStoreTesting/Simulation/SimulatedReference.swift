@@ -1,25 +1,25 @@
 import Foundation
 
-/// A reference to an object that a simulation may let go of.
+/// A strong reference to an object that a simulation may release.
 public final class SimulatedReference<Object: AnyObject & Sendable>: @unchecked Sendable {
   // because `lock` guards what changes
   private let lock = NSLock()
-  private var held: Object?
+  private var stored: Object?
 
-  /// Holds an object.
+  /// Makes a reference to an object.
   public init(_ object: Object) {
-    held = object
+    stored = object
   }
 
-  /// The object; nil once it was let go of.
-  public var object: Object? { lock.withLock { held } }
+  /// The object; nil after `release()`.
+  public var object: Object? { lock.withLock { stored } }
 
-  /// Lets go of it.
+  /// Releases the object.
   public func release() {
-    // Released outside the lock: what goes with it may run code.
+    // Released outside the lock, because a `deinit` may run code.
     let object = lock.withLock {
-      defer { held = nil }
-      return held
+      defer { stored = nil }
+      return stored
     }
     withExtendedLifetime(object) {}
   }

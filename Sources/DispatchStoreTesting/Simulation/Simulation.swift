@@ -1,17 +1,17 @@
 public import DispatchStore
 import Foundation
 
-/// A world in which dispatchers run one step at a time, in an order that follows from a seed.
+/// A world in which dispatchers run one step at a time, in an order that a seed determines.
 ///
 /// The same seed gives the same order of the same steps each time, in every build and on every machine,
-/// as long as the scenario itself hangs on nothing else: no time of day, no addresses, no hash order, no
-/// threads or tasks of its own that leave the world. Child tasks, `async let`, default actors and sleeps
-/// on the simulation's clock are of the world; unstructured tasks and the main actor are not, and a
-/// dispatch from there fails the run.
+/// as long as the scenario depends on nothing else: no time of day, no addresses, no hash order, no threads
+/// or tasks outside of the world. Child tasks, `async let`, default actors and sleeps on the simulation's
+/// clock belong to the world; unstructured tasks and the main actor do not, and a dispatch from there fails
+/// the run.
 public struct Simulation: Sendable {
-  /// From what the order is drawn.
+  /// The seed from which the order is drawn.
   public var seed: UInt64
-  /// How it is drawn.
+  /// How the order is drawn.
   public var order: SimulationOrder
   /// The run fails where it takes more steps.
   public var stepLimit: Int
@@ -28,17 +28,17 @@ public struct Simulation: Sendable {
     self.width = width
   }
 
-  /// Runs a scenario in a world of its own, with a trace.
+  /// Runs a scenario in a new world, with a trace.
   ///
-  /// - Parameter scenario: Gets a dispatcher of that world. The run ends when it has returned and nothing
-  ///   is left to do.
+  /// - Parameter scenario: Called with a dispatcher of that world. The run ends when it has returned and no
+  ///   work is left.
   public func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) async -> SimulationReport {
     await onThread { runHere(scenario) }
   }
 
-  /// The same for a thread that may wait.
+  /// Runs a scenario in a new world, with a trace, and blocks the calling thread.
   package func runHere(
     mutant: Mutant? = nil, _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
@@ -59,7 +59,7 @@ extension WorldOptions {
   }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs a closure that blocks on a new thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   await withUnsafeContinuation { continuation in
     Thread.detachNewThread { continuation.resume(returning: body()) }

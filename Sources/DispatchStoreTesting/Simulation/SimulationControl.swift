@@ -1,19 +1,19 @@
 public import DispatchStore
 
 extension Dispatcher {
-  /// The simulation that it is of; nil for one whose work runs on the system's threads.
+  /// The simulation that the dispatcher belongs to; nil for one that runs on the system's threads.
   public var simulation: SimulationControl? {
     (world as? World).map(SimulationControl.init)
   }
 }
 
-/// What a scenario may ask of the simulation that it runs in: its clock, its chance, and faults.
+/// A scenario's access to the simulation that it runs in: its clock, its random numbers, and faults.
 ///
-/// To be used on the simulation's own threads. All that it decides follows from the seed.
+/// To be used on the simulation's threads. The seed determines all of it.
 public struct SimulationControl: Sendable {
   fileprivate let world: World
 
-  /// The simulation's clock: time passes when nothing else can go on.
+  /// The simulation's clock: time passes when no thread can run.
   public var clock: VirtualClock { world.clock }
 
   /// Makes another dispatcher of the same simulation.
@@ -21,7 +21,7 @@ public struct SimulationControl: Sendable {
     world.makeDispatcher(name)
   }
 
-  /// A number below `count`.
+  /// Draws a number below `count`.
   ///
   /// - Precondition: `count` is one or more.
   public func draw(below count: Int) -> Int {
@@ -29,10 +29,10 @@ public struct SimulationControl: Sendable {
     return world.draw(count)
   }
 
-  /// Runs a closure once, at some time, on a thread of its own.
+  /// Runs a closure once, at some time, on a separate thread of the simulation.
   ///
-  /// For faults from outside: cancel a handle, unregister a store, let go of the last reference to it,
-  /// suspend the queue. The run does not end before that.
+  /// For faults: cancel a handle, unregister a store, release the last reference to it, suspend the queue.
+  /// The run does not end before the closure has run.
   public func atSomeTime(_ body: @escaping @Sendable () -> Void) {
     world.run(.job, body)
   }
@@ -47,14 +47,14 @@ public struct SimulationControl: Sendable {
     atSomeTime { dispatcher.unregister(store: store) }
   }
 
-  /// Lets go of what a box holds at some time, such as the last reference to a store.
+  /// Releases the object of a reference at some time, such as a store that is referenced nowhere else.
   public func releaseAtSomeTime<Object: AnyObject & Sendable>(
     _ reference: SimulatedReference<Object>
   ) {
     atSomeTime { reference.release() }
   }
 
-  /// Fails one time in so many, to be called where an operation may fail.
+  /// Throws one time in `count`, to be called where an operation may fail.
   ///
   /// - Throws: `InjectedFault`.
   public func failSometimes(oneIn count: Int) throws(InjectedFault) {
@@ -67,8 +67,8 @@ public struct SimulationControl: Sendable {
   }
 }
 
-/// A fault that a simulation has put in an operation.
+/// A fault that `failSometimes(oneIn:)` threw.
 public struct InjectedFault: Error, Hashable, CustomStringConvertible {
-  /// What it is.
-  public var description: String { "a fault that the simulation put here" }
+  /// A description of the fault.
+  public var description: String { "a fault that the simulation injected" }
 }

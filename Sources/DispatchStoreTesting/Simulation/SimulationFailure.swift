@@ -6,11 +6,11 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
     case threw
     /// An expectation was not met.
     case expectation
-    /// Nothing could go on, and something had not ended.
+    /// No thread could run, and some work had not ended.
     case stalled
-    /// It took more steps than it may.
+    /// The run took more steps than allowed.
     case tooLong
-    /// Something that is not of the world took part in it.
+    /// A thread or task outside of the world took part in it.
     case leftWorld
     /// The library was built without simulations.
     case unavailable
@@ -18,10 +18,10 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
 
   /// The kind.
   public let kind: Kind
-  /// What happened; of a stall: who waits for what.
+  /// What happened; for a stall: which thread waits for what.
   public let message: String
 
-  /// Whether it is the same but for numbers, which change with the order.
+  /// Whether the two are equal but for numbers, which change with the order.
   func isLike(_ other: SimulationFailure) -> Bool {
     guard kind == other.kind else { return false }
     guard kind == .threw || kind == .expectation else { return true }

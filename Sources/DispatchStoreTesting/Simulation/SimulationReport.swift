@@ -1,17 +1,17 @@
-/// What came of one simulation.
+/// The result of one simulation.
 public struct SimulationReport: Sendable {
-  /// The seed that it was run with.
+  /// The seed of the run.
   public let seed: UInt64
   /// Why it failed; nil where it did not.
   public let failure: SimulationFailure?
   /// How many steps it took.
   public let stepCount: Int
-  /// What happened; empty where that was not asked for.
+  /// The steps of the run; empty where they were not traced.
   public let trace: SimulationTrace
-  /// Where its order is not the plain one.
+  /// Where the order differs from the plain one.
   let deviations: [Schedule.Deviation]
 
-  /// Nothing was run.
+  /// The report where the library has no yield points, so that nothing was run.
   static func unavailable(seed: UInt64) -> SimulationReport {
     SimulationReport(
       seed: seed,

@@ -2,19 +2,19 @@ import DispatchStore
 
 /// What happened in a simulation, step by step.
 ///
-/// It holds no addresses, hash order, time of day or names of the system, so that it is the same each time.
+/// It contains no addresses, hash order, time of day or names of the system, so it is equal in each run.
 public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
   /// A step that a thread took.
   public struct Step: Sendable, Hashable {
-    /// The thread, as the simulation calls it.
+    /// The thread's name in the simulation.
     public let thread: String
     /// What it did.
     public let transition: String
-    /// What that was about, such as a store or a lane.
+    /// The object concerned, such as a store or a lane.
     public let subject: String
   }
 
-  /// How many are described.
+  /// How many steps the description has at most.
   private static let shown = 2_000
 
   /// All steps, in order.
@@ -24,7 +24,7 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     steps.append(Step(thread: thread, transition: transition.rawValue, subject: subject))
   }
 
-  /// A line for each step: its number, its thread, what it did; of a long one, how it begins and ends.
+  /// A line for each step: its number, its thread, what it did; of a long trace, the beginning and the end.
   public var description: String {
     let width = steps.map(\.thread.count).max() ?? 0
     let digits = String(steps.count).count

@@ -1,10 +1,9 @@
 import Foundation
 
-/// A clock whose time passes only when a test says so.
+/// A clock whose time passes only when a test advances it.
 ///
-/// Whoever sleeps until a time that has come goes on in the order of those times, and of equal ones in the
-/// order in which they began to sleep. It may be used from any thread. In a simulation, time passes
-/// when nothing else can go on.
+/// It wakes sleepers in the order of their deadlines, and those of equal deadlines in the order in which they
+/// began to sleep. May be used from any thread. In a simulation, time passes when no thread can run.
 public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards what changes
   /// A time, counted from when the clock was made.
   public struct Instant: InstantProtocol, Hashable, Sendable {
@@ -41,7 +40,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   private let lock = NSLock()
   private var time = Instant(offset: .zero)
   private var count = 0
-  /// Those who sleep, the first to be woken last.
+  /// In the reverse order in which they are woken.
   private var sleepers: [Sleeper] = []
   private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
 
@@ -51,10 +50,10 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// The time.
   public var now: Instant { lock.withLock { time } }
 
-  /// No time is shorter.
+  /// One nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// How many sleep.
+  /// How many sleepers there are.
   public var sleeperCount: Int { lock.withLock { sleepers.count } }
 
   /// Sleeps until the clock is set to that time or past it; throws where the task is cancelled.
@@ -71,24 +70,24 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     }
   }
 
-  /// Calls a closure when that much time has passed: at once where that is none.
+  /// Calls a closure when that much time has passed; at once where the delay is not positive.
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
     call(at: now.advanced(by: delay), body)
   }
 
   @discardableResult
   private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
-    var present: [UnsafeContinuation<Void, Never>] = []
+    var resumed: [UnsafeContinuation<Void, Never>] = []
     let number = lock.withLock { () -> Int? in
       guard deadline > time else { return nil }
       count += 1
-      let place = sleepers.firstIndex { $0.deadline <= deadline } ?? sleepers.endIndex
-      sleepers.insert(Sleeper(number: count, deadline: deadline, wake: body), at: place)
-      present = takeWaiters()
+      let index = sleepers.firstIndex { $0.deadline <= deadline } ?? sleepers.endIndex
+      sleepers.insert(Sleeper(number: count, deadline: deadline, wake: body), at: index)
+      resumed = takeWaiters()
       return count
     }
     if number == nil { body() }
-    for waiter in present { waiter.resume() }
+    for waiter in resumed { waiter.resume() }
     return number
   }
 
@@ -99,24 +98,25 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Lets time pass, and wakes all who sleep until then, in order.
+  /// Advances the time, and wakes all sleepers whose deadline has passed, in order.
   ///
-  /// Who sleeps again when woken sleeps on from the new time: advance in small steps where that matters.
+  /// A sleeper that sleeps again when woken does so from the new time: advance in small steps where that
+  /// matters.
   public func advance(by duration: Duration) {
     wake { $0.advanced(by: duration) }
   }
 
-  /// Lets time pass until the next one wakes, with all who sleep until the same time.
+  /// Advances the time to the next deadline, and wakes all sleepers with that deadline.
   ///
-  /// - Returns: Whether anybody slept.
+  /// - Returns: Whether there was a sleeper.
   @discardableResult
   public func advanceToNextSleeper() -> Bool {
     wake { [self] _ in sleepers.last?.deadline }
   }
 
-  /// Sets the time, and wakes whose time has come.
+  /// Sets the time, and wakes all sleepers whose deadline has passed.
   ///
-  /// - Parameter end: The new time, by the present one; called under the lock.
+  /// - Parameter end: Returns the new time, given the present one; called under the lock.
   @discardableResult
   private func wake(until end: (Instant) -> Instant?) -> Bool {
     let woken = lock.withLock { () -> [Sleeper] in
@@ -130,18 +130,18 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     return !woken.isEmpty
   }
 
-  /// Waits until so many sleep; for a test that is about to let time pass.
+  /// Waits until there are so many sleepers; for a test that is about to advance the time.
   public func waitForSleepers(atLeast count: Int) async {
     await withUnsafeContinuation { continuation in
-      let isThere = lock.withLock {
+      let isReached = lock.withLock {
         if sleepers.count < count { waiters.append((count, continuation)) }
         return sleepers.count >= count
       }
-      if isThere { continuation.resume() }
+      if isReached { continuation.resume() }
     }
   }
 
-  /// Those who wait for as many sleepers as there are now; called under the lock.
+  /// Removes and returns the tasks that wait for at most as many sleepers as there are; called under the lock.
   private func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
     defer { waiters.removeAll { $0.count <= sleepers.count } }
     return waiters.filter { $0.count <= sleepers.count }.map(\.continuation)

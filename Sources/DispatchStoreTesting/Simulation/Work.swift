@@ -2,14 +2,14 @@ import DispatchStore
 
 /// A piece of work that has not begun.
 struct Work {
-  /// What traces call the thread that runs it.
+  /// The name in traces of the thread that runs it.
   let name: String
   let kind: SimulatedWork
-  /// For orders that go by priority.
+  /// Used by orders with priorities.
   let priority: UInt64
   let body: @Sendable () -> Void
 
-  /// What can't run beside another one; nil for what can.
+  /// Identifies the queue whose width limits how many run at once; nil for work without a limit.
   var line: ObjectIdentifier? {
     switch kind {
     case .operation(let queue): ObjectIdentifier(queue)

@@ -1,21 +1,21 @@
 import DispatchStore
 import Foundation
 
-/// The works of a world that have not begun, and which of them may.
+/// The pieces of work of a world that have not begun, and which of them may.
 struct WorkList {
-  /// In the order in which they were asked for.
+  /// In the order in which they were added.
   private(set) var waiting: [Work] = []
-  /// How many of a line have begun and not ended.
+  /// How many of each line have begun and not ended.
   private var running: [ObjectIdentifier: Int] = [:]
   private var counts: [String: Int] = [:]
   private let width: Int
 
-  /// - Parameter width: How wide a queue is that nobody has set.
+  /// - Parameter width: The width of a queue whose width is not set.
   init(width: Int) {
     self.width = width
   }
 
-  /// Adds a work, and names it: the first of all is the scenario.
+  /// Adds a piece of work, and names it: the first one is the scenario.
   mutating func append(
     _ kind: SimulatedWork, priority: UInt64, _ body: @escaping @Sendable () -> Void
   ) {
@@ -24,20 +24,20 @@ struct WorkList {
     waiting.append(Work(name: name, kind: kind, priority: priority, body: body))
   }
 
-  /// Calls back with the places of those that may begin: of a line, the first one at most.
+  /// Calls the closure with the indices of those that may begin: of each line, the first one at most.
   func forEachThatMayBegin(_ body: (Int) -> Void) {
     var lines: Set<ObjectIdentifier> = []
-    for (place, work) in waiting.enumerated() {
+    for (index, work) in waiting.enumerated() {
       if let line = work.line {
         guard lines.insert(line).inserted, running[line, default: 0] < width(of: work) else {
           continue
         }
       }
-      body(place)
+      body(index)
     }
   }
 
-  /// How many of its line may run at once.
+  /// How many of the work's line may run at once.
   private func width(of work: Work) -> Int {
     guard case .operation(let queue) = work.kind else { return 1 }
     if queue.isSuspended { return 0 }
@@ -45,8 +45,8 @@ struct WorkList {
     return width < 0 ? self.width : width
   }
 
-  mutating func begin(at place: Int) -> Work {
-    let work = waiting.remove(at: place)
+  mutating func begin(at index: Int) -> Work {
+    let work = waiting.remove(at: index)
     if let line = work.line { running[line, default: 0] += 1 }
     return work
   }
@@ -57,7 +57,7 @@ struct WorkList {
 }
 
 extension SimulatedWork {
-  /// What traces call a thread that does it.
+  /// The name in traces of a thread that does it, without a number.
   var role: String {
     switch self {
     case .operation: "drainer"

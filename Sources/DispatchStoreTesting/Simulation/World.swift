@@ -2,26 +2,26 @@ import DispatchStore
 
 /// A world in which one thread at a time runs, and the seed decides which one.
 ///
-/// The thread that runs has the baton. At each yield point it draws who goes on, wakes that one and
-/// sleeps. Work that was not begun is given to the first thread that has none.
+/// The thread that runs has the baton. At each yield point it draws which thread runs next, wakes that one
+/// and sleeps. Where the draw is a piece of work, the first idle thread runs it.
 final class World: SimulatedWorld, @unchecked Sendable {
-  // because what changes belongs to the thread that has the baton
+  // because only the thread that has the baton changes it
   let options: WorldOptions
   let clock = VirtualClock()
   let mainHolders = WaitGraph.MainHolders()
   private let pool: FiberPool
-  private(set) var threads: [Fiber] = []
-  private(set) var works: WorkList
+  private var threads: [Fiber] = []
+  private var works: WorkList
   private var schedule: Schedule
   private var generator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
-  private(set) var underWay: [TransactionID: String] = [:]
+  private var underWay: [TransactionID: String] = [:]
   private var hasBegun = false
-  private(set) var hasReturned = false
+  private var hasReturned = false
   private var (isOver, isWaking) = (false, false)
-  /// What came in this step, to be put in order.
+  /// Work added in this step, to be sorted by its number.
   private var numbered: [(UInt64, @Sendable () -> Void)] = []
   private var trace = SimulationTrace()
   private let over = Semaphore()
@@ -39,13 +39,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
     schedule =
       options.deviations.map { Schedule(seed: options.seed, deviations: $0) }
       ?? Schedule(seed: options.seed, order: options.order)
-    // Another stream, so that a choice in the scenario does not hang on who went on.
+    // A separate stream, so that the scenario's draws do not depend on the schedule's.
     generator = SeededGenerator(seed: ~options.seed)
   }
 
-  // MARK: The run, seen from outside
+  // MARK: The run
 
-  /// Runs a scenario to its end; the calling thread waits meanwhile.
+  /// Runs a scenario to its end; blocks the calling thread.
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
@@ -81,7 +81,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func yield(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
     if !isWaking {
       fiber.state = .ready
-      if !goOn(from: fiber) { end(stuck: fiber) }
+      if !switchThread(from: fiber) { end(stuck: fiber) }
     }
     note(fiber, transition, subject)
   }
@@ -90,7 +90,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     guard !condition() else { return }
     fiber.state = .waiting(for: reason, until: condition)
     note(fiber, .wait) { reason }
-    if !goOn(from: fiber) { end(stuck: fiber) }
+    if !switchThread(from: fiber) { end(stuck: fiber) }
     fiber.state = .ready
   }
 
@@ -98,7 +98,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     if options.isTraced { trace.append(fiber.name, transition, subject()) }
   }
 
-  /// Runs what a thread is given, until the world is over.
+  /// Runs a thread's pieces of work, until the world is over.
   func runWorks(on fiber: Fiber) {
     while let work = fiber.work {
       note(fiber, .begin) { "" }
@@ -107,12 +107,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
       works.ended(work)
       fiber.work = nil
       fiber.state = .idle
-      if !isOver, !goOn(from: fiber) { end(stuck: nil) }
+      if !isOver, !switchThread(from: fiber) { end(stuck: nil) }
     }
   }
 
-  /// Draws who goes on, and sleeps until that is this thread; false where nobody can or may.
-  private func goOn(from fiber: Fiber) -> Bool {
+  /// Draws which thread runs next, wakes it, and sleeps until this one is drawn; false where none can run,
+  /// or the run has taken too many steps.
+  private func switchThread(from fiber: Fiber) -> Bool {
     stepCount += 1
     guard stepCount <= options.stepLimit else {
       outside.fail(
@@ -128,8 +129,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
       }
       let choice = schedule.choose(
         among: candidates.count, present: present, fallBehind: { fiber.priority = $0 },
-        priority: { place in
-          switch candidates[place] {
+        priority: { index in
+          switch candidates[index] {
           case .thread(let thread): thread.priority
           case .work(let index): works.waiting[index].priority
           }
@@ -140,7 +141,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     return false
   }
 
-  /// Lets time pass; the engine posts what wakes in a `.sync` dispatch, which yields.
+  /// Advances the time to the next deadline; false where there is no sleeper.
+  ///
+  /// A sleeper that wakes may enter the engine, whose yield points then do not switch threads.
   private func wakeNextSleeper() -> Bool {
     isWaking = true
     defer { isWaking = false }
@@ -149,7 +152,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   private func gatherCandidates() {
     candidates.removeAll(keepingCapacity: true)
-    for thread in threads where thread.canGoOn { candidates.append(.thread(thread)) }
+    for thread in threads where thread.isRunnable { candidates.append(.thread(thread)) }
     works.forEachThatMayBegin { candidates.append(.work($0)) }
   }
 
@@ -180,24 +183,38 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   // MARK: The end
 
-  /// - Parameter stuck: The calling thread, where it is in the middle of something.
+  /// Which thread waits for what, and what has not ended; empty where the world is done.
+  private var unfinished: [String] {
+    threads.compactMap { thread in
+      guard case .waiting(let reason, _) = thread.state else { return nil }
+      return "\(thread.name) waits for \(reason)"
+    } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
+      + works.waiting.map { "\($0.name) has not begun" }
+      + (hasReturned ? [] : ["the scenario has not returned"])
+  }
+
+  private static func list(_ reasons: [String]) -> String {
+    reasons.joined(separator: "; ") + "."
+  }
+
+  /// - Parameter stuck: The calling thread, where it is in the middle of a piece of work.
   private func end(stuck: Fiber?) {
-    // Where nothing of the world is left, what the scenario awaits has to come from outside.
+    // Where no other work is left, the scenario awaits a thread or task from outside: waits for that to show.
     if outside.failure == nil, !hasReturned, unfinished.count == 1 {
       outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
     if !hasReturned || !unfinished.isEmpty {
-      outside.fail(.stalled, "Nothing can go on. " + Self.list(unfinished))
+      outside.fail(.stalled, "No thread can run. " + Self.list(unfinished))
     }
     isOver = true
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }
     for thread in idle { thread.wake() }
     over.signal()
-    // Its stack can't be left: what is on it is lost.
+    // Its stack can't be unwound, so the thread sleeps for ever, and what is on its stack leaks.
     if let stuck { while true { stuck.sleep() } }
   }
 
-  // MARK: What the engine asks for
+  // MARK: SimulatedWorld
 
   var width: Int { options.width }
 

@@ -1,4 +1,4 @@
-/// What a world counts up, so that it is the same in each run.
+/// The numbers that a world assigns in order, so that they are equal in each run.
 struct WorldNumbers {
   private var identifiers: UInt64 = 0
   private var last: UInt64 = 0

@@ -1,13 +1,13 @@
 import DispatchStore
 
-/// What a world is made with.
+/// The options of a world.
 struct WorldOptions: Sendable {
   var seed: UInt64
   var order: SimulationOrder
   var stepLimit: Int
   var width: Int
   var isTraced = false
-  /// A schedule to be followed rather than drawn.
+  /// A recorded schedule to repeat, instead of drawing one.
   var deviations: [Schedule.Deviation]?
   var mutant: Mutant?
 }

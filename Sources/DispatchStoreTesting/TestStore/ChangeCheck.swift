@@ -1,18 +1,18 @@
-/// Whether a model changed as a closure says.
+/// Compares how a model changed with what a closure makes of it.
 struct ChangeCheck<Model: Sendable> {
   let storeIdentifier: String
-  /// What is asserted about: an action, or a change.
+  /// The action or change that the assertion is about.
   let subject: String
   let before: Model
   let after: Model
   let exhaustivity: Exhaustivity
 
-  /// What to report; nil where all is as expected.
+  /// The failure to report; nil where the model changed as expected.
   func failure(of change: ((inout Model) throws -> Void)?) -> String? {
     guard let change else {
       return exhaustivity.isOn ? unexpected("in \(subject)") : nil
     }
-    // Where not all has to be said, what is not said is as it is.
+    // Without exhaustivity, fields that the closure does not set count as expected.
     var expected = exhaustivity.isOn ? before : after
     do {
       try change(&expected)
@@ -31,17 +31,17 @@ struct ChangeCheck<Model: Sendable> {
     guard exhaustivity.isOn, Diff.areEqual(before, after) else { return nil }
     return """
       The model of store "\(storeIdentifier)" did not change in \(subject), and the closure changes \
-      nothing either. Leave it out.
+      nothing either. Omit the closure.
       """
   }
 
-  /// What to report of a change that nothing was said of.
+  /// The failure to report for a change that was not asserted; nil where the model did not change.
   ///
-  /// - Parameter origin: Where it comes from, as in "changed in …".
+  /// - Parameter origin: Where the change comes from, as in "changed in …".
   func unexpected(_ origin: String) -> String? {
     difference(before, after).map { difference in
       """
-      The model of store "\(storeIdentifier)" changed \(origin), and nothing was said of that:
+      The model of store "\(storeIdentifier)" changed \(origin), and that was not asserted:
 
       \(difference)
 

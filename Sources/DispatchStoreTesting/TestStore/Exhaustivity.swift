@@ -1,13 +1,13 @@
-/// Whether a test store wants to be told of everything that happened.
+/// Whether a test has to assert everything that its test store records.
 public enum Exhaustivity: Hashable, Sendable {
-  /// Each change and each action that followed has to be asserted; what was not is a failure.
+  /// A change that was not asserted, or an action that followed and was not received, is a failure.
   case on
-  /// Only what is asserted is looked at; closures need to set only what they are about.
+  /// Only what the test asserts is checked; closures need to set only the fields that they assert.
   ///
-  /// What was skipped is shown on request: as warnings under Swift Testing, else on standard error.
+  /// With `showSkipped`, the rest is shown: as warnings under Swift Testing, else on standard error.
   case off(showSkipped: Bool)
 
-  /// Only what is asserted is looked at; what was skipped is not shown.
+  /// Only what the test asserts is checked; the rest is not shown.
   public static let off = Exhaustivity.off(showSkipped: false)
 
   var isOn: Bool { self == .on }

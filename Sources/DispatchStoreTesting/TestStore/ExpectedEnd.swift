@@ -24,7 +24,7 @@ public struct ExpectedEnd: Sendable {
     error != nil && !cancelled.matches(error) && !vetoed.matches(error)
   }
 
-  /// However it ends.
+  /// Any end.
   public static let any = ExpectedEnd("any end") { _ in true }
 
   /// Failed with this error.
@@ -37,7 +37,7 @@ public struct ExpectedEnd: Sendable {
     ExpectedEnd("failure: \(kind)") { $0 is Failure }
   }
 
-  /// What to report about an action that ended otherwise.
+  /// The failure to report for an action; nil where it ended as expected.
   func mismatch(_ name: String, _ error: (any Error)?) -> String? {
     if matches(error) { return nil }
     return """

@@ -1,11 +1,11 @@
 import DispatchStore
 
-/// How far the changes of a store have been asserted, whatever its model.
+/// How far the changes of a store have been asserted, for any type of model.
 protocol AnyStoreWatch: Sendable {
   var storeIdentity: ObjectIdentifier { get }
-  /// The commits that nothing was said of yet.
-  var left: [RecordedCommit] { get }
-  /// Takes all commits as asserted; what to report of them.
+  /// The commits that have not been asserted yet.
+  var unasserted: [RecordedCommit] { get }
+  /// Marks all commits as asserted, and returns the failure to report for them.
   ///
   /// - Parameter origin: Where they come from, as in "changed in …".
   func skipAll(_ origin: String) -> String?
@@ -39,12 +39,12 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   var storeIdentity: ObjectIdentifier { ObjectIdentifier(store) }
   var version: UInt64 { asserted.read(\.version) }
 
-  var left: [RecordedCommit] {
+  var unasserted: [RecordedCommit] {
     let version = version
     return recorder.journal.read { $0.commits(of: storeIdentity, after: version) }
   }
 
-  /// Takes the commits up to one as asserted; the model before and after them.
+  /// Marks the commits up to one as asserted, and returns the models before and after them.
   func advance(to commit: RecordedCommit?) -> (before: Model, after: Model) {
     asserted.change { asserted in
       let before = asserted.model
@@ -55,21 +55,21 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
     }
   }
 
-  /// Takes what an action did as asserted: up to its last commit, or one outside of dispatches before
-  /// its end.
+  /// Marks the changes of an action as asserted: up to its last commit, or to a later one outside of
+  /// dispatches before its end.
   func advance(past transaction: TransactionID?) -> (before: Model, after: Model) {
     let end = transaction.flatMap { id in
-      recorder.journal.read { $0[id]?.parts.first { $0.store == storeIdentity }?.endedAt }
+      recorder.journal.read { $0[id]?.storeRuns.first { $0.store == storeIdentity }?.endedAt }
     }
     return advance(
-      to: left.last { commit in
+      to: unasserted.last { commit in
         if let by = commit.transaction { return by == transaction }
         return end.map { commit.at <= $0 } ?? (transaction == nil)
       })
   }
 
   func skipAll(_ origin: String) -> String? {
-    let (before, after) = advance(to: left.last)
+    let (before, after) = advance(to: unasserted.last)
     return ChangeCheck(
       storeIdentifier: store.identifier, subject: origin, before: before, after: after,
       exhaustivity: .on

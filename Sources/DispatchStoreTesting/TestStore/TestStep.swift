@@ -3,7 +3,7 @@ public import DispatchStore
 /// An action that was sent, whose changes and end are asserted step by step.
 public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   let testStore: TestStore<Model, Action>
-  /// Its dispatch, for instance to be cancelled.
+  /// The handle of its dispatch, for instance to cancel it.
   public let handle: DispatchHandle
   let name: String
 
@@ -12,7 +12,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   /// Awaits the next commit of the action, and asserts what changed up to that.
   ///
   /// - Parameters:
-  ///   - change: Changes the model before into the one that is expected.
+  ///   - change: Changes the previous model into the expected one.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
@@ -44,7 +44,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   ///
   /// - Parameters:
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.

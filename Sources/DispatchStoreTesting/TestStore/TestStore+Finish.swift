@@ -1,7 +1,7 @@
 import DispatchStore
 
 extension TestStore {
-  /// Awaits that the dispatcher is idle, and fails for all that was not asserted.
+  /// Waits until the dispatcher is idle, and fails for everything that was not asserted.
   ///
   /// - Parameters:
   ///   - fileID: Where failures are shown, like the following.
@@ -19,58 +19,13 @@ extension TestStore {
       await recorder.idle()
     }
     if Task.isCancelled { reportCancellation("all dispatches to end", place) }
-    reportWhatIsLeft(at: place)
+    reportUnasserted(at: place)
   }
 
-  // MARK: What assertions share
-
-  /// Awaits the end of an action, and asserts how it ended and what it changed.
-  nonisolated(nonsending) func assertEnd(
-    of id: TransactionID, _ name: String, _ end: ExpectedEnd,
-    _ change: ((inout Model) throws -> Void)?, _ place: SourcePlace
-  ) async {
-    let ended = await recorder.journal.first { journal in
-      journal[id].flatMap { $0.hasEnded ? $0 : nil }
-    }
-    guard let ended else { return reportCancellation("\(name) to end", place) }
-    if let mismatch = end.mismatch(name, ended.error) { reporter.report(mismatch, at: place) }
-    let (before, after) = watch.advance(past: id)
-    progress.change { $0.last = id }
-    check(before, after, name, change, place)
-  }
-
-  func check(
-    _ before: Model, _ after: Model, _ name: String, _ change: ((inout Model) throws -> Void)?,
-    _ place: SourcePlace
-  ) {
-    let check = ChangeCheck(
-      storeIdentifier: store.identifier, subject: name, before: before, after: after,
-      exhaustivity: exhaustivity)
-    if let failure = check.failure(of: change) {
-      reporter.report(failure, at: place)
-    } else if change == nil, exhaustivity == .off(showSkipped: true),
-      let skipped = check.unexpected("in \(name)")
-    {
-      note(skipped, place)
-    }
-  }
-
-  func reportCancellation(_ awaited: String, _ place: SourcePlace) {
-    reporter.report("The task was cancelled while it waited for \(awaited).", at: place)
-  }
-
-  /// Shows what was passed over, where that is asked for.
-  func note(_ message: String, _ place: SourcePlace) {
-    guard case .off(showSkipped: true) = exhaustivity else { return }
-    reporter.report(message, severity: .note, at: place)
-  }
-
-  // MARK: What nothing was said of
-
-  /// Fails for what was not asserted, and takes it as such, so that it is reported once.
-  func reportWhatIsLeft(before action: String? = nil, at place: SourcePlace, isLast: Bool = false) {
+  /// Reports what was not asserted, and marks it as asserted, so that it is reported once.
+  func reportUnasserted(before action: String? = nil, at place: SourcePlace, isLast: Bool = false) {
     let before = progress.read(\.self)
-    let (left, open, count) = recorder.journal.read { journal in
+    let (unreceived, open, count) = recorder.journal.read { journal in
       (
         before.followed(in: journal),
         isLast && !journal.isIdle ? journal.transactions.filter { !$0.hasEnded } : [],
@@ -78,22 +33,22 @@ extension TestStore {
       )
     }
     progress.change { $0.received = count }
-    if !open.isEmpty { reportLeft(describe(underWay: open), at: place) }
-    if !left.isEmpty { reportLeft(describe(left, before: action), at: place) }
-    let known = Set(left.map(\.id))
+    if !open.isEmpty { reportUnasserted(describe(underWay: open), at: place) }
+    if !unreceived.isEmpty { reportUnasserted(describe(unreceived, before: action), at: place) }
+    let known = Set(unreceived.map(\.id))
     for watch in before.watches {
-      let commits = watch.left
+      let commits = watch.unasserted
       guard !commits.isEmpty else { continue }
-      // What was dispatched and not received was reported as such.
-      let isNews = commits.contains { commit in
+      // An action that was not received was reported above, so its changes are not.
+      let isNew = commits.contains { commit in
         commit.transaction.map { !known.contains($0) } ?? true
       }
       let message = watch.skipAll(origin(of: commits))
-      if let message, isNews { reportLeft(message, at: place) }
+      if let message, isNew { reportUnasserted(message, at: place) }
     }
   }
 
-  private func reportLeft(_ message: String, at place: SourcePlace) {
+  private func reportUnasserted(_ message: String, at place: SourcePlace) {
     switch exhaustivity {
     case .on: reporter.report(message, at: place)
     case .off: note(message, place)
@@ -112,12 +67,12 @@ extension TestStore {
     return names.joined(separator: ", ")
   }
 
-  private func describe(_ left: [RecordedTransaction], before action: String?) -> String {
+  private func describe(_ unreceived: [RecordedTransaction], before action: String?) -> String {
+    let actions = unreceived.count == 1 ? "1 action" : "\(unreceived.count) actions"
     let when = action.map { " before \($0) was sent" } ?? ""
-    let lines = left.map { "  \(Diff.line($0.action!)), \(origin(of: $0))" }
+    let lines = unreceived.map { "  \(Diff.line($0.action!)), \(origin(of: $0))" }
     return """
-      \(left.count == 1 ? "1 action" : "\(left.count) actions") followed, and nothing was received of \
-      that\(when):
+      \(actions) followed, and the test did not receive \(unreceived.count == 1 ? "it" : "them")\(when):
 
       \(lines.joined(separator: "\n"))
 
@@ -134,19 +89,5 @@ extension TestStore {
 
       Await finish() at the end of the test.
       """
-  }
-
-  /// What caused an action, and where it was dispatched.
-  func origin(of transaction: RecordedTransaction) -> String {
-    let cause = transaction.cause.flatMap { number in
-      recorder.journal.read { journal in
-        // Several actions have no name of their own: what caused those is meant.
-        var cause = journal.transactions[number - 1]
-        while cause.action == nil, let next = cause.cause { cause = journal.transactions[next - 1] }
-        return cause.action
-      }
-    }
-    let because = cause.map { "because of \(Diff.line($0)), " } ?? ""
-    return because + "dispatched at \(transaction.callSite)"
   }
 }

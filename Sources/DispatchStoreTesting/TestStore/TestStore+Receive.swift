@@ -3,13 +3,13 @@ public import DispatchStore
 extension TestStore {
   /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
   ///
-  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off,
-  /// others before it are passed over.
+  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// other actions before it.
   ///
   /// - Parameters:
   ///   - action: The action, of whatever store.
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
@@ -35,7 +35,7 @@ extension TestStore {
   /// - Parameters:
   ///   - kind: The type of the action.
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
@@ -59,7 +59,7 @@ extension TestStore {
   ///   - kind: The type of the action.
   ///   - matches: Whether it is the expected one.
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
@@ -98,7 +98,7 @@ extension TestStore {
         await reportMismatch(expected, next, action, place)
         return nil
       }
-      note("Passed over \(next.name).", place)
+      note("Skipped \(next.name).", place)
     }
   }
 
@@ -117,7 +117,7 @@ extension TestStore {
 
       (− expected, + received: \(origin(of: next)))
       """, at: place)
-    // What it changed is not asserted any more: one mistake, one failure.
+    // Marks its changes as asserted, so that one mistake makes one failure.
     _ = await recorder.journal.first { $0[next.id]?.hasEnded == true ? true : nil }
     _ = watch.advance(past: next.id)
     progress.change { $0.last = next.id }
@@ -129,7 +129,7 @@ extension TestStore {
       "Expected to receive \(name), but nothing more followed: the dispatcher is idle.", at: place)
   }
 
-  /// What followed next; nil where the dispatcher is idle, or the task was cancelled.
+  /// The next transaction that followed; nil where the dispatcher is idle, or the task was cancelled.
   private nonisolated(nonsending) func nextFollowed() async -> RecordedTransaction? {
     let progress = progress.read(\.self)
     let next = { @Sendable (journal: Journal) -> RecordedTransaction?? in
@@ -143,24 +143,24 @@ extension TestStore {
   }
 }
 
-/// What a test expects to receive.
+/// The action that a test expects to receive.
 private struct ExpectedAction {
   let name: String
   let matches: (AnyAction) -> Bool
-  /// How another one differs; nil where there is nothing to compare.
+  /// How another action differs; nil where the two can't be compared.
   var mismatch: (AnyAction) -> String? = { _ in nil }
 }
 
 extension TestStore where Action: Equatable {
   /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
   ///
-  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off,
-  /// others before it are passed over.
+  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// other actions before it.
   ///
   /// - Parameters:
   ///   - action: The action, of the store under test.
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.

@@ -5,9 +5,9 @@ extension TestStore {
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default as the test store was made.
+  ///   - mode: How to schedule it; by default the test store's mode.
   ///   - end: How it is expected to end.
-  ///   - change: Changes the model before into the one that is expected; nil where it does not change.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
@@ -24,16 +24,16 @@ extension TestStore {
 
   /// Sends an action to all stores that respond, and asserts what it does step by step.
   ///
-  /// For an action that changes the model more than once, or that the test itself lets go on.
+  /// For an action that changes the model more than once, or whose operation the test continues.
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default as the test store was made.
+  ///   - mode: How to schedule it; by default the test store's mode.
   ///   - fileID: Where failures are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
-  /// - Returns: What to assert the changes and the end of.
+  /// - Returns: The step whose changes and end the test asserts.
   public func start(
     _ action: Action, mode: Dispatcher.Mode? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -45,7 +45,7 @@ extension TestStore {
   private func start(
     _ action: Action, mode: Dispatcher.Mode?, at place: SourcePlace
   ) -> TestStep<Model, Action> {
-    if progress.read(\.open.isEmpty) { reportWhatIsLeft(before: Diff.line(action), at: place) }
+    if progress.read(\.open.isEmpty) { reportUnasserted(before: Diff.line(action), at: place) }
     let handle = dispatcher.dispatch(
       action: action, mode: mode ?? self.mode, fileID: place.fileID, line: place.line)
     progress.change { progress in
@@ -53,53 +53,5 @@ extension TestStore {
       progress.open.insert(handle.transaction)
     }
     return TestStep(testStore: self, handle: handle, name: Diff.line(action))
-  }
-
-  /// Watches another store too: each of its changes has to be asserted by `expect(in:)`.
-  public func watch<OtherModel, OtherAction>(_ other: Store<OtherModel, OtherAction>) {
-    let watch = StoreWatch(other, recorder)
-    progress.change { progress in
-      guard !progress.watches.contains(where: { $0.storeIdentity == watch.storeIdentity }) else {
-        return
-      }
-      progress.watches.append(watch)
-    }
-  }
-
-  /// Asserts what the last asserted action, or a change outside of dispatches, did to a watched store.
-  ///
-  /// - Parameters:
-  ///   - other: The store under test, or one given to `watch(_:)`.
-  ///   - change: Changes the model before into the one that is expected.
-  ///   - fileID: Where failures are shown, like the following.
-  ///   - filePath: The caller's file.
-  ///   - line: The caller's line.
-  ///   - column: The caller's column.
-  public func expect<OtherModel, OtherAction>(
-    in other: Store<OtherModel, OtherAction>,
-    _ change: (inout OtherModel) throws -> Void,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
-    column: UInt = #column
-  ) {
-    let place = SourcePlace(fileID, filePath, line, column)
-    let (watches, last) = progress.read { ($0.watches, $0.last) }
-    let found = watches.lazy.compactMap { $0 as? StoreWatch<OtherModel, OtherAction> }
-      .first { $0.store === other }
-    guard let found else {
-      return reporter.report(
-        "Store \"\(other.identifier)\" is not watched. Call watch(_:) before its changes.",
-        at: place)
-    }
-    // Where the last action did nothing there, a change outside of dispatches is meant.
-    let cause = found.left.contains { $0.transaction == last } ? last : nil
-    let action = cause.flatMap { id in recorder.journal.read { $0[id]?.action } }
-    let (before, after) = found.advance(past: cause)
-    let check = ChangeCheck(
-      storeIdentifier: other.identifier,
-      subject: action.map { Diff.line($0) } ?? "a change outside of dispatches",
-      before: before, after: after, exhaustivity: exhaustivity)
-    withoutActuallyEscaping(change) { change in
-      if let failure = check.failure(of: change) { reporter.report(failure, at: place) }
-    }
   }
 }

@@ -1,29 +1,29 @@
 public import DispatchStore
 
-/// Drives a store by actions, and asserts each change of its model and each action that followed.
+/// Sends actions to a store, and asserts each change of its model and each action that followed.
 ///
 ///     let testStore = TestStore(reducer: CounterReducer())
 ///     await testStore.send(.increase) { $0.count = 1 }
 ///     await testStore.receive(Log.entry("increased"))
 ///     await testStore.finish()
 ///
-/// A closure changes the model as it was into what it is expected to be. Every other action that the
-/// dispatcher takes, from blocks, observers, middlewares, completions or elsewhere, has followed, and is
-/// to be received, in the order in which they were dispatched. What was not asserted is a failure: when
-/// the next action is sent, at `finish()`, or when the test store is released.
+/// A closure changes the previous model into the expected one. Every other action that is dispatched, from
+/// blocks, observers, middlewares, completions or elsewhere, has followed, and the test has to receive it, in
+/// the order of the dispatches. The test store reports what was not asserted when the test sends the next
+/// action, at `finish()`, and when the test store is released.
 ///
-/// It awaits what the dispatcher tells, and gives up when that is idle: it knows no time. Changes are
-/// asserted in commit order, up to the last commit of the action: where an action dispatches another
-/// `.sync` and changes the model after that, its closure says what both did. Failures point to the caller's
-/// line. Give it a dispatcher of its own: what others dispatch there has followed, too.
+/// It waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle. Changes
+/// are asserted in commit order, up to the last commit of the action: where an action dispatches another one
+/// `.sync` and changes the model after that, its closure makes the changes of both. Failures point to the
+/// caller's line. Give each test store a separate dispatcher: actions that others dispatch there follow, too.
 public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The store under test.
   public let store: Store<Model, Action>
-  /// The dispatcher that it is registered with; for the stores that take part beside it.
+  /// The dispatcher with which it is registered; to register further stores with.
   public let dispatcher: Dispatcher
-  /// How actions are sent unless said otherwise.
+  /// The mode of actions that are sent without one.
   public let mode: Dispatcher.Mode
-  /// What has been recorded so far, to be printed as a tree of causes.
+  /// The recorder of all dispatches, which prints them as a tree of causes.
   public let recorder = RecorderMiddleware()
 
   let watch: StoreWatch<Model, Action>
@@ -31,13 +31,13 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   let reporter = FailureReporter()
   private let place: SourcePlace
 
-  /// Makes one for a store, which is registered where it has no dispatcher yet.
+  /// Makes a test store for a store, and registers that where it has no dispatcher yet.
   ///
   /// - Parameters:
   ///   - store: The store under test.
   ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
-  ///   - mode: How actions are sent unless said otherwise.
-  ///   - fileID: Where failures of the release are shown, like the following.
+  ///   - mode: The mode of actions that are sent without one.
+  ///   - fileID: Where failures at the release are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -56,15 +56,15 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     dispatcher.register(middleware: recorder)
   }
 
-  /// Makes one for a new store.
+  /// Makes a test store for a new store.
   ///
   /// - Parameters:
   ///   - model: The model that it starts with.
-  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  ///   - reducer: The store's reducer; nothing else may use it afterwards.
   ///   - identifier: The name to register it under.
   ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
-  ///   - mode: How actions are sent unless said otherwise.
-  ///   - fileID: Where failures of the release are shown, like the following.
+  ///   - mode: The mode of actions that are sent without one.
+  ///   - fileID: Where failures at the release are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -80,7 +80,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
       column: column)
   }
 
-  /// What has to be asserted; `.on` unless set.
+  /// Whether the test has to assert everything; `.on` unless set.
   public var exhaustivity: Exhaustivity {
     get { progress.read(\.exhaustivity) }
     set { progress.change { $0.exhaustivity = newValue } }
@@ -89,30 +89,30 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The model as it is.
   public var model: Model { store.model }
 
-  /// Called when nothing is under way in the dispatcher, before that counts as its being idle.
+  /// Called when no dispatch is under way, before the dispatcher counts as idle.
   ///
-  /// Where actions follow from what the dispatcher does not know (an observer on a queue of its own, a
-  /// task), this has to return once they have been dispatched.
+  /// Where actions follow from what the dispatcher does not track (an observer on a queue, a task), this has to
+  /// return once they have been dispatched.
   public var settle: (@Sendable () async -> Void)? {
     get { progress.read(\.settle) }
     set { progress.change { $0.settle = newValue } }
   }
 
   deinit {
-    reportWhatIsLeft(at: place, isLast: true)
+    reportUnasserted(at: place, isLast: true)
     dispatcher.unregister(middleware: recorder)
   }
 }
 
 extension TestStore where Model: ModelType {
-  /// Makes one for a new store that starts with `Model()`.
+  /// Makes a test store for a new store that starts with `Model()`.
   ///
   /// - Parameters:
-  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  ///   - reducer: The store's reducer; nothing else may use it afterwards.
   ///   - identifier: The name to register it under.
   ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
-  ///   - mode: How actions are sent unless said otherwise.
-  ///   - fileID: Where failures of the release are shown, like the following.
+  ///   - mode: The mode of actions that are sent without one.
+  ///   - fileID: Where failures at the release are shown, like the following.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.

@@ -19,10 +19,9 @@ extension Answers {
   }
 }
 
-/// What each of some copies has of a figure.
+/// A figure, split among the copies.
 ///
-/// Paths and folders are each copy's own; authors and days are the same in all, so that their
-/// counts divide.
+/// Each copy has separate paths and folders; authors and days are the same in all, so their counts divide.
 private struct Share {
   let copies: Int
 
@@ -55,7 +54,7 @@ private struct Share {
   }
 
   private func disagreement(_ figure: Figure, _ key: String?, _ reason: String) -> Failure {
-    let place = key.map { " of '\($0)'" } ?? ""
-    return Failure(.software, "the copies disagree in \(figure.rawValue)\(place): \(reason)")
+    let suffix = key.map { " of '\($0)'" } ?? ""
+    return Failure(.software, "the copies disagree in \(figure.rawValue)\(suffix): \(reason)")
   }
 }

@@ -1,4 +1,4 @@
-/// What the history says of its code base: the figures, of all copies together or of one.
+/// The figures of a history, of all copies together or of one.
 struct Answers: Equatable, Sendable {
   var commits = 0
   var changes = 0
@@ -15,7 +15,7 @@ struct Answers: Equatable, Sendable {
 }
 
 extension Answers {
-  /// Reads the answers off the models that a replay ended with.
+  /// Computes the answers from the models that a replay ended with.
   init(_ models: Models) {
     let authors = models.authors.authors
     commits = authors.values.reduce(0) { $0 + $1.commits }

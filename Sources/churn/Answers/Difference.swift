@@ -1,4 +1,4 @@
-/// That a figure came out otherwise than it should.
+/// How a figure differs from the reference.
 struct Difference: Equatable, Sendable {
   static let shownExamples = 3
 

@@ -5,6 +5,6 @@ enum Figure: String, CaseIterable, Sendable {
   case linesByFile, lastAuthorByFile
   case churnByFolder, commitsByDay
 
-  /// Whether the order in which changes are taken in makes a difference.
+  /// Whether the figure depends on the order in which changes are applied.
   var dependsOnOrder: Bool { self == .takeoversByAuthor || self == .lastAuthorByFile }
 }

@@ -1,4 +1,4 @@
-/// What a figure is given by: an author, a path, a folder or a day.
+/// The key of a figure's values: an author, a path, a folder or a day.
 protocol FigureKey: Hashable, Comparable, Sendable {
   /// On one line of a report.
   var printable: String { get }

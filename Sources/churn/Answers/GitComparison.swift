@@ -1,4 +1,4 @@
-/// The sizes of all files, held against git's own count of the same commit.
+/// The sizes of all files, compared with git's count of the same commit.
 struct GitComparison: Equatable, Sendable {
   static let shownExamples = 3
 
@@ -6,7 +6,7 @@ struct GitComparison: Equatable, Sendable {
   private(set) var compared = 0
   /// Files that were binary at some time: git counts what they are now, the history what they were.
   private(set) var leftAside = 0
-  /// How many files are not as git has them.
+  /// How many files differ from git's.
   private(set) var differing = 0
   /// The first of those.
   private(set) var examples: [String] = []

@@ -1,4 +1,4 @@
-/// What one replay came to, in one round of all of them.
+/// The outcome of one replay in one round.
 struct Trial: Sendable {
   let measurement: Measurement
   /// Its time over that of the plain loop in the same round.

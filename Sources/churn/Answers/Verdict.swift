@@ -1,6 +1,6 @@
-/// What a way of replaying made of the figures in all rounds, held against what it promises.
+/// The figures of a replayer in all rounds, compared with what it promises.
 struct Verdict: Sendable {
-  /// Those of the round that took the median time.
+  /// The measurement of the round that took the median time.
   let measurement: Measurement
   /// The times over those of the plain loop in the same round, ascending.
   let ratios: [Double]
@@ -22,7 +22,7 @@ struct Verdict: Sendable {
     differences = trials.max { weight($0) < weight($1) }?.differences ?? []
   }
 
-  /// Those differences that break what is promised.
+  /// The differences that break a promise.
   var broken: [Difference] {
     Self.broken(differences, promisesOrder: promisesOrder)
   }
@@ -31,7 +31,7 @@ struct Verdict: Sendable {
     differences.filter { promisesOrder || !$0.figure.dependsOnOrder }
   }
 
-  /// Whether the figures that depend on the order came out as in the log.
+  /// Whether the figures that depend on the order are those of the log.
   var orderedFiguresHeld: Bool {
     !differences.contains { $0.figure.dependsOnOrder }
   }

@@ -4,7 +4,7 @@ enum Event: Equatable, Sendable {
   case committed(Commit)
 }
 
-/// That an author's commit is complete.
+/// The end of an author's commit.
 struct Commit: Equatable, Sendable {
   let author: ByteString
   /// The day of the commit, UTC.

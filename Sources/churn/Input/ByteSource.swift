@@ -1,6 +1,6 @@
 /// Where the bytes of a log come from.
 protocol ByteSource {
-  /// What messages call it.
+  /// Its name in messages.
   var name: String { get }
 
   /// Reads what there is, up to the buffer's length.
@@ -8,10 +8,10 @@ protocol ByteSource {
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int
 
-  /// After the end: whether it really was the end of all that there is.
+  /// Called after the end; throws where the source ended early.
   func checkCompleteness() throws(Failure)
 
-  /// Called when no more is wanted, before the end.
+  /// Called before the end, when no more is to be read.
   func stop()
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file descriptor that is closed when nobody holds it any more.
+/// A file descriptor that is closed with its last reference.
 final class Descriptor: Sendable {
   let number: Int32
   private let isOwned: Bool
@@ -20,7 +20,7 @@ final class Descriptor: Sendable {
     Descriptor(try retrying { open(path, O_RDONLY | O_CLOEXEC) })
   }
 
-  /// A new file without a name: nothing of it is left when the program ends, however it ends.
+  /// A new file without a name, which the system removes when the program ends, however it ends.
   static func temporary(in directory: String) throws(SystemError) -> Descriptor {
     var template = Array("\(directory)/churn-XXXXXX".utf8CString)
     let descriptor = Descriptor(try retrying { mkstemp(&template) })
@@ -57,7 +57,7 @@ final class Descriptor: Sendable {
     }
   }
 
-  /// Calls again what a signal interrupted.
+  /// Repeats a call that a signal interrupted.
   private static func retrying<Result: FixedWidthInteger>(
     _ call: () -> Result
   ) throws(SystemError) -> Result {
@@ -70,7 +70,7 @@ final class Descriptor: Sendable {
   }
 }
 
-/// What the system answered instead of doing as it was asked.
+/// The error of a system call.
 struct SystemError: Error, Equatable, CustomStringConvertible {
   let code: Int32
 

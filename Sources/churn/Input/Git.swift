@@ -1,6 +1,6 @@
 import Foundation
 
-/// The git that is installed, as far as one is.
+/// The installed git.
 struct Git: Sendable {
   let executable: String
   private let environment: [String: String]
@@ -16,13 +16,13 @@ struct Git: Sendable {
     self.environment = environment.filter { !Self.repositoryVariables.contains($0.key) }
   }
 
-  /// Whether this can be run; a folder, too, counts as executable.
+  /// Whether the file can be run; a folder counts as executable, too.
   private static func isProgram(_ path: String) -> Bool {
     FileManager.default.isExecutableFile(atPath: path)
       && !FileManager.default.fileExists(atPath: "\(path)/.")
   }
 
-  /// With these a hook tells git which repository it serves; here the path says it.
+  /// Variables that git sets for its hooks to select a repository; here the path selects it.
   private static let repositoryVariables: Set = [
     "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX",
@@ -30,12 +30,12 @@ struct Git: Sendable {
 
   /// Starts git.
   ///
-  /// What it prints is read from the process.
+  /// The process gives access to its output.
   func start(_ arguments: [String]) throws(GitError) -> GitProcess {
     try GitProcess(executable: executable, arguments: arguments, environment: environment)
   }
 
-  /// What git printed, when it succeeded.
+  /// The output of a git that succeeded.
   struct Output {
     let bytes: [UInt8]
 
@@ -45,7 +45,7 @@ struct Git: Sendable {
 
   /// Runs git to its end.
   ///
-  /// Throws what git said if it failed.
+  /// Throws git's message if it failed.
   func run(_ arguments: [String]) throws(GitError) -> Output {
     let process = try start(arguments)
     var bytes: [UInt8] = []
@@ -58,7 +58,7 @@ struct Git: Sendable {
   }
 }
 
-/// That git failed, with its own message.
+/// A failure of git, with its message.
 struct GitError: Error, Equatable, CustomStringConvertible {
   /// How git ended.
   enum Ending: Equatable {
@@ -71,7 +71,7 @@ struct GitError: Error, Equatable, CustomStringConvertible {
   /// What it wrote to standard error, on one line.
   let message: String
 
-  /// Whether git itself works, and says that it cannot do this here.
+  /// Whether git itself works, and refused the command here.
   var isRefusal: Bool { ending == .exitCode(128) }
 
   var description: String {

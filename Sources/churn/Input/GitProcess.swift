@@ -2,7 +2,7 @@ import Foundation
 
 /// One run of git.
 ///
-/// Its messages go to a temporary file, so that nobody has to read two pipes at once.
+/// Git writes its messages to a temporary file, so that one thread need not read two pipes at once.
 final class GitProcess {
   private let process = Process()
   private let output = Pipe()
@@ -41,7 +41,7 @@ final class GitProcess {
     }
   }
 
-  /// Waits for the end, and throws git's message if it is not a good one.
+  /// Waits for the end, and throws git's message if it failed.
   func waitForSuccess() throws(GitError) {
     wait()
     let status = process.terminationStatus
@@ -53,7 +53,7 @@ final class GitProcess {
     }
   }
 
-  /// Ends git early, when no more is wanted.
+  /// Ends git early, when no more is to be read.
   func stop() {
     if process.isRunning { process.terminate() }
     wait()

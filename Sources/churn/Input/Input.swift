@@ -1,9 +1,9 @@
-/// The history to replay: what the command line asked for, or what there is.
+/// The history to replay: the one that the command line names, or the default.
 struct Input {
   let source: any ByteSource
   /// The repository, where the history is read from one.
   let repository: Repository?
-  /// What to tell about the choice, where nobody made it.
+  /// A message about the choice, where the command line does not make it.
   let notice: String?
 
   /// Finds the history.

@@ -1,6 +1,6 @@
-/// What the first reading of a log found, before anything is replayed.
+/// What the first pass over a log found, before any replay.
 struct LogSummary: Equatable, Sendable {
-  /// Commits whose header is right: the others' changes count, and they do not.
+  /// Commits with a valid header; of the others only the changes count.
   var commits = 0
   var changes = 0
   var rejections = Rejections()

@@ -29,7 +29,7 @@ struct Repository: Sendable {
 
   /// The history that leads to `head`, as git prints it.
   func log() throws(Failure) -> GitLog {
-    // Settings of the user's that would print something else, or only a part.
+    // Overrides settings of the user that would change the output.
     let settings = ["-c", "log.showSignature=false", "-c", "diff.relative=false"]
     let arguments = ["-C", path] + settings + LogCommand.arguments(for: head)
     let name = "git log of '\(path)'"

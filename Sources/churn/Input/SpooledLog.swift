@@ -1,4 +1,4 @@
-/// A log in a temporary file, known to be complete: every mode replays the same bytes.
+/// A complete log in a temporary file, so that every mode replays the same bytes.
 final class SpooledLog: Sendable {
   static let blockLength = 1 << 18
 

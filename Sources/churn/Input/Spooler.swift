@@ -1,12 +1,11 @@
-/// Copies a log to a temporary file, and parses it on the way: what is wrong with it is known before
-/// anything is replayed.
+/// Copies a log to a temporary file, and parses it meanwhile, so that its errors are known before any replay.
 struct Spooler {
   let source: any ByteSource
   /// The number of commits after which the rest of the log is left unread.
   let limit: Int?
   /// The folder for the temporary file.
   let directory: String
-  /// Hears after each block what has been found so far.
+  /// Called after each block with the summary so far.
   let progress: (LogSummary) -> Void
 
   /// Reads the source to its end, or to the limit.
@@ -17,7 +16,7 @@ struct Spooler {
     var buffer = [UInt8](repeating: 0, count: SpooledLog.blockLength)
     var length = 0
     while !parser.hasReachedLimit {
-      let count = try telling(summary, length) { () throws(Failure) in
+      let count = try addingProgress(summary, length) { () throws(Failure) in
         try source.read(into: &buffer)
       }
       if count == 0 { break }
@@ -30,14 +29,14 @@ struct Spooler {
     if parser.hasReachedLimit {
       source.stop()
     } else {
-      try telling(summary, length) { () throws(Failure) in try source.checkCompleteness() }
+      try addingProgress(summary, length) { () throws(Failure) in try source.checkCompleteness() }
     }
     summary.add(try reading { () throws(LogError) in try parser.finish() })
     summary.rejections = parser.rejections
     return SpooledLog(file: file, length: length, limit: limit, summary: summary)
   }
 
-  /// Stops the source where the log is wrong, and says which log that is.
+  /// Stops the source where the log is malformed, and adds the name of the log to the failure.
   private func reading(
     _ parse: () throws(LogError) -> [LoggedCommit]
   ) throws(Failure) -> [LoggedCommit] {
@@ -50,8 +49,8 @@ struct Spooler {
     }
   }
 
-  /// Says of a source that fails how far it had come.
-  private func telling<Result>(
+  /// Adds to a failure of the source how far it had been read.
+  private func addingProgress<Result>(
     _ summary: LogSummary, _ length: Int, _ work: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     do {

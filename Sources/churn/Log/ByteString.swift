@@ -1,7 +1,7 @@
-/// A path or a name as its bytes, which need not be UTF-8: what differs in one byte stays different
-/// inside, and only output turns it into text.
+/// A path or a name as its bytes, which need not be UTF-8: values that differ in one byte are different, and
+/// only output converts them to text.
 ///
-/// The hash is made once, as every store looks it up.
+/// The hash is computed once, because every store looks the value up.
 struct ByteString: Sendable {
   let bytes: [UInt8]
   private let hash: Int
@@ -37,7 +37,7 @@ struct ByteString: Sendable {
     return shown
   }
 
-  /// What comes before the first `separator`, where there is one.
+  /// The bytes before the first `separator`; nil where there is none.
   func prefix(before separator: UInt8) -> ByteString? {
     bytes.firstIndex(of: separator).map { ByteString(Array(bytes[..<$0])) }
   }

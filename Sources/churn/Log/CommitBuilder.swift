@@ -1,18 +1,18 @@
-/// Puts a commit together.
+/// Builds a commit from its records.
 ///
 /// All raw records come before all records of lines, both in the same order: the first kind says
 /// what became of a path, the second how many lines it took.
 struct CommitBuilder {
   /// A raw record that waits for its lines.
   ///
-  /// Its kind is nil where it was malformed: its lines are then passed over, without being rejected
-  /// a second time.
+  /// Its kind is nil where it was malformed: its lines are then skipped, without being rejected a
+  /// second time.
   private struct Announced {
     let path: ByteString
     let kind: Change.Kind?
   }
 
-  /// How far ahead the raw record of some lines is looked for, when records are missing between.
+  /// How many raw records ahead to search for that of some lines, where records are missing between.
   private static let lookahead = 64
 
   let hash: ByteString
@@ -21,7 +21,7 @@ struct CommitBuilder {
   private var changes: [Change] = []
   private var announced: [Announced] = []
   private var paired = 0
-  /// Records of lines, since the last that found its raw record, that found none.
+  /// How many records of lines without a raw record came since the last one with one.
   private var strays = 0
 
   init(hash: ByteString, author: ByteString, time: Int?) {
@@ -30,7 +30,7 @@ struct CommitBuilder {
     self.time = time
   }
 
-  /// How many raw records still wait, those left aside that a stray may have belonged to.
+  /// How many raw records still wait for their lines, except those that a stray may belong to.
   var owed: Int { max(0, announced.count - paired - strays) }
 
   /// How many raw records have come.
@@ -40,9 +40,9 @@ struct CommitBuilder {
     announced.append(Announced(path: path, kind: kind))
   }
 
-  /// What came of a record of lines.
+  /// How a record of lines was matched.
   enum Pairing: Equatable {
-    /// It belongs to a raw record; so many before that one have no lines.
+    /// With a raw record; so many before that one have no lines.
     case paired(skipped: Int)
     case unannounced
   }
@@ -66,7 +66,7 @@ struct CommitBuilder {
     return .paired(skipped: skipped)
   }
 
-  /// Passes over a malformed record of lines.
+  /// Skips a malformed record of lines.
   mutating func passOverLines() { strays += 1 }
 
   /// Whether these would be the lines of the raw record after the next.

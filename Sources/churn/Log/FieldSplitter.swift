@@ -2,7 +2,7 @@
 ///
 /// Holds the beginning of at most one field between two blocks.
 struct FieldSplitter {
-  /// No path, name or record comes near this; a longer field means that this is no log at all.
+  /// Far longer than any path, name or record: a longer field means that the input is no log.
   static let longestField = 1 << 20
 
   private var begun: [UInt8] = []
@@ -50,7 +50,7 @@ struct FieldSplitter {
   }
 }
 
-/// What a log's fields are handed to.
+/// The consumer of a log's fields.
 protocol FieldConsumer {
   mutating func take(_ field: Span<UInt8>, at offset: Int) throws(LogError)
 }

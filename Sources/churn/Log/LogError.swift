@@ -5,7 +5,7 @@ enum LogError: Error, Equatable {
   case empty
   /// The log begins with something that no log begins with.
   case foreign(at: Int)
-  /// A field that goes on beyond anything a log holds.
+  /// A field that is longer than any of a log.
   case endlessField(at: Int)
   /// The log ends at byte `end`, in the middle of the record that begins at byte `record`.
   case cut(end: Int, record: Int, in: CommitPlace)
@@ -24,7 +24,7 @@ enum LogError: Error, Equatable {
     case .endlessField(let offset):
       Failure(
         .dataError,
-        "this is no log that churn can read: the field at byte \(offset) goes on beyond "
+        "this is no log that churn can read: the field at byte \(offset) is longer than "
           + "\(FieldSplitter.longestField) bytes")
     case .cut(let end, let record, let place):
       Failure(
@@ -40,7 +40,7 @@ enum LogError: Error, Equatable {
   }
 }
 
-/// Which commit something of a log belongs to, as far as its header told.
+/// The commit that a position in a log belongs to, as far as its header was read.
 enum CommitPlace: Equatable, Sendable, CustomStringConvertible {
   case beforeFirst
   case within(ByteString)

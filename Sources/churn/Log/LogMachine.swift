@@ -1,7 +1,7 @@
 /// Reads a log field by field.
 ///
-/// Which field is a path, a name or a record follows from the place where it stands, never from
-/// what it looks like: a path may look like any of the others.
+/// The position of a field decides whether it is a path, a name or a record, never its content: a path may
+/// look like any of the others.
 struct LogMachine: FieldConsumer {
   private enum State {
     /// Nothing has been read.
@@ -30,10 +30,10 @@ struct LogMachine: FieldConsumer {
     case lost(afterEmpty: Bool)
   }
 
-  /// The commits that are complete, in order, until somebody takes them.
+  /// The complete commits, in order, until the parser removes them.
   var completed: [LoggedCommit] = []
   private(set) var rejections = Rejections()
-  /// Whether as many commits are complete as were asked for.
+  /// Whether as many commits are complete as the limit allows.
   private(set) var hasReachedLimit = false
   private let limit: Int
   private var completedCount = 0
@@ -41,7 +41,7 @@ struct LogMachine: FieldConsumer {
   private var records: RecordMachine?
   private var lastHash: ByteString?
 
-  /// `limit` is the number of commits after which the rest of the log is passed over.
+  /// `limit` is the number of commits after which the rest of the log is skipped.
   init(limit: Int?) {
     self.limit = limit ?? .max
   }
@@ -102,12 +102,12 @@ struct LogMachine: FieldConsumer {
       takeRecord(field, at: offset)
     } else {
       complete(at: boundary)
-      if !hasReachedLimit { goOnAfterMalformed(field, at: offset) }
+      if !hasReachedLimit { continueAfterMalformed(field, at: offset) }
     }
   }
 
-  /// Goes on after a header whose first field is malformed: with its mark, the rest may be right.
-  private mutating func goOnAfterMalformed(_ field: Span<UInt8>, at offset: Int) {
+  /// Continues after a header whose first field is malformed: where it has the mark, the rest may be valid.
+  private mutating func continueAfterMalformed(_ field: Span<UInt8>, at offset: Int) {
     if !field.isEmpty, field[0] == RecordSyntax.commitMark {
       reject(.hash, at: offset, place)
       let hash = ByteString(field.extracting(1..<field.count))
@@ -139,8 +139,7 @@ struct LogMachine: FieldConsumer {
 // MARK: - The end of the log
 
 extension LogMachine {
-  /// Takes notice that the log ends at byte `end`; `unfinished` is what begins at `start` and no NUL
-  /// has ended.
+  /// Ends the log at byte `end`; `unfinished` are the bytes from `start`, which no NUL has ended.
   mutating func finish(unfinished: [UInt8], from start: Int, to end: Int) throws(LogError) {
     if hasReachedLimit { return }
     if end == 0 { throw .empty }
@@ -178,7 +177,7 @@ extension LogMachine {
     .cut(end: end, record: record, in: place)
   }
 
-  /// Where the log has come to.
+  /// The commit at which the machine is.
   private var place: CommitPlace {
     switch state {
     case .author(let hash, _), .time(let hash, _, _): .within(hash)

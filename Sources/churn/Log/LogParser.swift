@@ -4,7 +4,7 @@ struct LogParser {
   private var machine: LogMachine
   private var length = 0
 
-  /// `limit` is the number of commits after which the rest of the log is passed over.
+  /// `limit` is the number of commits after which the rest of the log is skipped.
   init(limit: Int? = nil) {
     machine = LogMachine(limit: limit)
   }
@@ -12,17 +12,17 @@ struct LogParser {
   /// The records that could not be read so far.
   var rejections: Rejections { machine.rejections }
 
-  /// Whether as many commits have come as were asked for.
+  /// Whether as many commits have been parsed as the limit allows.
   var hasReachedLimit: Bool { machine.hasReachedLimit }
 
-  /// Parses on, and returns the commits that have become complete.
+  /// Parses the next block, and returns the commits that it completes.
   mutating func parse(_ block: Span<UInt8>) throws(LogError) -> [LoggedCommit] {
     length += block.count
     try splitter.split(block, into: &machine)
     return takeCompleted()
   }
 
-  /// Ends the log, and returns what has become complete by that.
+  /// Ends the log, and returns the commits that this completes.
   mutating func finish() throws(LogError) -> [LoggedCommit] {
     try machine.finish(
       unfinished: splitter.unfinished, from: splitter.fieldOffset, to: length)

@@ -1,8 +1,8 @@
-/// A commit as the log tells it, with all that it changed.
+/// A commit of the log, with all its changes.
 struct LoggedCommit: Equatable, Sendable {
   let hash: ByteString
   let author: ByteString
-  /// Nil where the header was malformed: then its changes count, and the commit does not.
+  /// Nil where the header was malformed: its changes count then, and the commit does not.
   let time: Int?
   var changes: [Change]
 

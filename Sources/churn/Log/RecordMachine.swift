@@ -1,7 +1,7 @@
 /// Reads the records of one commit: all raw ones, each followed by its path, then all records of
 /// lines.
 ///
-/// Rejects what is malformed and passes over it.
+/// Rejects malformed records, and skips them.
 struct RecordMachine {
   private enum State {
     /// A record follows, or the end of the commit.
@@ -51,7 +51,7 @@ struct RecordMachine {
     }
   }
 
-  /// How a log ends that ends here.
+  /// How the log ends, if it ends here.
   enum Ending: Equatable {
     case complete
     /// In the middle of the record at this offset.
@@ -77,12 +77,12 @@ struct RecordMachine {
   /// Whether some path still lacks its lines.
   var owesLines: Bool { commit.owed > 0 }
 
-  /// Takes the empty field at this offset for one that does not belong here.
+  /// Rejects the empty field at this offset as one that does not belong here.
   mutating func rejectInsertedEmpty(at offset: Int, _ rejections: inout Rejections) {
     reject(.emptyRecord, at: offset, &rejections)
   }
 
-  /// Takes the field at this offset for a malformed record.
+  /// Handles the field at this offset as a malformed record.
   mutating func takeMalformed(at offset: Int, _ rejections: inout Rejections) {
     if countsLines {
       rejectLines(at: offset, &rejections)
@@ -113,7 +113,7 @@ extension RecordMachine {
     return .taken
   }
 
-  /// Decides by the field that follows what a malformed one must have been.
+  /// Decides by the next field what kind of record a malformed one was.
   private mutating func settle(
     _ doubtful: Int, with field: Span<UInt8>, at offset: Int, _ rejections: inout Rejections
   ) -> Step {

@@ -1,4 +1,4 @@
-/// How one field of a log is read: pure functions from bytes to what they say, or nil.
+/// The syntax of a log's fields: pure functions that parse bytes, or return nil.
 enum RecordSyntax {
   /// `\x01`, which begins a commit's first field.
   static let commitMark: UInt8 = 1

@@ -1,19 +1,19 @@
-/// What each author has done so far.
+/// The changes and commits of each author.
 struct AuthorsModel: Equatable, Sendable {
   /// One author.
   struct Author: Equatable, Sendable {
     var commits = 0
     var added = 0
     var deleted = 0
-    /// Changes of a path whose previous change was by somebody else.
+    /// Changes of a path whose previous change was by another author.
     var takeovers = 0
   }
 
   private(set) var authors: [ByteString: Author] = [:]
 
-  /// Takes a change in.
+  /// Applies a change.
   ///
-  /// Whether it took a path over is what `FilesModel.isTakeover` says.
+  /// `FilesModel.isTakeover` decides whether it took a path over.
   mutating func take(_ change: Change, isTakeover: Bool) {
     update(change.author) { author in
       author.added += change.lines?.added ?? 0

@@ -1,4 +1,4 @@
-/// How many commits each day saw.
+/// The number of commits of each day.
 struct DaysModel: Equatable, Sendable {
   private(set) var commits: [Day: Int] = [:]
 

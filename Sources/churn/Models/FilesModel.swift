@@ -1,4 +1,4 @@
-/// What the changes so far have made of each path, also of those that are deleted again.
+/// The state of each path after the changes so far, also of deleted ones.
 struct FilesModel: Equatable, Sendable {
   /// One path.
   struct File: Equatable, Sendable {
@@ -7,7 +7,7 @@ struct FilesModel: Equatable, Sendable {
     private(set) var lastAuthor: ByteString
     /// The author of the change before the last.
     ///
-    /// A path nobody had before is its first author's.
+    /// The first author of a path counts as its previous one, too.
     private(set) var previousAuthor: ByteString
     /// Creations minus deletions.
     ///
@@ -45,10 +45,10 @@ struct FilesModel: Equatable, Sendable {
     files[change.path, default: File(firstAuthor: change.author)].take(change)
   }
 
-  /// Whether a change that has been taken in was by another author than the change before it.
+  /// Whether an applied change was by another author than the change before it.
   ///
-  /// It is a question about the last change of its path. Where changes are dispatched without an
-  /// order, a later one may have come in between, and the answer is then that one's.
+  /// Looks at the last change of the path. Where changes are dispatched without an order, that may be a later
+  /// one, and the answer is then about that one.
   func isTakeover(_ change: Change) -> Bool {
     guard let file = files[change.path] else { return false }
     return file.previousAuthor != change.author

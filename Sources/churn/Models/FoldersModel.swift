@@ -1,4 +1,4 @@
-/// How much is going on in each folder at the top: lines added plus lines deleted.
+/// The churn of each top-level folder: lines added plus lines deleted.
 struct FoldersModel: Equatable, Sendable {
   private(set) var churn: [Path: Int] = [:]
 

@@ -5,7 +5,7 @@ struct Models: Equatable, Sendable {
   var folders = FoldersModel()
   var days = DaysModel()
 
-  /// Takes an event in as the stores do: `authors` after `files`.
+  /// Applies an event as the stores do: `authors` after `files`.
   mutating func take(_ event: Event) {
     switch event {
     case .changed(let change):

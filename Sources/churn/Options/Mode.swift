@@ -2,7 +2,7 @@
 enum Mode: String, CaseIterable, Sendable {
   case async, sync, serial, lanes, mainThread
 
-  /// Whether the figures that depend on the order of changes come out as in the log.
+  /// Whether the figures that depend on the order of changes are those of the log.
   var keepsOrder: Bool { self != .async }
 
   /// Whether several threads may dispatch at once without losing what the mode promises.

@@ -1,6 +1,6 @@
 /// Reads the command line.
 ///
-/// Names what was wrong with it, so that nobody has to guess.
+/// Its errors name the wrong argument.
 struct OptionParser {
   private var rest: ArraySlice<String>
   private var options = Options()

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Equatable, Sendable {
   /// Where the history comes from.
   enum Source: Equatable, Sendable {
@@ -15,12 +15,12 @@ struct Options: Equatable, Sendable {
   var producers = 1
   var copies = 1
   var limit: Int?
-  /// How often everything is replayed; nil where that is not said.
+  /// How often everything is replayed; nil for the default.
   var rounds: Int?
   var printsJSON = false
   var logsActions = false
   var showsHelp = false
 
-  /// How often everything is replayed: lines about each action are wanted once.
+  /// How often everything is replayed; by default once with `--log`, so that each action is logged once.
   var roundCount: Int { rounds ?? (logsActions ? 1 : 3) }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What became of the actions of a batch: how long each took, and whether one failed.
+/// The outcomes of a batch of actions: how long each took, and whether one failed.
 final class BatchOutcome: @unchecked Sendable {
   // Unchecked because: `failure` is only touched while `lock` is held; each action writes the latency
-  // at its own place, and they are read when no action is left.
+  // at its index only, and they are read after all actions have ended.
   private let latencies: UnsafeMutableBufferPointer<UInt64>
   private let lock = NSLock()
-  private var failure: (place: Int, error: any Error)?
+  private var failure: (index: Int, error: any Error)?
 
   init(capacity: Int) {
     latencies = .allocate(capacity: capacity)
@@ -15,29 +15,29 @@ final class BatchOutcome: @unchecked Sendable {
 
   deinit { latencies.deallocate() }
 
-  /// Takes note of how long the action at a place of the batch took.
-  func record(_ nanoseconds: UInt64, at place: Int) {
-    latencies[place] = max(1, nanoseconds)
+  /// Records how long the action at an index of the batch took.
+  func record(_ nanoseconds: UInt64, at index: Int) {
+    latencies[index] = max(1, nanoseconds)
   }
 
-  /// Takes note of how the action at a place of the batch failed.
-  func fail(at place: Int, _ error: any Error) {
+  /// Records how the action at an index of the batch failed.
+  func fail(at index: Int, _ error: any Error) {
     lock.withLock {
-      if let failure, failure.place < place { return }
-      failure = (place, error)
+      if let failure, failure.index < index { return }
+      failure = (index, error)
     }
   }
 
   /// The first action of the batch that failed, and how.
-  var firstFailure: (place: Int, error: any Error)? {
+  var firstFailure: (index: Int, error: any Error)? {
     lock.withLock { failure }
   }
 
-  /// Counts the latencies that were measured in the batch, of whose actions none is left.
+  /// Adds the latencies of a batch to a histogram, after all its actions have ended.
   func add(_ count: Int, to histogram: inout LatencyHistogram) {
-    for place in 0..<count where latencies[place] > 0 {
-      histogram.record(latencies[place])
-      latencies[place] = 0
+    for index in 0..<count where latencies[index] > 0 {
+      histogram.record(latencies[index])
+      latencies[index] = 0
     }
   }
 }

@@ -3,12 +3,12 @@ import DispatchStore
 /// Replays a history through a dispatcher, in one of its modes.
 struct DispatchedReplay: Replayer {
   let mode: Mode
-  /// How many actions may be unfinished at a time.
+  /// How many actions may be in flight at a time.
   let inFlight: Int
   private let producers: Producers
   private let middlewares: [any Middleware]
 
-  /// - Parameter producers: The threads that dispatch; only one in a mode that takes no more.
+  /// - Parameter producers: How many threads dispatch; one in a mode that takes no more.
   init(mode: Mode, inFlight: Int, producers: Int = 1, middlewares: [any Middleware] = []) {
     self.mode = mode
     self.inFlight = inFlight
@@ -29,14 +29,14 @@ struct DispatchedReplay: Replayer {
     var stopwatch = Stopwatch()
     try history.forEach { batch in
       let shares = producers.split(batch)
-      // Made before, as the events of the plain loop are.
+      // Made outside of the measured time, as the events of the plain loop are.
       let actions = batch.map(ReplayedAction.init)
       stopwatch.time {
         producers.run(shares) { replay.dispatch($0, of: actions) }
         replay.limiter.waitUntilIdle()
       }
       outcome.add(batch.count, to: &latencies)
-      if let failure = outcome.firstFailure { throw fault(failure.error, of: batch[failure.place]) }
+      if let failure = outcome.firstFailure { throw fault(failure.error, of: batch[failure.index]) }
     }
     let measurement = Measurement(
       name: name, producers: producers.count, actions: history.eventCount,
@@ -54,7 +54,7 @@ struct DispatchedReplay: Replayer {
   }
 }
 
-/// An event as the action that is dispatched for it.
+/// The action that is dispatched for an event.
 private enum ReplayedAction {
   case changed(Changed)
   case committed(Committed)
@@ -67,52 +67,52 @@ private enum ReplayedAction {
   }
 }
 
-/// Hands the actions of a batch to the dispatcher, and takes note of how each ends.
+/// Dispatches the actions of a batch, and records how each ends.
 private struct BatchReplay: Sendable {
   let mode: Mode
   let dispatcher: Dispatcher
   let limiter: InFlightLimiter
   let outcome: BatchOutcome
 
-  /// Dispatches the events at these places, in their order.
-  func dispatch(_ places: [Int], of actions: [ReplayedAction]) {
-    for place in places {
-      switch actions[place] {
-      case .changed(let action): take(action, mode.scheduling(of: action.change), at: place)
-      case .committed(let action): take(action, mode.scheduling(of: action.commit), at: place)
+  /// Dispatches the events at these indices, in order.
+  func dispatch(_ indices: [Int], of actions: [ReplayedAction]) {
+    for index in indices {
+      switch actions[index] {
+      case .changed(let action): take(action, mode.scheduling(of: action.change), at: index)
+      case .committed(let action): take(action, mode.scheduling(of: action.commit), at: index)
       }
     }
   }
 
   private func take<Action: ActionType>(
-    _ action: Action, _ scheduling: Dispatcher.Mode, at place: Int
+    _ action: Action, _ scheduling: Dispatcher.Mode, at index: Int
   ) {
-    if mode == .sync { run(action, at: place) } else { enqueue(action, scheduling, at: place) }
+    if mode == .sync { run(action, at: index) } else { enqueue(action, scheduling, at: index) }
   }
 
-  /// It has ended when `dispatch` returns: nothing is in flight, and nobody need be told.
-  private func run<Action: ActionType>(_ action: Action, at place: Int) {
-    let began = began(at: place)
+  /// The action has ended when `dispatch` returns, so this needs neither the limiter nor a completion.
+  private func run<Action: ActionType>(_ action: Action, at index: Int) {
+    let began = began(at: index)
     let handle = dispatcher.dispatch(action: action, mode: .sync)
-    if let began { outcome.record(Stopwatch.now - began, at: place) }
-    if let error = handle.errorIfEnded { outcome.fail(at: place, error) }
+    if let began { outcome.record(Stopwatch.now - began, at: index) }
+    if let error = handle.errorIfEnded { outcome.fail(at: index, error) }
   }
 
-  private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at place: Int)
+  private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at index: Int)
   {
     limiter.acquire()
-    let began = began(at: place)
-    // Not counted as a reference, for which the threads that make and drop it would contend: the replay keeps
-    // it until the last one was released.
+    let began = began(at: index)
+    // Unowned, because the threads would contend for the reference count; the replay keeps the outcome alive
+    // until the last action has released the limiter.
     dispatcher.dispatch(action: action, mode: mode) { [limiter, unowned(unsafe) outcome] result in
-      if let began { outcome.record(Stopwatch.now - began, at: place) }
-      if let error = result.error { outcome.fail(at: place, error) }
+      if let began { outcome.record(Stopwatch.now - began, at: index) }
+      if let error = result.error { outcome.fail(at: index, error) }
       limiter.release()
     }
   }
 
-  /// When an action began, where its latency is measured.
-  private func began(at place: Int) -> UInt64? {
-    place.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
+  /// The time at which an action begins; nil where its latency is not measured.
+  private func began(at index: Int) -> UInt64? {
+    index.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
   }
 }

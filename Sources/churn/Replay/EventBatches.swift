@@ -1,5 +1,4 @@
-/// The events of a spooled log, in batches: a batch is read, and then taken in while a clock runs,
-/// so that reading is not timed.
+/// The events of a spooled log, in batches, so that a replay measures its own time without that for reading.
 ///
 /// Memory does not grow with the history.
 struct EventBatches: Sendable {
@@ -8,13 +7,13 @@ struct EventBatches: Sendable {
   let copies: Int
   /// How many events a batch holds at most.
   var capacity = 1 << 12
-  /// Hears after each batch how many events of how many have been taken in.
+  /// Called after each batch with the number of replayed events and the number of all.
   let progress: @Sendable (Int, Int) -> Void
 
   /// How many events there are.
   var eventCount: Int { log.summary.eventCount(copies: copies) }
 
-  /// Hands on all events in order.
+  /// Calls the closure with each batch, in order.
   ///
   /// Within a commit, one copy follows the other.
   func forEach(_ body: ([Event]) throws -> Void) throws {

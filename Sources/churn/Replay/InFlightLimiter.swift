@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// Holds a reader back while as many actions as are allowed are unfinished: what a latency measures is
-/// then not the depth of a queue.
+/// Blocks a producer while as many actions as allowed are in flight, so that a latency does not measure the
+/// depth of a queue.
 final class InFlightLimiter: @unchecked Sendable {
-  // Unchecked because: what changes is atomic, but for `held`, which is only touched under `condition`.
+  // Unchecked because: what changes is atomic, but for `waiterCount`, which is only written under `condition`.
   private let condition = NSCondition()
   private let limit: Int
   private let refillLevel: Int
   private let unfinished = Atomic(0)
-  /// Those who wait; written under `condition`.
-  private let held = Atomic(0)
+  /// How many threads wait; written under `condition`.
+  private let waiterCount = Atomic(0)
 
   init(limit: Int) {
     precondition(limit > 0, "With no action allowed in flight, none could ever start.")
     self.limit = limit
-    // A reader woken for every single action would cost more than the action.
+    // Waking the producer for every single action would cost more than the action.
     refillLevel = limit - max(1, limit / 4)
   }
 
@@ -26,7 +26,7 @@ final class InFlightLimiter: @unchecked Sendable {
     while true {
       let present = unfinished.load(ordering: .sequentiallyConsistent)
       if present >= limit {
-        hold { $0 > refillLevel }
+        block { $0 > refillLevel }
       } else if unfinished.weakCompareExchange(
         expected: present, desired: present + 1, ordering: .sequentiallyConsistent
       ).exchanged {
@@ -35,26 +35,26 @@ final class InFlightLimiter: @unchecked Sendable {
     }
   }
 
-  /// Takes note that an action has ended.
+  /// Counts an action as ended.
   func release() {
     let left = unfinished.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-    // Every wait ends at one of these levels. Whoever waits has written that before it looked at the
-    // level, and this is read after the level was written: one of the two sees the other.
-    if left == refillLevel || left == 0, held.load(ordering: .sequentiallyConsistent) > 0 {
+    // Every wait ends at one of these levels. A waiting thread counts itself before it reads the level, and
+    // this thread reads that count after it has written the level, so one of the two sees the other.
+    if left == refillLevel || left == 0, waiterCount.load(ordering: .sequentiallyConsistent) > 0 {
       condition.withLock { condition.broadcast() }
     }
   }
 
   /// Waits until every action has ended.
   func waitUntilIdle() {
-    while unfinished.load(ordering: .sequentiallyConsistent) > 0 { hold { $0 > 0 } }
+    while unfinished.load(ordering: .sequentiallyConsistent) > 0 { block { $0 > 0 } }
   }
 
-  private func hold(while isTooMany: (Int) -> Bool) {
+  private func block(while isTooMany: (Int) -> Bool) {
     condition.withLock {
-      held.wrappingAdd(1, ordering: .sequentiallyConsistent)
+      waiterCount.wrappingAdd(1, ordering: .sequentiallyConsistent)
       while isTooMany(unfinished.load(ordering: .sequentiallyConsistent)) { condition.wait() }
-      held.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+      waiterCount.wrappingSubtract(1, ordering: .sequentiallyConsistent)
     }
   }
 }

@@ -1,9 +1,9 @@
-/// Counts durations in buckets whose width grows with the duration: 128 to each power of two, so that
-/// any is told to better than one percent, in memory that does not grow with their number.
+/// Counts durations in buckets whose width grows with the duration: 128 to each power of two, so that the
+/// error is below one percent, and memory does not grow with their number.
 struct LatencyHistogram: Equatable, Sendable {
   private static let bitsPerOctave = 7
   private static let bucketsPerOctave = 1 << bitsPerOctave
-  /// Up to 2^42 nanoseconds, more than an hour; what is longer is counted as that.
+  /// Up to 2^42 nanoseconds, more than an hour; longer durations count as that.
   private static let longestBits = 42
   private static let bucketCount = (longestBits - bitsPerOctave + 1) * bucketsPerOctave
 

@@ -1,13 +1,13 @@
 /// How a replay went.
 struct Measurement: Sendable {
-  /// What the report calls the way of replaying.
+  /// The replayer's name in the report.
   let name: String
   let producers: Int
   /// Changes plus commits.
   let actions: Int
-  /// The time that taking them in took, without the time for reading the log.
+  /// The time to apply them, without that for reading the log.
   let seconds: Double
-  /// From handing an action over to its completion.
+  /// From the dispatch of an action to its completion.
   let latencies: LatencyHistogram
 
   var actionsPerSecond: Double { seconds > 0 ? Double(actions) / seconds : 0 }

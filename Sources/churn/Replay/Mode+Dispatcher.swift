@@ -3,15 +3,14 @@ import DispatchStore
 extension Mode {
   /// How the dispatcher is to schedule a change.
   ///
-  /// In `lanes`, the changes of one path keep their order, which is all that a takeover asks for.
+  /// In `lanes`, the changes of one path keep their order, and takeovers depend on no other order.
   func scheduling(of change: Change) -> Dispatcher.Mode {
     self == .lanes ? .serial(lane: change.path) : scheduling
   }
 
   /// How the dispatcher is to schedule a commit.
   ///
-  /// Lanes are told apart by the type of their key as well as by its value: no author shares one
-  /// with a path.
+  /// Lane keys are compared by type as well as by value, so no author shares a lane with a path.
   func scheduling(of commit: Commit) -> Dispatcher.Mode {
     self == .lanes ? .serial(lane: commit.author) : scheduling
   }

@@ -1,12 +1,12 @@
 /// The floor: the same updates as the stores', made by a plain loop without a dispatcher.
 ///
-/// Its answers are the ones that every mode is compared with.
+/// Its answers are the reference for every mode.
 struct PlainLoop: Replayer {
   let name = "plainLoop"
   let keepsOrder = true
   let producers = 1
 
-  /// Reading the clock costs as much as an update: only every so many are looked at one by one.
+  /// Reading the clock costs as much as an update, so only one in so many is timed.
   static let sampling = 16
 
   func replay(_ history: EventBatches) throws -> RunResult {

@@ -4,27 +4,27 @@ import Foundation
 struct Producers: Sendable {
   let count: Int
 
-  /// The places of a batch, split among the producers.
+  /// Splits the indices of a batch among the producers.
   ///
-  /// All changes of a path go to the same one, and so do all commits of an author: its program order
-  /// is then the order within each lane.
+  /// All changes of a path go to the same producer, and so do all commits of an author: the producer's
+  /// program order is then the order within each lane.
   func split(_ batch: [Event]) -> [[Int]] {
     guard count > 1 else { return [Array(batch.indices)] }
     var shares: [[Int]] = Array(repeating: [], count: count)
-    for (place, event) in batch.enumerated() {
+    for (index, event) in batch.enumerated() {
       let hash =
         switch event {
         case .changed(let change): change.path.hashValue
         case .committed(let commit): commit.author.hashValue
         }
-      shares[Int(UInt(bitPattern: hash) % UInt(count))].append(place)
+      shares[Int(UInt(bitPattern: hash) % UInt(count))].append(index)
     }
     return shares
   }
 
-  /// Works on all shares, each on a thread of its own; a single one on this thread.
+  /// Calls the closure with all shares, each on a separate thread; with a single one on this thread.
   ///
-  /// Returns when all have been worked on.
+  /// Returns when all calls have returned.
   func run(_ shares: [[Int]], _ work: @escaping @Sendable ([Int]) -> Void) {
     guard shares.count > 1 else { return shares.forEach(work) }
     let threads = DispatchGroup()

@@ -1,12 +1,12 @@
-/// Takes a history in, event by event, in its own way, and says how long that took.
+/// Replays a history, event by event, and measures how long that takes.
 protocol Replayer: Sendable {
-  /// What the report calls it.
+  /// Its name in the report.
   var name: String { get }
-  /// Whether the figures that depend on the order of changes come out as in the log.
+  /// Whether the figures that depend on the order of changes are those of the log.
   var keepsOrder: Bool { get }
 
   /// Replays all events.
   ///
-  /// Called on a thread of its own, never on the main queue.
+  /// Blocks its thread; must not be called on the main queue.
   func replay(_ history: EventBatches) throws -> RunResult
 }

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// The replays that the command line asks for.
+/// The replayers that the command line selects.
 enum Replayers {
   /// The plain loop comes first: its answers are the reference.
   static func all(for options: Options) -> [any Replayer] {

@@ -1,4 +1,4 @@
-/// What a replay ended with.
+/// The result of a replay.
 struct RunResult: Sendable {
   let measurement: Measurement
   let models: Models

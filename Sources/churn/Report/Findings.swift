@@ -1,4 +1,4 @@
-/// All that the program has found out, ready to be printed.
+/// All results of the program, ready to be printed.
 struct Findings {
   let title: String
   let log: LogSummary

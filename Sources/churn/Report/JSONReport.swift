@@ -1,4 +1,4 @@
-/// The findings as a program reads them.
+/// The findings as JSON.
 struct JSONReport {
   let findings: Findings
 

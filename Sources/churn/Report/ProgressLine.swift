@@ -1,4 +1,4 @@
-/// Says on one line, for a person who waits at a terminal, what is being done and how far it is.
+/// Shows the present task and its progress on one line of a terminal.
 final class ProgressLine: @unchecked Sendable {
   // Unchecked because: only the thread that reads the history calls it.
   private let output: any TextOutput
@@ -19,7 +19,7 @@ final class ProgressLine: @unchecked Sendable {
     try? output.write("\r\u{1B}[K\(line)")
   }
 
-  /// Takes the line away, before anything else is written.
+  /// Clears the line, before other output.
   func clear() {
     guard !shown.isEmpty else { return }
     shown = ""

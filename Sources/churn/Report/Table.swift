@@ -1,6 +1,6 @@
 /// Columns of text, each as wide as its widest cell.
 struct Table {
-  /// To which side of its column a cell is pushed.
+  /// The alignment of a column.
   enum Side { case left, right }
 
   private let sides: [Side]

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Where text goes: standard output or standard error, or a test's collection.
+/// A destination of text: standard output or standard error, or a test's collection.
 protocol TextOutput: Sendable {
-  /// Whether a person is watching, who wants to see progress.
+  /// Whether it is a terminal, on which progress is shown.
   var isTerminal: Bool { get }
 
   func write(_ text: String) throws(Failure)

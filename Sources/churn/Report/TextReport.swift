@@ -1,4 +1,4 @@
-/// The findings as a person reads them.
+/// The findings as text for people.
 struct TextReport {
   private static let listed = 10
 
@@ -46,7 +46,7 @@ struct TextReport {
     return "\(title)\n\(table.text)"
   }
 
-  /// The highest counts, with the keys in their own order where counts are equal.
+  /// The highest counts; equal counts in the order of their keys.
   private func top<Key: FigureKey>(_ counts: [Key: Int]) -> [(key: Key, value: Int)] {
     let ranked = counts.filter { $0.value > 0 }
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -2,11 +2,10 @@ import DispatchStore
 
 typealias AuthorsStore = Store<AuthorsModel, HistoryAction>
 
-/// Keeps what each author does.
+/// Counts the changes and commits of each author.
 ///
-/// Whether a change takes a path over from somebody is a question to `files`, once that has taken the
-/// change in: the store waits for `files`. It is asked before the update, because inside an update a
-/// store sees its own model only.
+/// Whether a change takes a path over is read from `files` after that store has applied the change, so this
+/// store waits for `files`. It is read before the update, because no other store may be read inside one.
 final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
   private let files: FilesStore
 
@@ -26,7 +25,7 @@ final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
     }
   }
 
-  /// That an action was added, and not told what it does to authors.
+  /// An action type that this reducer does not handle.
   private struct UnknownAction: Error {
     let type: HistoryAction.Type
   }

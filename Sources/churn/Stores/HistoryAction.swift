@@ -1,38 +1,38 @@
 import DispatchStore
 
-/// Something that happened in a replayed history: the action type of the store that answers to all of it.
+/// An event of a replayed history: the action type of the store that responds to all of them.
 ///
-/// The actions are classes because a store answers to its action type and to the subclasses of that:
-/// `authors` takes part in every action, the other stores only in those that concern them.
+/// The actions are classes because a store responds to its action type and to subclasses of that: `authors`
+/// takes part in every action, the other stores only in those that concern them.
 class HistoryAction: ActionType, @unchecked Sendable {
   // Unchecked because: it has no state, and the subclasses have none that changes.
 }
 
-/// That a path was changed: for `files`, `authors` and `folders`.
+/// A change of a path: for `files`, `authors` and `folders`.
 final class Changed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
-  // Unchecked because: it restates what it inherits.
+  // Unchecked because: it restates the conformance of its superclass.
   let change: Change
 
   init(_ change: Change) {
     self.change = change
   }
 
-  /// What a log line says of it.
+  /// The text in log lines.
   var description: String {
     "Changed(\(change.path) \(change.kind) by \(change.author))"
   }
 }
 
-/// That a commit is complete: for `authors` and `days`.
+/// The end of a commit: for `authors` and `days`.
 final class Committed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
-  // Unchecked because: it restates what it inherits.
+  // Unchecked because: it restates the conformance of its superclass.
   let commit: Commit
 
   init(_ commit: Commit) {
     self.commit = commit
   }
 
-  /// What a log line says of it.
+  /// The text in log lines.
   var description: String {
     "Committed(\(commit.day) by \(commit.author))"
   }

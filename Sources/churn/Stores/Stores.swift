@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// The four stores, in a dispatcher of their own.
+/// The four stores and their dispatcher.
 struct Stores: Sendable {
   let dispatcher: Dispatcher
   private let files: FilesStore
@@ -23,7 +23,7 @@ struct Stores: Sendable {
     for middleware in middlewares { dispatcher.register(middleware: middleware) }
   }
 
-  /// What the stores hold now.
+  /// The present models of the stores.
   var models: Models {
     Models(files: files.model, authors: authors.model, folders: folders.model, days: days.model)
   }

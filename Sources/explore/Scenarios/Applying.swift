@@ -1,11 +1,10 @@
 import DispatchStore
 
 extension Scenario {
-  /// Stores that read others before they change: seen by observers, some of whom come meanwhile, and
-  /// some of whom apply an action themselves.
+  /// Stores that read others before they change, with observers that are added meanwhile and that dispatch.
   static let applying = Scenario(
     name: "applying",
-    summary: "what is applied has read a settled store, and is told before it ends"
+    summary: "apply reads a settled store, and its commit is delivered before the dispatch ends"
   ) { dispatcher in
     let source = dispatcher.makePlainJournal("source")
     let copy = dispatcher.register(
@@ -13,13 +12,13 @@ extension Scenario {
       waitFor: ["source"])
     let echo = dispatcher.register(
       store: Store<Journal, Echo>(identifier: "echo", reducer: ApplyingEchoReducer()))
-    let heard = Shared([String: [UInt64]]())
+    let delivered = Shared([String: [UInt64]]())
     let faults = Shared([String]())
     let tokens = Shared([ObserverToken]())
     tokens.with {
       $0 = [
         copy.observe { change in
-          heard.with { $0["copy", default: []].append(change.version) }
+          delivered.with { $0["copy", default: []].append(change.version) }
           if change.action?.number != change.model.entries.last || change.transaction == nil {
             faults.with { $0.append("\(change.action as Any) came with \(change.model.entries)") }
           }
@@ -33,7 +32,7 @@ extension Scenario {
           let mode: Dispatcher.Mode = [.sync, .serial, .async][number - 1]
           if number == 2 {
             let late = echo.observe { change in
-              heard.with { $0["late", default: []].append(change.version) }
+              delivered.with { $0["late", default: []].append(change.version) }
             }
             tokens.with { $0.append(late) }
           }
@@ -43,23 +42,25 @@ extension Scenario {
           if !copy.model.entries.contains(number) {
             faults.with { $0.append("\(number) is missing") }
           }
-          if heard.now["copy", default: []].isEmpty { faults.with { $0.append("untold") } }
+          if delivered.now["copy", default: []].isEmpty {
+            faults.with { $0.append("\(number) ended before delivery") }
+          }
         }
         group.addTask { dispatcher.dispatch(action: Echo.of(10 + number), mode: .sync) }
       }
     }
-    let (copies, echoes, told) = (copy.model.entries, echo.model.entries, heard.now)
+    let (copies, echoes, versions) = (copy.model.entries, echo.model.entries, delivered.now)
     try check(faults.now.isEmpty, "\(faults.now)")
     try check(copies.sorted() == [1, 2, 3], "copied \(copies)")
     try check(echoes.sorted() == [1, 2, 3, 11, 12, 13, 21, 22, 23], "echoes \(echoes)")
-    try check(told["copy"] == [1, 2, 3], "told \(told)")
-    let late = told["late", default: []]
+    try check(versions["copy"] == [1, 2, 3], "delivered \(versions)")
+    let late = versions["late", default: []]
     try check(late.isEmpty || late == Array((10 - UInt64(late.count))...9), "late \(late)")
     for token in tokens.now { token.cancel() }
   }
 }
 
-/// Notes what its store is told of once that is in another one.
+/// Adds an action's number to its store once the source store has it.
 private final class CopyingReducer: Reducer<Journal, Entry> {
   private let source: Store<Journal, Entry>
 

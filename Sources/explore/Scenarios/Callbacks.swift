@@ -2,9 +2,10 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Operations that are changed and ended from elsewhere while their blocks still run.
+  /// Operations that other threads update and finish while their blocks still run.
   static let callbacks = Scenario(
-    name: "callbacks", summary: "an operation ends after all that is under way in it, and is told"
+    name: "callbacks",
+    summary: "an operation ends after its updates, and their delivery to observers"
   ) { dispatcher in
     let incidents = Shared([DispatchIncident.Kind]())
     dispatcher.onIncident { incident in incidents.with { $0.append(incident.kind) } }
@@ -24,11 +25,11 @@ extension Scenario {
         operation.store.updateModel { $0.entries.append(number + 300) }
       })
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
-    let heard = Shared([UInt64]())
-    let entriesHeard = Shared([Int]())
+    let versions = Shared([UInt64]())
+    let deliveredEntries = Shared([Int]())
     let token = store.observe { change in
-      heard.with { $0.append(change.version) }
-      if let last = change.model.entries.last { entriesHeard.with { $0.append(last) } }
+      versions.with { $0.append(change.version) }
+      if let last = change.model.entries.last { deliveredEntries.with { $0.append(last) } }
     }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
     let faults = Shared([String]())
@@ -37,11 +38,17 @@ extension Scenario {
         group.addTask {
           let number = place + 1
           let handle = dispatcher.dispatch(action: Entry.late(number), mode: mode) {
-            let told = entriesHeard.now
-            let missing = store.model.entries.filter { $0 % 100 == number && !told.contains($0) }
-            if !missing.isEmpty { faults.with { $0.append("\(missing) not told of \(number)") } }
+            let delivered = deliveredEntries.now
+            let missing = store.model.entries.filter {
+              $0 % 100 == number && !delivered.contains($0)
+            }
+            if !missing.isEmpty {
+              faults.with { $0.append("\(missing) not delivered for \(number)") }
+            }
             let all = [number, number + 100, number + 300]
-            if !all.allSatisfy(told.contains) { faults.with { $0.append("\(number) in \(told)") } }
+            if !all.allSatisfy(delivered.contains) {
+              faults.with { $0.append("\(number) in \(delivered)") }
+            }
           }
           if number == 2 { dispatcher.simulation?.cancelAtSomeTime(handle) }
           _ = await handle.result
@@ -51,8 +58,8 @@ extension Scenario {
     let entries = store.model.entries
     let lost = entries.filter { $0 % 100 != 2 }
     try check(
-      faults.now.allSatisfy { $0.hasSuffix("of 2") || $0.hasPrefix("2 in") }, "\(faults.now)")
-    try check(heard.now == Array(1...UInt64(entries.count)), "heard \(heard.now)")
+      faults.now.allSatisfy { $0.hasSuffix("for 2") || $0.hasPrefix("2 in") }, "\(faults.now)")
+    try check(versions.now == Array(1...UInt64(entries.count)), "delivered \(versions.now)")
     try check(after.model.entries.filter { $0 != 2 }.sorted() == [1, 3, 4], "\(lost)")
     try check(
       updated.now.sorted() == entries.filter { $0 / 100 == 2 }.sorted(), "\(entries)")

@@ -2,9 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Cancelled before, while and after it runs.
+  /// Dispatches that are cancelled before, while and after they run.
   static let cancellation = Scenario(
-    name: "cancellation", summary: "a cancelled dispatch ends once, and its lane goes on"
+    name: "cancellation", summary: "a cancelled dispatch ends once, and its lane runs the next one"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     _ = dispatcher.makePlainJournal("second", waitFor: WaitFor(["journal"]))
@@ -32,7 +32,8 @@ extension Scenario {
     ]
     for handle in [held, heldToo] {
       let outcome = await handle.result["journal"]
-      try check(outcome?.isCancelled == true, "an operation did not hear that it was cancelled")
+      try check(
+        outcome?.isCancelled == true, "an operation that was cancelled did not end as cancelled")
     }
     _ = await aside.result
     try check(results[0].isSuccess && results[3].isSuccess, "the others were not cancelled")

@@ -22,7 +22,7 @@ extension Scenario {
       needed[2].start()
     }
     control?.atSomeTime {
-      // Nobody waits any longer for what is cancelled, or no longer a dependency.
+      // Operation 5 no longer waits for one that it does not depend on any more.
       guard let operation = made.now[5] else { return }
       operation.removeDependency(needed[0])
     }

@@ -3,9 +3,10 @@ import DispatchStoreTesting
 import Foundation
 
 extension Scenario {
-  /// Stores that fail, those that wait for them, and a reducer that refines who waits for whom.
+  /// Stores that fail, stores that wait for them, and a reducer that refines `waitFor`.
   static let failures = Scenario(
-    name: "failures", summary: "who waits for a store that failed fails, unless it runs regardless"
+    name: "failures",
+    summary: "a store that waits for one that failed fails, unless it runs regardless"
   ) { dispatcher in
     dispatcher.queue.maxConcurrentOperationCount = 1 + (dispatcher.simulation?.draw(below: 3) ?? 0)
     let journal = dispatcher.makeJournal("journal")
@@ -44,14 +45,14 @@ extension Scenario {
       try check(result["near"]?.isFinished == !fails, "\(result)")
       try check(result["far"]?.isFinished == !fails, "\(result)")
       try check(result["regardless"]?.isFinished == true, "\(result)")
-      // Odd numbers wait for nobody there.
+      // For odd numbers that store waits for no other.
       try check(result["refined"]?.isFinished == true, "\(result)")
     }
     try check(completions.now == [1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1], "\(completions.now)")
   }
 }
 
-/// Waits for nobody where the action's number is odd.
+/// Waits for no store where the action's number is odd.
 final class RefiningReducer: Reducer<Journal, Entry> {
   override func reduce(into model: inout Journal, action: Entry) {
     model.entries.append(action.number)

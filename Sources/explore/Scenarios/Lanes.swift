@@ -1,9 +1,9 @@
 import DispatchStore
 
 extension Scenario {
-  /// Two producers and a third that changes its mode: one at a time, and each in its own order.
+  /// Three producers, one of which dispatches operations with `async` blocks.
   static let lanes = Scenario(
-    name: "lanes", summary: "one at a time, in the order of each producer, each told once"
+    name: "lanes", summary: "one at a time, in the order of each producer, each completed once"
   ) { dispatcher in
     let inside = Shared(Set<Int>())
     let overlaps = Shared(0)
@@ -44,7 +44,7 @@ extension Scenario {
 
   /// Completions that dispatch to the lane that they run on, while others push to it.
   static let handOver = Scenario(
-    name: "hand-over", summary: "chains go on in their lane while others push to it"
+    name: "hand-over", summary: "chains continue in their lane while others push to it"
   ) { dispatcher in
     let store = dispatcher.makePlainJournal("journal")
     @Sendable func chain(_ number: Int, _ left: Int, _ then: @escaping @Sendable () -> Void) {
@@ -70,7 +70,7 @@ extension Scenario {
   ) { dispatcher in
     let inside = Shared(0)
     let overlaps = Shared(0)
-    // Those of lane `b` are not counted: their numbers are above thirty.
+    // Numbers above thirty are of lane `b`, and not counted.
     let store = dispatcher.makeJournal("journal") { number in
       guard abs(number) < 30 else { return }
       let count = inside.with { inside in

@@ -2,9 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Middlewares that replace, veto, throw and dispatch, and that come and go meanwhile.
+  /// Middlewares that replace, veto, throw and dispatch, and one that comes and goes meanwhile.
   static let middlewares = Scenario(
-    name: "middlewares", summary: "who heard the beginning hears the end, in reverse, once"
+    name: "middlewares", summary: "didDispatch follows each willDispatch once, in reverse order"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     let second = dispatcher.makePlainJournal("second", waitFor: ["journal"])
@@ -57,26 +57,26 @@ extension Scenario {
   }
 }
 
-/// What several middlewares heard, by transaction and store.
+/// The middlewares whose `willDispatch` was called and `didDispatch` not yet, by transaction and store.
 final class HookLog: Sendable {
-  private let heard = Shared([String: [String]]())
+  private let open = Shared([String: [String]]())
   let faults = Shared([String]())
 
   func will(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
-    heard.with { $0["\(transaction.id) \(store.identifier)", default: []].append(name) }
+    open.with { $0["\(transaction.id) \(store.identifier)", default: []].append(name) }
   }
 
-  /// The last one who heard and has not heard the end has to be this one.
+  /// Checks that this middleware is the last open one.
   func did(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
-    let last = heard.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
+    let last = open.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
     if last != name || transaction.outcome == nil {
-      faults.with { $0.append("\(name) heard the end of \(transaction.id), not \(last ?? "-")") }
+      faults.with { $0.append("\(name) got didDispatch of \(transaction.id), not \(last ?? "-")") }
     }
   }
 
   func ended(_ transaction: TransactionID) {
-    let open = heard.now.filter { $0.key.hasPrefix("\(transaction) ") && !$0.value.isEmpty }
-    if !open.isEmpty { faults.with { $0.append("\(open) open at the completion") } }
+    let left = open.now.filter { $0.key.hasPrefix("\(transaction) ") && !$0.value.isEmpty }
+    if !left.isEmpty { faults.with { $0.append("\(left) open at the completion") } }
   }
 }
 

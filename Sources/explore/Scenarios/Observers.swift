@@ -1,23 +1,23 @@
 import DispatchStore
 
 extension Scenario {
-  /// Commits of three threads, one of which dispatches from inside an observer.
+  /// Commits of three tasks, and an observer that dispatches.
   static let observers = Scenario(
-    name: "observers", summary: "each commit is told once, in order, before its dispatch ends"
+    name: "observers", summary: "each commit is delivered once, in order, before its dispatch ends"
   ) { dispatcher in
     let store = dispatcher.makePlainJournal("journal")
     let other = dispatcher.register(
       store: Store<Journal, Echo>(identifier: "other", reducer: EchoReducer()))
-    let heard = Shared([UInt64]())
+    let delivered = Shared([UInt64]())
     let echoes = Shared([UInt64]())
     let late = Shared([Int]())
     let tokens = [
       store.observe { change in
-        heard.with { $0.append(change.version) }
+        delivered.with { $0.append(change.version) }
         let number = change.model.entries.last ?? 0
         dispatcher.dispatch(action: Echo.of(number), mode: .sync) {
-          let place = other.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
-          if !echoes.now.contains(place ?? 0) { late.with { $0.append(number) } }
+          let version = other.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
+          if !echoes.now.contains(version ?? 0) { late.with { $0.append(number) } }
         }
       },
       other.observe { change in
@@ -31,19 +31,19 @@ extension Scenario {
           dispatcher.dispatch(action: Echo.of(10 + number), mode: .sync)
           let mode: Dispatcher.Mode = number == 3 ? .async : .sync
           _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
-          let place = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
-          if !heard.now.contains(place ?? 0) { late.with { $0.append(number) } }
+          let version = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
+          if !delivered.now.contains(version ?? 0) { late.with { $0.append(number) } }
         }
       }
     }
     let entries = store.model.entries
     try check(entries.sorted() == [1, 2, 3, 9], "\(entries)")
-    try check(heard.now == [1, 2, 3, 4], "heard \(heard.now)")
+    try check(delivered.now == [1, 2, 3, 4], "delivered \(delivered.now)")
     try check(echoes.now == [1, 2, 3, 4, 5, 6, 7], "echoes \(echoes.now)")
-    try check(late.now.isEmpty, "\(late.now) had ended before their commit was told")
+    try check(late.now.isEmpty, "\(late.now) had ended before their commit was delivered")
     for token in tokens { token.cancel() }
     _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
-    try check(heard.now.count == 4, "heard after it was cancelled")
+    try check(delivered.now.count == 4, "delivered after the observer was cancelled")
   }
 }
 

@@ -1,9 +1,10 @@
 import DispatchStore
 
 extension Scenario {
-  /// Operations that others end, twice, or that nobody ends.
+  /// Operations that other threads finish, twice, or that are released unfinished.
   static let operations = Scenario(
-    name: "operations", summary: "an operation ends once, whoever ends it, and its lane goes on"
+    name: "operations",
+    summary: "an operation ends once, however it ends, and its lane runs the next"
   ) { dispatcher in
     let incidents = Shared([DispatchIncident.Kind]())
     dispatcher.onIncident { incident in incidents.with { $0.append(incident.kind) } }

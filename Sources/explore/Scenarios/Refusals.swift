@@ -1,9 +1,10 @@
 import DispatchStore
 
 extension Scenario {
-  /// Waits inside `.sync` dispatches, for lanes that those hold up who called them.
+  /// Waits inside `.sync` dispatches for lanes that their callers hold.
   static let refusals = Scenario(
-    name: "refusals", summary: "a wait for what its callers hold up is refused, and no other one"
+    name: "refusals",
+    summary: "a wait for a lane that its callers hold is refused, and no other one"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     let inner = dispatcher.register(
@@ -11,7 +12,7 @@ extension Scenario {
         identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
     dispatcher.register(
       store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
-    // What they wait for is in the default lane, which the first two hold.
+    // They wait for dispatches in the default lane, which the first two hold.
     async let first = dispatcher.dispatch(action: Deep.into(1), mode: .serial).result
     async let second = dispatcher.dispatch(action: Deep.chained(2), mode: .serial).result
     async let third = dispatcher.dispatch(action: Deep.into(3), mode: .serial(lane: "x")).result
@@ -24,11 +25,11 @@ extension Scenario {
 }
 
 enum Deep: ActionType {
-  /// Dispatches one that waits, by `.sync`.
+  /// Dispatches an action that waits, by `.sync`.
   case into(Int)
-  /// Does so from inside the completion of another one.
+  /// Does so from inside the completion of another dispatch.
   case chained(Int)
-  /// Waits by `.sync` for one that awaits another one.
+  /// Waits by `.sync` for a dispatch that awaits another one.
   case blocking(Int)
 }
 

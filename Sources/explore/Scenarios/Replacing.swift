@@ -2,9 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// A store is replaced, twice, by another one of its name, while lanes and a chain run.
+  /// A store is replaced, twice, by another one of its identifier, while actions run.
   static let replacing = Scenario(
-    name: "replacing", summary: "a store is reached as soon as it is registered, and by each once"
+    name: "replacing", summary: "a registered store gets each later action once"
   ) { dispatcher in
     let runs = Shared([Int: [Int]]())
     @Sendable func make(_ generation: Int) -> JournalStore {
@@ -45,11 +45,11 @@ extension Scenario {
       let generations = runs.now[number] ?? []
       switch result["journal"] {
       case nil:
-        // Between two of them there is none.
+        // Between two registrations there is no store.
         try check(generations.isEmpty && least < 2, "\(number): \(generations), \(result)")
       case let outcome?:
         try check(outcome.isFinished && generations.count == 1, "\(number): \(generations)")
-        try check(generations[0] >= least, "\(number) reached \(generations) after \(least)")
+        try check(generations[0] >= least, "\(number) went to \(generations) after \(least)")
       }
     }
   }

@@ -3,9 +3,9 @@ import DispatchStoreTesting
 import Foundation
 
 extension Scenario {
-  /// Sequences in all modes, some of which are cancelled or stopped between two actions.
+  /// Sequences in all modes, some of which are cancelled or suspended between two actions.
   static let sequences = Scenario(
-    name: "sequences", summary: "a sequence runs in order, as far as it may, and says how far"
+    name: "sequences", summary: "a sequence runs in order, and its result says how far"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     let completions = Shared([Int: Int]())

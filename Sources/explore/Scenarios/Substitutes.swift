@@ -2,9 +2,9 @@ import DispatchStore
 import Foundation
 
 extension Scenario {
-  /// The one place of the queue is taken by an action that waits, for what tasks still dispatch.
+  /// An action that waits for later dispatches of tasks takes the queue's width of one.
   static let substitutes = Scenario(
-    name: "substitutes", summary: "what is waited for runs beside a queue that is narrow"
+    name: "substitutes", summary: "substitutes run what a full queue waits for"
   ) { dispatcher in
     dispatcher.queue.maxConcurrentOperationCount = 1
     let store = dispatcher.makeJournal("journal")

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 
 extension Scenario {
-  /// The queue is suspended, goes on, and changes its width.
+  /// The queue is suspended and resumed, and its width changes.
   static let suspension = Scenario(
     name: "suspension", summary: "a suspended queue stops between actions, and loses nothing"
   ) { dispatcher in
@@ -35,12 +35,12 @@ extension Scenario {
       }
     }
     await control
-    // The last one in that lane, and in the queue.
+    // The last action in that lane, and in the queue.
     _ = await dispatcher.dispatch(action: Entry.note(9), mode: .serial).result
     let entries = store.model.entries.filter { $0 != 7 }
     try check(!early.now, "an action started while the queue was suspended: \(entries)")
     try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 8, 9], "\(entries)")
-    // A task under way holds no place.
+    // An `async` block under way does not count in the width.
     try check(widest.now <= 4, "\(widest.now) at once")
   }
 }

@@ -2,9 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Tasks with child tasks, an actor and sleeps, that are cancelled at some time.
+  /// `async` blocks with child tasks, an actor and sleeps, that are cancelled at some time.
   static let tasks = Scenario(
-    name: "tasks", summary: "a task ends its operation as it says, and children know their cause"
+    name: "tasks", summary: "an async block ends its operation, and child tasks inherit the cause"
   ) { dispatcher in
     let parents = Parents()
     dispatcher.register(middleware: parents)
@@ -73,7 +73,7 @@ final class ErrandReducer: Reducer<Journal, Errand> {
   }
 }
 
-/// Notes by whom actions were caused.
+/// Records the parent of each action.
 final class Parents: Middleware {
   let of = Shared([Int: TransactionID]())
 

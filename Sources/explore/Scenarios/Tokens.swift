@@ -3,37 +3,39 @@ import DispatchStoreTesting
 import Foundation
 
 extension Scenario {
-  /// Observers that come and go, cancel themselves and others, inline, on a queue and on the main one.
+  /// Observers that are added and cancelled meanwhile, also by observers: inline, on a queue and on the main
+  /// queue.
   static let tokens = Scenario(
-    name: "tokens", summary: "an observer hears all from its first commit on, until it is cancelled"
+    name: "tokens",
+    summary: "an observer gets all commits from its first one on, until it is cancelled"
   ) { dispatcher in
     let store = dispatcher.makePlainJournal("journal")
     let tokens = Shared([Int: ObserverToken]())
     let cancelled = Shared(Set<Int>())
-    let heard = Shared([Int: [UInt64]]())
+    let delivered = Shared([Int: [UInt64]]())
     let faults = Shared([String]())
     @Sendable func cancel(_ number: Int) {
       guard let token = tokens.with({ $0.removeValue(forKey: number) }) else { return }
       token.cancel()
       cancelled.with { _ = $0.insert(number) }
     }
-    @Sendable func hear(_ number: Int, _ change: StoreChange<Journal, Entry>) {
+    @Sendable func record(_ number: Int, _ change: StoreChange<Journal, Entry>) {
       if cancelled.now.contains(number) { faults.with { $0.append("\(number) was cancelled") } }
-      let isNext = heard.with { heard in
-        defer { heard[number, default: []].append(change.version) }
-        return heard[number]?.last.map { $0 + 1 == change.version } ?? true
+      let isNext = delivered.with { delivered in
+        defer { delivered[number, default: []].append(change.version) }
+        return delivered[number]?.last.map { $0 + 1 == change.version } ?? true
       }
-      if !isNext { faults.with { $0.append("\(number): \(heard.now[number]!)") } }
+      if !isNext { faults.with { $0.append("\(number): \(delivered.now[number]!)") } }
       if number == 1, change.model.entries.count == 2 { cancel(1) }
       if number == 2, change.model.entries.count == 3 { cancel(3) }
     }
     @Sendable func observe(_ number: Int, _ delivery: ObserverDelivery, _ initial: Bool = false) {
-      let token = store.observe(on: delivery, initial: initial) { hear(number, $0) }
+      let token = store.observe(on: delivery, initial: initial) { record(number, $0) }
       tokens.with { $0[number] = token }
     }
     for number in 1...3 { observe(number, .inline) }
     observe(4, .queue(DispatchQueue(label: "observer")))
-    let main = store.observe(on: .main) { hear(5, $0) }
+    let main = store.observe(on: .main) { record(5, $0) }
     tokens.with { $0[5] = main }
     let control = dispatcher.simulation
     control?.atSomeTime { observe(6, .inline, true) }
@@ -49,24 +51,27 @@ extension Scenario {
       }
       group.addTask { store.updateModel { $0.entries.append(4) } }
     }
-    // Nobody waits for those on queues, nor for those that come.
-    while tokens.now[6] == nil || tokens.now[7] == nil || heard.now[4]?.last != 4
-      || heard.now[7]?.last != 4 || heard.now[6]?.last != 4
+    // No dispatch waits for observers on queues, nor for those that are added meanwhile.
+    while tokens.now[6] == nil || tokens.now[7] == nil || delivered.now[4]?.last != 4
+      || delivered.now[7]?.last != 4 || delivered.now[6]?.last != 4
     {
       await Task.yield()
     }
     try check(faults.now.isEmpty, "\(faults.now)")
-    try check(heard.now[2] == [1, 2, 3, 4] && heard.now[4] == [1, 2, 3, 4], "\(heard.now)")
-    try check(heard.now[1]?.prefix(2) == [1, 2], "\(heard.now)")
+    try check(
+      delivered.now[2] == [1, 2, 3, 4] && delivered.now[4] == [1, 2, 3, 4], "\(delivered.now)")
+    try check(delivered.now[1]?.prefix(2) == [1, 2], "\(delivered.now)")
     for number in [3, 5] {
-      let versions = heard.now[number] ?? []
+      let versions = delivered.now[number] ?? []
       try check(
         versions == Array(1...4).prefix(versions.count).map(UInt64.init),
-        "\(number) heard \(versions)")
+        "\(number) got \(versions)")
     }
     for number in 1...7 { cancel(number) }
     while cancelled.now.count < 7 { await Task.yield() }
     _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
-    try check(heard.now.values.allSatisfy { !$0.contains(5) }, "heard after the end: \(heard.now)")
+    try check(
+      delivered.now.values.allSatisfy { !$0.contains(5) },
+      "delivered after the end: \(delivered.now)")
   }
 }

@@ -3,13 +3,13 @@ import DispatchStoreTesting
 import Foundation
 
 extension Scenario {
-  /// Operations of two dispatchers that await each other's lanes; one of the dispatchers is let go of.
+  /// Operations of two dispatchers that await each other's lanes; one dispatcher is released meanwhile.
   static let twoDispatchers = Scenario(
     name: "two-dispatchers", summary: "a ring across dispatchers is refused, and none is lost"
   ) { dispatcher in
     let (first, second) = (Shared([Int]()), Shared([Int]()))
     let results = await { @Sendable () -> [DispatchResult] in
-      // Nobody but what is under way holds this one.
+      // Only dispatches under way reference this one.
       let other = dispatcher.simulation?.makeDispatcher(name: "other") ?? Dispatcher()
       other.queue.maxConcurrentOperationCount = 1
       other.register(
@@ -41,9 +41,9 @@ extension Scenario {
 }
 
 enum Visit: ActionType {
-  /// Awaits one in the other's default lane.
+  /// Awaits a dispatch in the other dispatcher's default lane.
   case waits(Int)
-  /// Waits for such a one by `.sync`.
+  /// Waits for such a dispatch by `.sync`.
   case blocks(Int)
   case ends(Int)
 }

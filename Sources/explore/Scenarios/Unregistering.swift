@@ -1,9 +1,9 @@
 import DispatchStore
 
 extension Scenario {
-  /// A store leaves, and another one of its name comes, while actions are under way.
+  /// A store is unregistered, and another one of its identifier registered, while actions are under way.
   static let unregistering = Scenario(
-    name: "unregistering", summary: "what is under way goes on with the stores that it began with"
+    name: "unregistering", summary: "a dispatch under way keeps the stores that it began with"
   ) { dispatcher in
     let first = dispatcher.makeJournal("journal")
     let stays = dispatcher.makePlainJournal("stays", waitFor: WaitFor(["journal"]))
@@ -26,14 +26,14 @@ extension Scenario {
     let (results, replacement) = await (actions, second)
     for result in results { try check(result.isSuccess, "\(result)") }
     let entries = first.model.entries + replacement.model.entries
-    try check(Set(entries).count == entries.count, "\(entries): an action reached both stores")
+    try check(Set(entries).count == entries.count, "\(entries): an action ran in both stores")
     try check(stays.model.entries.sorted() == [1, 2, 3], "\(stays.model.entries)")
-    try check(middlewares.open.now == 0, "\(middlewares.open.now) did not hear the end")
+    try check(middlewares.open.now == 0, "\(middlewares.open.now) without didDispatch")
     try check(middlewares.faults.now.isEmpty, "\(middlewares.faults.now)")
   }
 }
 
-/// Notes how many parts have begun and not ended.
+/// Counts the store runs that have begun and not ended.
 final class Bracket: Middleware {
   let open = Shared(0)
   let faults = Shared([String]())

@@ -3,7 +3,7 @@ import DispatchStore
 extension Scenario {
   /// A diamond: `b` and `c` wait for `a`, `d` for both.
   static let waitFor = Scenario(
-    name: "wait-for", summary: "a store's block sees what those it waits for have done"
+    name: "wait-for", summary: "a store's block sees the commits of the stores that it waits for"
   ) { dispatcher in
     let order = Shared([Int: [String]]())
     @Sendable func make(_ name: String, _ stores: [String]) -> JournalStore {

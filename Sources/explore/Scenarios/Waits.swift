@@ -1,9 +1,9 @@
 import DispatchStore
 
 extension Scenario {
-  /// Waits of all kinds, from inside and outside; none may hang.
+  /// Waits of all kinds, inside and outside of dispatches; none may hang.
   static let waits = Scenario(
-    name: "waits", summary: "a wait ends, or is refused because it could not"
+    name: "waits", summary: "a wait ends, or is refused because it could not end"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     let outer = dispatcher.register(
@@ -22,11 +22,11 @@ extension Scenario {
     async let blocked = dispatcher.dispatch(action: Nested.sync(6), mode: .mainThread).result
     let results = await [first.result, synchronous, nested, awaited, blocked, behind, behindToo]
     let refusal = await refused
-    // The last one in that lane: what was not waited for has run then.
+    // The last one in that lane, so all others have run.
     _ = await dispatcher.dispatch(action: Entry.note(7), mode: .serial).result
     for result in results { try check(result.isSuccess, "\(result)") }
     try check(refusal.isSuccess, "\(refusal)")
-    // The fifth waits for one in its own lane, which is refused; that one runs all the same.
+    // The fifth waits for a dispatch in its own lane, which is refused; that dispatch runs all the same.
     let entries = store.model.entries
     try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9], "\(entries)")
     try check(
@@ -38,7 +38,7 @@ extension Scenario {
 enum Nested: ActionType {
   case sync(Int)
   case await(Int)
-  /// `.sync` after another one that needs a thread of the queue.
+  /// `.sync` after another dispatch that needs a thread of the queue.
   case after(Int)
 }
 

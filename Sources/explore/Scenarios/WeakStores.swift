@@ -2,9 +2,10 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// The last reference to a store goes while actions are under way to it.
+  /// The last reference to a store is released while actions to it are under way.
   static let weakStores = Scenario(
-    name: "weak-stores", summary: "a store that is gone ends its part, and one that runs stays"
+    name: "weak-stores",
+    summary: "a released store's run is cancelled, and a running store stays alive"
   ) { dispatcher in
     let inside = Shared([Int]())
     let weak = SimulatedReference(

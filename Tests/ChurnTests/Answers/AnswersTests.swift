@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// The answers, and how they are held against others.
+/// The answers, and their comparison with others.
 @Suite struct AnswersTests {
   private var answers: Answers {
     Answers(

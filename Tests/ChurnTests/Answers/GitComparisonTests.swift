@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// The sizes of files, held against git's.
+/// The sizes of files, compared with git's.
 @Suite struct GitComparisonTests {
   private let numstat = Array("3\t0\ta\u{0}-\t-\tb\u{0}".utf8)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import churn
 
-/// What the program says when there is nothing that it can replay, and its exit code.
+/// The messages and exit codes for input that the program cannot replay.
 @Suite(.serialized) struct BadInputTests {
   private let folder: TemporaryFolder
 
@@ -77,7 +77,7 @@ import Testing
     #expect(run.messages.contains("in commit \(TestLog.hash(2))"))
   }
 
-  @Test func temporaryFileThatCannotBeMadeIsSaid() async throws {
+  @Test func aTemporaryFileThatCannotBeMadeIsReported() async throws {
     let path = try folder.write(TestLog.small.bytes, to: "log")
 
     await expectOneLine(
@@ -99,7 +99,7 @@ import Testing
   }
 }
 
-/// The same, where it takes a git to go wrong.
+/// The same for inputs that need git.
 @Suite(.enabled(if: TestRepository.gitIsInstalled), .serialized)
 struct BadRepositoryTests {
   private let folder: TemporaryFolder
@@ -144,7 +144,7 @@ struct BadRepositoryTests {
     #expect(run.output.contains("1 commit, 1 change of files: \(repository.path) at "))
   }
 
-  @Test func gitsFailureInTheMiddleIsPassedOnAndNothingIsAnswered() async throws {
+  @Test func aFailureOfGitInTheMiddleIsReportedWithoutAnswers() async throws {
     let repository = try TestRepository()
     try repository.write("a\n", to: "a")
     try repository.commit("first")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// How a log gets into its temporary file, and out of it again.
+/// Writing a log to its temporary file, and reading it.
 @Suite struct SpoolerTests {
   private let folder: TemporaryFolder
 

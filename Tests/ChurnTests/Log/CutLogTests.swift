@@ -7,7 +7,7 @@ import Testing
   @Test func endsWithAnErrorOrWholeCommitsWhereverItIsCut() throws {
     let log = TestLog.small
     let whole = try Parsed(log.bytes)
-    // Right after a commit, or its header, nothing tells that more was to come.
+    // Right after a commit, or its header, a cut log is indistinguishable from a whole one.
     var ends: Set<Int> = []
     var offset = 0
     for (index, field) in log.fields.enumerated() {

@@ -129,7 +129,7 @@ import Testing
     for index in bytes.indices {
       var spoilt = bytes
       spoilt[index] = byte
-      // It is an error of its own, or what can be read is read.
+      // Either parsing throws, or the other records are parsed.
       guard let parsed = try? Parsed(spoilt, blockLength: 11) else { continue }
       #expect((1...4).contains(parsed.commits.count))
       #expect(parsed.changes.count <= 5)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// What the four models make of a history.
+/// The four models after a history.
 @Suite struct ModelsTests {
   private func models(_ events: [Event]) -> Models {
     events.reduce(into: Models()) { $0.take($1) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// A replay through the dispatcher, held against the plain loop.
+/// A replay through the dispatcher, compared with the plain loop.
 @Suite(.timeLimit(.minutes(1))) struct DispatchedReplayTests {
   /// A way to replay a history.
   struct Way: CustomTestStringConvertible, Sendable {

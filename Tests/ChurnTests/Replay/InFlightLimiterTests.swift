@@ -4,7 +4,7 @@ import Testing
 
 @testable import churn
 
-/// How many actions may be unfinished at once.
+/// The limit on actions in flight.
 @Suite struct InFlightLimiterTests {
   @Test(arguments: [1, 2, 3, 64])
   func neverLetsMoreThanItsLimitStart(limit: Int) {

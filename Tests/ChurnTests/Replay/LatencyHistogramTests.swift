@@ -4,16 +4,16 @@ import Testing
 
 /// How latencies are counted.
 @Suite struct LatencyHistogramTests {
-  @Test func tellsEveryDurationToOnePercent() {
+  @Test func countsEveryDurationToOnePercent() {
     for exponent in 0..<41 {
       for offset in [0, 1, 77] as [UInt64] {
         let duration = (1 << exponent) + (offset << exponent) / 100
         var histogram = LatencyHistogram()
         histogram.record(duration)
         histogram.record(.max)
-        let told = histogram.quantile(0.5)
-        #expect(told >= duration)
-        #expect(Double(told - duration) <= Double(duration) * 0.01)
+        let counted = histogram.quantile(0.5)
+        #expect(counted >= duration)
+        #expect(Double(counted - duration) <= Double(duration) * 0.01)
       }
     }
   }
@@ -23,20 +23,20 @@ import Testing
     for duration in 1...1000 as ClosedRange<UInt64> { histogram.record(duration * 100) }
 
     for (share, exact) in [(0.5, 50_000.0), (0.99, 99_000), (0.999, 99_900), (1, 100_000)] {
-      let told = Double(histogram.quantile(share))
-      #expect(told >= exact && told <= exact * 1.01, "\(share)")
+      let counted = Double(histogram.quantile(share))
+      #expect(counted >= exact && counted <= exact * 1.01, "\(share)")
     }
     #expect(histogram.count == 1000)
   }
 
-  @Test func neverTellsMoreThanTheLongest() {
+  @Test func neverReturnsMoreThanTheLongest() {
     var histogram = LatencyHistogram()
     histogram.record(100_001)
 
     #expect(histogram.quantile(0.999) == 100_001)
   }
 
-  @Test func tellsZeroOfNothing() {
+  @Test func returnsZeroWithoutDurations() {
     #expect(LatencyHistogram().quantile(0.5) == 0)
   }
 

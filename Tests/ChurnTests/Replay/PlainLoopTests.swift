@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// The floor, and the batches that every replay is fed with.
+/// The floor, and the batches of every replay.
 @Suite struct PlainLoopTests {
   @Test func takesInEveryEvent() throws {
     let result = try PlainLoop().replay(TestLog.small.batches())

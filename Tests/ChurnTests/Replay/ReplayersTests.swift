@@ -2,7 +2,7 @@ import Testing
 
 @testable import churn
 
-/// Which replays a command line asks for.
+/// The replayers that a command line selects.
 @Suite(.timeLimit(.minutes(1))) struct ReplayersTests {
   private func options(_ arguments: String...) throws -> Options {
     try OptionParser.parse(arguments)
@@ -20,7 +20,7 @@ import Testing
       Replayers.all(for: try options("--mode", "lanes")).map(\.name) == ["plainLoop", "lanes"])
   }
 
-  @Test func theOptionsReachEveryReplay() async throws {
+  @Test func everyReplayUsesTheOptions() async throws {
     let batches = try TestLog.small.batches()
     let replayers = Replayers.all(for: try options("--producers", "3", "--in-flight", "7"))
 

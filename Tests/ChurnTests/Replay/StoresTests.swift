@@ -3,7 +3,7 @@ import Testing
 
 @testable import churn
 
-/// The stores, and who of them takes part in what.
+/// The stores, and which of them take part in which action.
 @Suite(.timeLimit(.minutes(1))) struct StoresTests {
   private func record(_ mode: churn.Mode) async throws -> PartsRecorder {
     let recorder = PartsRecorder()

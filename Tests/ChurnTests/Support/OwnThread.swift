@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs what blocks on a thread of its own: the threads of the pool that run the tests are few, and
-/// the dispatcher needs some itself.
+/// Runs a closure that blocks on a new thread: the pool that runs the tests has few threads, and the
+/// dispatcher needs some of them.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   let end = End<Value>()
   let (stream, continuation) = AsyncStream<Never>.makeStream()
@@ -15,7 +15,7 @@ func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async
   return end.value
 }
 
-/// The same for what can fail.
+/// The same for a closure that throws.
 func onOwnThread<Value: Sendable>(
   _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

@@ -1,7 +1,7 @@
 @testable import churn
 
 extension TestLog {
-  /// The log's events in batches, as every replay is fed with them.
+  /// The log's events in batches, as every replay gets them.
   func batches(
     copies: Int = 1, capacity: Int = 1000,
     progress: @escaping @Sendable (Int, Int) -> Void = { _, _ in }

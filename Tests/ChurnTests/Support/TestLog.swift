@@ -63,7 +63,7 @@ extension TestLog.Entry {
   }
 }
 
-/// What parsing a log gave.
+/// The result of parsing a log.
 struct Parsed: Equatable {
   var commits: [LoggedCommit] = []
   var rejections = Rejections()

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import churn
 
-/// Keeps, in the order in which they happen, the stores' parts in each dispatch.
+/// Records the store runs of each dispatch, in order.
 final class PartsRecorder: Middleware, @unchecked Sendable {
   // Unchecked because: `recorded` is only touched while `lock` is held.
   struct StoreRun {
@@ -34,8 +34,8 @@ final class PartsRecorder: Middleware, @unchecked Sendable {
   }
 }
 
-/// Counts the actions under way, and keeps those that come first from ending until as many have been
-/// dispatched as may be.
+/// Counts the actions in flight, and keeps the first ones from ending until as many are in flight as the limit
+/// allows.
 final class CrowdCounter: Middleware, @unchecked Sendable {
   // Unchecked because: what changes is only touched while `condition` is locked.
   private let condition = NSCondition()

@@ -4,7 +4,7 @@ import Foundation
 
 /// A repository made for a test by running git.
 struct TestRepository {
-  /// Git's settings of the machine and of the person who runs the tests make no difference.
+  /// Excludes git's settings of the machine and of the user.
   static let environment = ProcessInfo.processInfo.environment.merging([
     "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": "/",
   ]) { $1 }

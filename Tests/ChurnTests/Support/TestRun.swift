@@ -2,7 +2,7 @@ import Foundation
 
 @testable import churn
 
-/// One run of the whole program, on a thread of its own, with what it printed.
+/// One run of the whole program, on a separate thread, with its output.
 struct TestRun {
   let code: ExitCode
   let output: String

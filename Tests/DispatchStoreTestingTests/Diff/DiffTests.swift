@@ -213,15 +213,15 @@ struct DiffTests {
     #expect(text == "− 0x…\n+ nil")
   }
 
-  @Test func saysWhereOnlyEqualityTellsValuesApart() {
+  @Test func saysWhereOnlyEqualityDistinguishesValues() {
     #expect(
       Diff.text(expected: Double.nan, actual: Double.nan) == """
           nan
-          (looks the same, but == says that it is not)
+          (prints the same, but == returns false)
         """)
   }
 
-  @Test func ofFoundationsValuesIsInTheirOwnWords() {
+  @Test func usesTheDescriptionsOfFoundationsValues() {
     let id = UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
     #expect(
       Diff.text(expected: Date(timeIntervalSince1970: 0) as Date?, actual: nil)

@@ -3,7 +3,7 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// How many operations on the queue an amount of work takes, as the trace of a simulation tells.
+/// How many operations on the queue an amount of work takes, counted in the trace of a simulation.
 @Suite("Drainers")
 struct DrainerTests {
   /// A lane gives way after every 64 actions; a drainer goes to the end of the queue after 256.

@@ -3,16 +3,16 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// What exploration has found in the engine, each in a scenario that shows it soon.
+/// Bugs that exploration has found in the engine, each in a scenario that fails within few seeds.
 @Suite("Regressions of the engine")
 struct EngineRegressionTests {
-  /// A drainer asked whether the queue is suspended, and then took in what was pushed after that.
+  /// A drainer read that the queue was not suspended, and then ran an action that was pushed after it was.
   @Test(arguments: [Dispatcher.Mode.serial, .async])
   func whatIsDispatchedWhileTheQueueIsSuspendedDoesNotStart(_ mode: Dispatcher.Mode) async throws {
     try await explore(seeds: 0..<3_000) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let first = dispatcher.dispatch(action: Note.add(1), mode: mode)
-      // The drainer is still there, perhaps.
+      // The drainer may not have left yet.
       while notes.model.numbers.isEmpty {}
       dispatcher.queue.isSuspended = true
       let second = dispatcher.dispatch(action: Note.add(2), mode: mode)
@@ -24,10 +24,10 @@ struct EngineRegressionTests {
     }
   }
 
-  /// A round had taken the operation from the dispatch, and did not know it yet: neither said that it was
-  /// cancelled.
+  /// A cancellation came after the round had taken the operation from the dispatch, and before the round had
+  /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
-  func anOperationSaysThatItsDispatchWasCancelled(_ mode: Dispatcher.Mode) async throws {
+  func anOperationIsCancelledWithItsDispatch(_ mode: Dispatcher.Mode) async throws {
     try await explore(seeds: 0..<3_000) { dispatcher in
       let running = AsyncStream<RunningOperation<Notes, Note>>.makeStream()
       _ = MockStore<Notes, Note>(
@@ -38,7 +38,7 @@ struct EngineRegressionTests {
         handle.cancel()
         let isCancelled = operation.isCancelled
         operation.finish()
-        try check(isCancelled, "it does not say so")
+        try check(isCancelled, "the operation is not cancelled")
       }
       _ = await handle.result
     }

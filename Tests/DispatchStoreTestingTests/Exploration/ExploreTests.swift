@@ -6,7 +6,7 @@ import Testing
 struct ExploreTests {
   struct LostUpdate: Error {}
 
-  /// Reads and writes in two steps: two of them may come between.
+  /// Reads and writes in two steps, so that the other task may write between them.
   @Sendable static func addsInTwoSteps(_ dispatcher: Dispatcher) async throws {
     let notes = dispatcher.makeNotes("notes")
     async let first: Void = notes.inject(model: Notes(numbers: notes.model.numbers + [1]))
@@ -15,7 +15,7 @@ struct ExploreTests {
     if notes.model.numbers.count != 2 { throw LostUpdate() }
   }
 
-  @Test func findsTheFirstSeedThatFailsAndMakesItsScheduleShort() async throws {
+  @Test func findsTheFirstFailingSeedAndShortensItsSchedule() async throws {
     let failure = await #expect(throws: ExplorationFailure.self) {
       try await explore(seeds: 0..<1_000, Self.addsInTwoSteps)
     }
@@ -32,7 +32,7 @@ struct ExploreTests {
     #expect(report.failure == found.failure)
   }
 
-  @Test func isTheSameWhateverRunsBesideIt() async throws {
+  @Test func isTheSameWhateverRunsInParallel() async throws {
     let failures = await withTaskGroup(of: String.self) { group in
       for _ in 0..<3 {
         group.addTask {

@@ -2,11 +2,11 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-/// What exploration has found in queues whose one place is taken by an action that waits.
+/// Bugs that exploration has found in queues of width one, where an action that waits takes the one slot.
 @Suite("Regressions of narrow queues")
 struct NarrowQueueRegressionTests {
   enum Errand: ActionType {
-    /// Blocks its thread until another one has ended, that awaits a note.
+    /// Blocks its thread until `awaits`, which awaits a note, has ended.
     case blocks
     case awaits
   }
@@ -35,8 +35,8 @@ struct NarrowQueueRegressionTests {
     }
   }
 
-  /// A thread beside the queue had looked for a start and not left yet when one was pushed: whoever pushed
-  /// took it to be there, and it left.
+  /// A substitute had found no start and not left yet when another thread pushed one; that thread relied on
+  /// the substitute, which left.
   @Test func whatIsPushedWhileASubstituteLeavesStarts() async throws {
     try await explore(seeds: 0..<5_000, width: 1) { dispatcher in
       let notes = dispatcher.makeNotes("notes")

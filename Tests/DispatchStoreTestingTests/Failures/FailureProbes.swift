@@ -3,9 +3,9 @@ import Foundation
 import Testing
 import XCTest
 
-/// What the tests of failures run in a process of its own; otherwise they do nothing.
+/// Failures that the tests of failure reporting run in a separate process; disabled otherwise.
 enum FailureProbe {
-  static let isAsked = ProcessInfo.processInfo.environment["DISPATCHSTORE_FAILURE_PROBE"] != nil
+  static let isEnabled = ProcessInfo.processInfo.environment["DISPATCHSTORE_FAILURE_PROBE"] != nil
   static let place = SourcePlace("Probe/Probe.swift", "/Probe/Probe.swift", 41, 7)
 
   static func fail(_ message: String) {
@@ -13,7 +13,7 @@ enum FailureProbe {
     FailureReporter().report("note of " + message, severity: .note, at: place)
   }
 
-  /// The same on a thread, where there is no current test.
+  /// Fails on a thread, where there is no current test.
   static func failOnAThread(_ message: String) async {
     await withUnsafeContinuation { continuation in
       Thread.detachNewThread {
@@ -26,13 +26,13 @@ enum FailureProbe {
 
 final class FailureProbeCase: XCTestCase {
   func testProbe() async {
-    guard FailureProbe.isAsked else { return }
+    guard FailureProbe.isEnabled else { return }
     FailureProbe.fail("in the test")
     await FailureProbe.failOnAThread("on a thread")
   }
 }
 
-@Test(.enabled(if: FailureProbe.isAsked)) func failureProbe() async {
+@Test(.enabled(if: FailureProbe.isEnabled)) func failureProbe() async {
   FailureProbe.fail("in the test")
   await FailureProbe.failOnAThread("on a thread")
 }

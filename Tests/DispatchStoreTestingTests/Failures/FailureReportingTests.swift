@@ -29,7 +29,7 @@ struct FailureReportingTests {
       }
     }
 
-    /// The same process under another name is a program, as far as can be told.
+    /// Under another name the same process counts as a program.
     @Test func isWrittenToStandardErrorInAProgram() async throws {
       let run = try await TestProcess.run(
         ["DispatchStoreTestingTests.FailureProbeCase/testProbe"], isProgram: true)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A run of this very test bundle in a process of its own.
+/// A run of this test bundle in a separate process.
 struct TestProcess {
   let output: String
   let failed: Bool
@@ -15,7 +15,7 @@ struct TestProcess {
     let program = bundle.deletingLastPathComponent().appending(path: folder.lastPathComponent)
     try FileManager.default.linkItem(at: bundle, to: program)
     defer { try? FileManager.default.removeItem(at: program) }
-    // A file rather than a pipe: it is never full, so that nobody has to read meanwhile.
+    // A file rather than a pipe: a pipe could fill up while no thread reads it.
     let written = folder.appending(path: "output")
     try Data().write(to: written)
     let process = Process()

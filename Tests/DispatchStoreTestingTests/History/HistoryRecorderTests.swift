@@ -61,7 +61,7 @@ struct HistoryRecorderTests {
     #expect(written.contains("The end of write(7) on ann was recorded twice."))
   }
 
-  /// An atomic register, from eight threads: nothing is lost, and the stamps tell the order.
+  /// An atomic register, used by eight threads: no operation is lost, and the stamps give the order.
   @Test(.timeLimit(.minutes(1)))
   func everyOperationOfEightThreadsIsKept() async {
     let recorder = RegisterHistory()

@@ -44,7 +44,7 @@ struct HistoryWitnessTests {
         """)
   }
 
-  @Test func saysWhatComesAfterAMisfit() {
+  @Test func saysWhatFollowsAMisfit() {
     let history = RegisterHistory.history("a w5", "b r", "b 5", "c r", "c 5", "d r", "a 9")
     #expect(
       "\(history.check(against: Register()))" == """
@@ -131,7 +131,7 @@ struct HistoryWitnessTests {
     #expect(last.returned?.stamp == wrong.compactMap(\.returned?.stamp).min())
   }
 
-  /// The search stops at the first read, which only a write that answers wrongly much later explains.
+  /// The search stops at the first read, which only a write with a wrong response, much later, explains.
   @Test func thePrefixMayEndLongAfterWhatStoppedTheSearch() throws {
     let history = RegisterHistory.history(
       "a w5", "b r", "b 5", "b r", "b 5", "b r", "b 5", "a 9", "b r", "b 5", "b r", "b 5",

@@ -8,8 +8,8 @@ struct LinearizabilityTests {
   }
 
   @Test(arguments: [true, false])
-  func overlappingOperationsMayTakeEffectInEitherOrder(tellsReads: Bool) {
-    let register = Register(tellsReads: tellsReads)
+  func overlappingOperationsMayTakeEffectInEitherOrder(knowsReads: Bool) {
+    let register = Register(knowsReads: knowsReads)
     let new = RegisterHistory.history("a w1", "b r", "b 1", "a ok")
     let old = RegisterHistory.history("a w1", "b r", "b 0", "a ok")
     #expect(new.check(against: register).isLinearizable)
@@ -17,20 +17,20 @@ struct LinearizabilityTests {
   }
 
   @Test(arguments: [true, false])
-  func aReadAfterAWriteHasReturnedSeesIt(tellsReads: Bool) {
+  func aReadAfterAWriteHasReturnedSeesIt(knowsReads: Bool) {
     let history = RegisterHistory.history("a w1", "a ok", "b r", "b 0")
-    #expect(history.check(against: Register(tellsReads: tellsReads)).witness != nil)
+    #expect(history.check(against: Register(knowsReads: knowsReads)).witness != nil)
   }
 
-  /// The inversion of new and old: one read sees a write that is under way, a later one does not.
+  /// The new-old inversion: one read returns a write that is under way, a later one the value before.
   @Test(arguments: [true, false])
-  func whatWasSeenOnceIsNotUnseen(tellsReads: Bool) {
+  func whatWasSeenOnceIsNotUnseen(knowsReads: Bool) {
     let history = RegisterHistory.history("a w1", "b r", "b 1", "c r", "c 0", "a ok")
-    #expect(history.check(against: Register(tellsReads: tellsReads)).witness != nil)
+    #expect(history.check(against: Register(knowsReads: knowsReads)).witness != nil)
   }
 
   /// In the manner of Figure 1 of Herlihy and Wing, 1990.
-  @Test func theQueuesOfHerlihyAndWingAreToldApart() {
+  @Test func theQueuesOfHerlihyAndWingAreDistinguished() {
     func check(_ body: (QueueHistory) -> Void) -> Bool {
       let recorder = QueueHistory()
       body(recorder)
@@ -138,11 +138,11 @@ struct LinearizabilityTests {
     #expect(recorder.history.check(maxSteps: 1000).witness != nil)
   }
 
-  /// Steps, not seconds, so that a slow machine says the same.
+  /// Counts steps, not seconds, so that a slow machine gives the same result.
   @Test(arguments: [true, false])
-  func hundredsOfOperationsOfEightProcessesAreDecidedInThousandsOfSteps(tellsReads: Bool) {
+  func hundredsOfOperationsOfEightProcessesAreDecidedInThousandsOfSteps(knowsReads: Bool) {
     for seed in 0..<3 as Range<UInt64> {
-      let register = Register(tellsReads: tellsReads)
+      let register = Register(knowsReads: knowsReads)
       let right = RegisterHistory.history(of: 400, seed: seed)
       let wrong = RegisterHistory.history(of: 400, seed: seed, wrongRead: 300)
       #expect(right.check(against: register, maxSteps: 20_000).isLinearizable)

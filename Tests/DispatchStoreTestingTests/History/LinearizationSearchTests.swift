@@ -7,10 +7,10 @@ struct LinearizationSearchTests {
   typealias Recorded = RecordedOperation<Register.Operation, Register.Response>
 
   @Test(arguments: [true, false])
-  func agreesWithTheTrialOfAllOrders(tellsReads: Bool) {
+  func agreesWithTheTrialOfAllOrders(knowsReads: Bool) {
     var generator = SeededGenerator(seed: 7)
     var linearizable = 0
-    let register = Register(tellsReads: tellsReads)
+    let register = Register(knowsReads: knowsReads)
     for _ in 0..<1500 {
       let history = Self.history(using: &generator)
       let verdict = history.check(against: register)
@@ -82,7 +82,7 @@ struct LinearizationSearchTests {
         let call = Int.random(in: 0..<20, using: &generator)
         let value = Int.random(in: 0...2, using: &generator)
         let isPending = Int.random(in: 0..<6, using: &generator) == 0
-        // A write that answers as no register does: what saw it is explained until it returns.
+        // A write with a response that no register gives: it explains reads of its value until it returns.
         let isOdd = Int.random(in: 0..<10, using: &generator) == 0
         return Recorded(
           process: "\(process)", operation: isRead ? .read : .write(value), callStamp: call,

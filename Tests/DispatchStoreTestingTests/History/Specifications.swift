@@ -26,8 +26,8 @@ struct Register: SequentialSpecification {
   }
 
   let initialState = 0
-  /// Whether the check is told that reads change nothing.
-  var tellsReads = true
+  /// Whether `isReadOnly` returns true for reads.
+  var knowsReads = true
 
   func apply(_ operation: Operation, to state: inout Int) -> Response {
     switch operation {
@@ -38,7 +38,7 @@ struct Register: SequentialSpecification {
     }
   }
 
-  func isReadOnly(_ operation: Operation) -> Bool { tellsReads && operation == .read }
+  func isReadOnly(_ operation: Operation) -> Bool { knowsReads && operation == .read }
 }
 
 /// A first in, first out queue that answers "ok", an element or "empty".
@@ -67,7 +67,7 @@ struct Queue: SequentialSpecification {
   }
 }
 
-/// Answers each increment with the count after it.
+/// Responds to each increment with the count after it.
 struct CounterSpecification: SequentialSpecification {
   enum Operation: Sendable { case increment }
 

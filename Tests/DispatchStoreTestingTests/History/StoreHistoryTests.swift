@@ -26,7 +26,7 @@ struct StoreHistoryTests {
           default: .add(1)
           }
         recorder.dispatch(action, to: store, mode: mode, on: process) { _ in ended.signal() }
-        // Some reads meet the dispatch under way, others come after its end.
+        // Some reads overlap with the dispatch, others come after its end.
         if round % 2 == 0 { ended.wait() }
         recorder.read(store, on: process)
         if round % 2 != 0 { ended.wait() }
@@ -63,7 +63,7 @@ struct StoreHistoryTests {
     #expect(verdict.isLinearizable, "\(verdict)")
   }
 
-  @Test func whatWasNeverRunIsLeftOut() async {
+  @Test func whatNeverRanIsLeftOut() async {
     final class Veto: Middleware {
       func willDispatch(
         transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
@@ -101,7 +101,7 @@ struct StoreHistoryTests {
     #expect(recorder.history.check().isLinearizable)
   }
 
-  /// Reads what it read first, for ever.
+  /// Returns the first model that it read, for ever.
   private final class CachingStore: @unchecked Sendable {  // because `lock` guards `cached`
     private let lock = NSLock()
     private var cached: Tally?
@@ -146,7 +146,7 @@ struct StoreHistoryTests {
     #expect(witness.misfits.map(\.operation.number) == [3])
   }
 
-  /// Two threads wait here for each other.
+  /// Two threads wait for each other here.
   private final class Meeting: @unchecked Sendable {  // because `condition` guards `present`
     private let condition = NSCondition()
     private var present = 0

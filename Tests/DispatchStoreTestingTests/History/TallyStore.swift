@@ -12,13 +12,13 @@ enum TallyAction: ActionType, Hashable {
   case double
   /// Adds, then throws.
   case fail(Int)
-  /// Adds in two steps, as a block that forgets that others change the model meanwhile.
+  /// Adds in two steps, as a careless block that ignores commits between them.
   case addCarelessly
 }
 
 struct TallyFailure: Error, Hashable {}
 
-/// The reducer's answers, and the specification's.
+/// The reduction of both the reducer and the specification.
 func reduceTally(_ tally: inout Tally, _ action: TallyAction) throws {
   switch action {
   case .add(let amount): tally.count += amount

@@ -17,7 +17,7 @@ struct MockStoreTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func answersAsItWasToldAndKeepsWhatItWasAsked(mode: Dispatcher.Mode) async {
+  func answersAsSetAndKeepsTheActions(mode: Dispatcher.Mode) async {
     let mock = mock()
     mock.answer(where: { $0 == .entry("fail") }, with: .fail(Overdrawn(missing: 1)))
     mock.answer(where: { $0 == .entry("cancel") }, with: .fail(CancellationError()))
@@ -34,10 +34,10 @@ struct MockStoreTests {
     #expect(await dispatch("add", mode).isSuccess)
     #expect(await dispatch("run", mode).isSuccess)
     #expect(mock.model == 20)
-    #expect(mock.asked == ["plain", "fail", "cancel", "add", "run"].map(LedgerAction.entry))
+    #expect(mock.actions == ["plain", "fail", "cancel", "add", "run"].map(LedgerAction.entry))
   }
 
-  @Test func isPutIntoAState() async {
+  @Test func setReplacesTheModel() async {
     let mock = mock()
     #expect(mock.model == 1)
     mock.set(5)
@@ -45,7 +45,7 @@ struct MockStoreTests {
     #expect(mock.store.version == 1)
   }
 
-  @Test func obeysWhatItWasToldLast() async {
+  @Test func usesTheAnswerThatWasSetLast() async {
     let mock = mock(.fail(CancellationError()))
     mock.answer(with: .update { $0 = 2 })
     mock.answer(with: .update { $0 = 3 })
@@ -58,7 +58,7 @@ struct MockStoreTests {
     let latch = Latch()
     let mock = mock(.after(latch, .update { $0 = 2 }))
     let handle = dispatcher.dispatch(action: LedgerAction.entry("a"), mode: mode)
-    await mock.asked(atLeast: 1)
+    await mock.actions(atLeast: 1)
     #expect(!handle.hasEnded)
     #expect(mock.model == 1)
     latch.open()
@@ -71,7 +71,7 @@ struct MockStoreTests {
   func thatNeverEndsIsCancelledByItsRelease(mode: Dispatcher.Mode) async {
     var mock: MockStore<Int, LedgerAction>? = mock(.never)
     let handle = dispatcher.dispatch(action: LedgerAction.entry("a"), mode: mode)
-    await mock?.asked(atLeast: 1)
+    await mock?.actions(atLeast: 1)
     handle.cancel()
     #expect(!handle.hasEnded)
     mock = nil

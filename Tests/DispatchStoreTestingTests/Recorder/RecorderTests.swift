@@ -55,7 +55,7 @@ struct RecorderTests {
     let mock = MockStore<Int, LedgerAction>(
       identifier: "mock", model: 0, dispatcher: dispatcher, answer: .after(latch))
     let handle = dispatcher.dispatch(action: LedgerAction.entry("a"), mode: mode)
-    await mock.asked(atLeast: 1)
+    await mock.actions(atLeast: 1)
     #expect(!recorder.isIdle)
     #expect(recorder.description == "1 .entry(\"a\"), \(mode) → mock under way")
     latch.open()
@@ -67,7 +67,7 @@ struct RecorderTests {
   @Test func showsSequencesRefusalsAndActionsWithoutResponder() async {
     dispatcher.addLedger()
     let orphan = MockStore<Int, AccountAction>(identifier: "orphan", model: 0)
-    dispatcher.register(store: orphan.store, waitFor: ["nobody"])
+    dispatcher.register(store: orphan.store, waitFor: ["missing"])
     struct Unheard: ActionType {
       var reason = "none"
     }
@@ -85,7 +85,7 @@ struct RecorderTests {
         """)
   }
 
-  @Test func recordsWhatAVetoAndACancellationCameTo() async {
+  @Test func recordsVetoesAndCancellations() async {
     dispatcher.addLedger()
     dispatcher.register(middleware: Bouncer())
     dispatcher.queue.isSuspended = true
@@ -101,7 +101,7 @@ struct RecorderTests {
         """)
   }
 
-  @Test func hearsNothingMoreOnceItIsUnregistered() async {
+  @Test func recordsNothingMoreOnceItIsUnregistered() async {
     dispatcher.addLedger()
     dispatcher.dispatch(action: LedgerAction.entry("a"), mode: .sync)
     dispatcher.unregister(middleware: recorder)

@@ -40,7 +40,7 @@ struct DispatcherClockTests {
       continuation.yield(transaction.duration)
     }
 
-    /// All that were noted; afterwards none is.
+    /// Returns all notes, and removes them.
     func all() async -> [Duration?] {
       continuation.finish()
       return await durations.reduce(into: []) { $0.append($1) }

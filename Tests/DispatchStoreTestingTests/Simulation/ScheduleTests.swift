@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Schedule")
 struct ScheduleTests {
-  /// Draws of a schedule among three, of which the first runs.
+  /// Draws among three threads, of which the first runs.
   private func draws(_ schedule: inout Schedule, _ count: Int = 200) -> [Int] {
     (0..<count).map { _ in
       schedule.choose(among: 3, present: 0, fallBehind: { _ in }, priority: { UInt64($0) })
@@ -20,20 +20,20 @@ struct ScheduleTests {
     }
   }
 
-  @Test func whatWasNotedIsRepeated() {
+  @Test func recordedDeviationsAreRepeated() {
     var drawn = Schedule(seed: 7, order: .uniform)
     let choices = draws(&drawn)
-    var noted = Schedule(seed: 7, deviations: drawn.deviations)
-    #expect(draws(&noted) == choices)
-    #expect(noted.deviations == drawn.deviations)
+    var recorded = Schedule(seed: 7, deviations: drawn.deviations)
+    #expect(draws(&recorded) == choices)
+    #expect(recorded.deviations == drawn.deviations)
   }
 
-  @Test func withoutDeviationsTheOneThatRunsGoesOn() {
+  @Test func withoutDeviationsTheThreadThatRunsContinues() {
     var schedule = Schedule(seed: 7, deviations: [])
     #expect(draws(&schedule).allSatisfy { $0 == 0 })
   }
 
-  @Test func theOneOfHighestPriorityGoesOnUntilItFallsBehind() {
+  @Test func theThreadOfHighestPriorityRunsUntilItFallsBehind() {
     var schedule = Schedule(seed: 1, order: .rare(preemptions: 1))
     var priorities: [UInt64] = [1 << 63, 1 << 63 | 1]
     var present = 1
@@ -52,16 +52,16 @@ struct ScheduleTests {
 
 @Suite("Shortening")
 struct ShorteningTests {
-  @Test func leavesWhatIsNeededToFail() {
+  @Test func keepsWhatIsNeededToFail() {
     let shortest = Shortening.shorten(Array(0..<100)) { $0.contains(17) && $0.contains(61) }
     #expect(shortest == [17, 61])
   }
 
-  @Test func leavesNothingWhereItFailsAnyway() {
+  @Test func keepsNothingWhereTheEmptyListFails() {
     #expect(Shortening.shorten(Array(0..<9)) { _ in true }.isEmpty)
   }
 
-  @Test func leavesAllWhereAllIsNeeded() {
+  @Test func keepsAllWhereAllIsNeeded() {
     #expect(Shortening.shorten(Array(0..<9)) { $0.count == 9 } == Array(0..<9))
   }
 }

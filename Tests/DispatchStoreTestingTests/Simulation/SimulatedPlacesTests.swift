@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-/// What runs on threads of a world that stand for others.
+/// Threads of a world that stand for the system's main queue and executors.
 @Suite("Places of a simulation")
 struct SimulatedPlacesTests {
   @Test func aTaskOfASyncDispatchMaySleepOnTheWorldsClock() async throws {
@@ -19,21 +19,21 @@ struct SimulatedPlacesTests {
     }
   }
 
-  @Test func anObserverHearsOnTheWorldsMainQueue() async throws {
+  @Test func anObserverIsNotifiedOnTheWorldsMainQueue() async throws {
     try await explore(seeds: 0..<300) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
-      let heard = SimulatedReference(Heard())
-      let token = notes.observe(on: .main) { change in heard.object?.add(change.version) }
+      let notified = SimulatedReference(Versions())
+      let token = notes.observe(on: .main) { change in notified.object?.add(change.version) }
       notes.inject(model: Notes(numbers: [1]))
       _ = await dispatcher.dispatch(action: Note.add(2), mode: .mainThread).result
-      while heard.object?.versions.count != 2 { await Task.yield() }
+      while notified.object?.versions.count != 2 { await Task.yield() }
       token.cancel()
-      let versions = heard.object?.versions
-      try check(versions == [1, 2], "heard \(versions ?? [])")
+      let versions = notified.object?.versions
+      try check(versions == [1, 2], "notified \(versions ?? [])")
     }
   }
 
-  private final class Heard: @unchecked Sendable {  // because one thread of a world runs at a time
+  private final class Versions: @unchecked Sendable {  // because a world runs one thread at a time
     private(set) var versions: [UInt64] = []
     func add(_ version: UInt64) { versions.append(version) }
   }

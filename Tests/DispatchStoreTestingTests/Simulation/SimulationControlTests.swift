@@ -7,7 +7,7 @@ import Testing
 struct SimulationControlTests {
   struct Unexpected: Error { let text: String }
 
-  /// What was seen over all seeds.
+  /// The results over all seeds.
   actor Seen {
     var all: Set<String> = []
     func insert(_ text: String) { all.insert(text) }
@@ -45,7 +45,7 @@ struct SimulationControlTests {
     #expect(await seen.all == ["true [1]", "false []"])
   }
 
-  @Test func theLastReferenceToAStoreIsLetGoOf() async {
+  @Test func theLastReferenceToAStoreIsReleased() async {
     let seen = Seen()
     for seed in 0..<60 {
       let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
@@ -61,7 +61,7 @@ struct SimulationControlTests {
     #expect(await seen.all.isSuperset(of: ["finished", "did not take part"]))
   }
 
-  @Test func operationsFailAndAreDelayedAsTheSeedSays() async {
+  @Test func operationsFailAndAreDelayedAsTheSeedDetermines() async {
     let seen = Seen()
     for seed in 0..<40 {
       let run: @Sendable () async -> SimulationReport = {
@@ -81,10 +81,10 @@ struct SimulationControlTests {
       #expect(first.failure == nil)
       #expect(first.trace == second.trace)
     }
-    #expect(await seen.all == ["passed", "a fault that the simulation put here"])
+    #expect(await seen.all == ["passed", "a fault that the simulation injected"])
   }
 
-  @Test func aDispatcherOfRealThreadsHasNone() {
+  @Test func aDispatcherOnSystemThreadsHasNone() {
     #expect(Dispatcher().simulation == nil)
   }
 }

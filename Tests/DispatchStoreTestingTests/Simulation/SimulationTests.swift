@@ -60,7 +60,7 @@ struct SimulationTests {
     #expect(report.failure?.message == "Unexpected(text: \"no\")")
   }
 
-  @Test func whatATestStoreInItSaysIsTheFailure() async {
+  @Test func aFailureOfATestStoreIsTheFailure() async {
     let report = await Simulation(seed: 1).run { dispatcher in
       let store = TestStore(dispatcher.makeNotes("notes"), dispatcher: dispatcher)
       await store.send(.add(1)) { $0.numbers = [2] }
@@ -79,7 +79,7 @@ struct SimulationTests {
     #expect(report.failure?.kind == .stalled)
     #expect(
       report.failure?.message == """
-        Nothing can go on. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
+        No thread can run. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
         serial) has not ended; drainer 1 has not begun; the scenario has not returned.
         """)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Virtual clock")
 struct VirtualClockTests {
-  /// What sleepers note, in the order in which they wake.
+  /// The notes of sleepers, in the order in which they wake.
   actor Woken {
     var names: [String] = []
     func note(_ name: String) { names.append(name) }
@@ -29,7 +29,7 @@ struct VirtualClockTests {
     #expect(await woken.names == ["early at 60.0 seconds", "late at 3600.0 seconds"])
   }
 
-  @Test func timeStandsStillUntilItIsAdvanced() async throws {
+  @Test func timeStaysUntilItIsAdvanced() async throws {
     let clock = VirtualClock()
     let sleeper = Task {
       try await clock.sleep(for: .seconds(10))
@@ -43,7 +43,7 @@ struct VirtualClockTests {
     #expect(try await sleeper.value == .seconds(14))
   }
 
-  @Test func aTimeThatHasComeIsNotWaitedFor() async throws {
+  @Test func sleepUntilAPastTimeReturnsAtOnce() async throws {
     let clock = VirtualClock()
     try await clock.sleep(for: .zero)
     try await clock.sleep(until: VirtualClock.Instant(offset: .seconds(-1)))

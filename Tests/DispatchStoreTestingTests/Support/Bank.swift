@@ -13,15 +13,15 @@ struct Overdrawn: Error, Equatable {
 enum AccountAction: ActionType, Equatable {
   case deposit(Int)
   case withdraw(Int)
-  /// Deposits, then has two entries made in the ledger.
+  /// Deposits, then dispatches two entries to the ledger.
   case depositAndLog(Int)
-  /// Deposits without telling observers.
+  /// Deposits without notifying observers.
   case depositQuietly(Int)
   /// Deposits twice, the second time once the latch of the reducer is open.
   case depositInTwoSteps(Int)
 }
 
-/// Answers on its own, or has the ledger answer too.
+/// Changes the account, and dispatches to the ledger where the action says so.
 final class AccountReducer: Reducer<Account, AccountAction> {
   private let mode: Dispatcher.Mode
   private let between: @Sendable () async -> Void

@@ -1,4 +1,4 @@
-/// That a scenario has not seen what it was to see: thrown, since no test framework knows a world's threads.
+/// An expectation of a scenario that failed: thrown, since no test framework knows a world's threads.
 struct Broken: Error, CustomStringConvertible {
   let description: String
 }

@@ -1,7 +1,7 @@
 import DispatchStoreTesting
 import Foundation
 
-/// What failed while a test looked on.
+/// The failures and notes that a test has caught.
 final class CaughtFailures: @unchecked Sendable {  // because `lock` guards what changes
   private let lock = NSLock()
   private var failures: [TestFailure] = []
@@ -16,7 +16,7 @@ final class CaughtFailures: @unchecked Sendable {  // because `lock` guards what
   }
 }
 
-/// What fails in the closure.
+/// The failures and notes in a closure.
 nonisolated(nonsending) func failures(
   _ body: nonisolated(nonsending) () async throws -> Void
 ) async rethrows -> CaughtFailures {

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// A model that notes what it was told, in order.
+/// A model that records the numbers of its actions, in order.
 struct Notes: ModelType, Hashable {
   var numbers: [Int] = []
 }

@@ -1,7 +1,7 @@
 import DispatchStore
 import DispatchStoreTesting
 
-/// Notes a number after a sleep on the clock of its simulation.
+/// Adds a number after a sleep on the clock of its simulation.
 final class SleepingReducer: Reducer<Notes, Note> {
   private let duration: Duration
 

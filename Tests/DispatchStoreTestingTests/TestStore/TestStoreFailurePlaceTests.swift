@@ -18,7 +18,7 @@ struct TestStoreFailurePlaceTests {
     #expect(caught.all.allSatisfy { "\($0.place.fileID)" == #fileID })
   }
 
-  @Test func whenItIsReleasedItTellsWhatIsLeftWhereItWasMade() async {
+  @Test func onReleaseItReportsWhatWasNotAssertedAtTheLineThatMadeIt() async {
     let latch = Latch()
     let line: UInt = #line
     let caught = await failures {
@@ -41,7 +41,7 @@ struct TestStoreFailurePlaceTests {
     #expect(caught.lines == [line + 3])
   }
 
-  @Test func notesWhatItPassedOverWhereThatIsToBeShown() async {
+  @Test func notesWhatItSkippedWhereShowSkippedIsSet() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
       testStore.exhaustivity = .off(showSkipped: true)
@@ -51,7 +51,7 @@ struct TestStoreFailurePlaceTests {
     }
     #expect(caught.messages.isEmpty)
     #expect(caught.notes.count == 2)
-    #expect(caught.notes.last == "Passed over 2 .entry(\"deposit\").")
+    #expect(caught.notes.last == "Skipped 2 .entry(\"deposit\").")
   }
 
   @Test func saysThatTheTaskWasCancelled() async {

@@ -6,7 +6,7 @@ import Testing
 @Suite("A failure of a test store")
 struct TestStoreFailureTests {
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsAChangeThatIsNotTheExpectedOne(mode: Dispatcher.Mode) async {
+  func showsAChangeThatIsNotTheExpectedOne(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
       await testStore.send(.deposit(10)) { $0.balance = 12 }
@@ -29,7 +29,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsAChangeThatNothingWasSaidOf(mode: Dispatcher.Mode) async {
+  func showsAChangeThatWasNotAsserted(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
       await testStore.send(.deposit(10))
@@ -38,7 +38,7 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages == [
         """
-        The model of store "Account" changed in .deposit(10), and nothing was said of that:
+        The model of store "Account" changed in .deposit(10), and that was not asserted:
 
           Account(
             … 1 unchanged
@@ -52,7 +52,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsActionsThatWereNotReceived(mode: Dispatcher.Mode) async {
+  func showsActionsThatWereNotReceived(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
       await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
@@ -61,7 +61,7 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages.map(withoutLines) == [
         """
-        2 actions followed, and nothing was received of that:
+        2 actions followed, and the test did not receive them:
 
           .entry("deposit"), because of .depositAndLog(1), dispatched at \
         DispatchStoreTestingTests/Bank.swift:LINE
@@ -73,7 +73,7 @@ struct TestStoreFailureTests {
       ])
   }
 
-  @Test func tellsAnActionThatWasNotReceivedBeforeTheNextOneWasSent() async {
+  @Test func showsAnActionThatWasNotReceivedBeforeTheNextOneIsSent() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
       await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
@@ -84,7 +84,7 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages.map(withoutLines) == [
         """
-        1 action followed, and nothing was received of that before .withdraw(1) was sent:
+        1 action followed, and the test did not receive it before .withdraw(1) was sent:
 
           .entry("done"), because of .entry("deposit"), dispatched at \
         DispatchStoreTestingTests/Bank.swift:LINE
@@ -95,7 +95,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsAnotherActionThanTheExpectedOne(mode: Dispatcher.Mode) async {
+  func showsAnotherActionThanTheExpectedOne(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
       await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
@@ -129,7 +129,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsThatNothingFollowed(mode: Dispatcher.Mode) async {
+  func saysThatNoActionFollowed(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
       await testStore.send(.deposit(1)) { $0.balance = 1 }
@@ -145,7 +145,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsAnotherEndThanTheExpectedOne(mode: Dispatcher.Mode) async {
+  func showsAnotherEndThanTheExpectedOne(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
       await testStore.send(.withdraw(60))
@@ -174,7 +174,7 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func tellsWhatIsLeftBeforeTheNextActionIsSent(mode: Dispatcher.Mode) async {
+  func showsAnUnassertedChangeBeforeTheNextActionIsSent(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
       testStore.store.updateModel { $0.owner = "Bob" }
@@ -184,7 +184,7 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages == [
         """
-        The model of store "Account" changed outside of dispatches, and nothing was said of that:
+        The model of store "Account" changed outside of dispatches, and that was not asserted:
 
           Account(
         −   owner: "Ann"
@@ -197,7 +197,7 @@ struct TestStoreFailureTests {
       ])
   }
 
-  @Test func tellsAClosureThatChangesNothing() async {
+  @Test func reportsAClosureThatChangesNothing() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
       await testStore.send(.deposit(0)) { $0.balance = 0 }
@@ -207,12 +207,12 @@ struct TestStoreFailureTests {
       caught.messages == [
         """
         The model of store "Account" did not change in .deposit(0), and the closure changes nothing \
-        either. Leave it out.
+        either. Omit the closure.
         """
       ])
   }
 
-  @Test func tellsChangesOfAWatchedStoreThatNothingWasSaidOf() async {
+  @Test func showsChangesOfAWatchedStoreThatWereNotAsserted() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
       testStore.watch(testStore.dispatcher.addLedger())
@@ -224,8 +224,8 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages == [
         """
-        The model of store "ledger" changed in .entry("deposit"), in .entry("done"), and nothing \
-        was said of that:
+        The model of store "ledger" changed in .entry("deposit"), in .entry("done"), and that \
+        was not asserted:
 
           Ledger(
             lines: [
@@ -240,7 +240,7 @@ struct TestStoreFailureTests {
   }
 }
 
-/// Without the numbers of lines, which move.
+/// Replaces line numbers, which change with the file.
 private func withoutLines(_ text: String) -> String {
   text.replacing(#/swift:[0-9]+/#, with: "swift:LINE")
 }

@@ -48,7 +48,7 @@ struct TestStoreTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func seesActionsToWhichNoStoreResponds(mode: Dispatcher.Mode) async {
+  func receivesActionsToWhichNoStoreResponds(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
     await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
     await testStore.receive(LedgerAction.entry("deposit"))
@@ -78,7 +78,7 @@ struct TestStoreTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
-  func assertsWhatIsCommittedWithoutBeingTold(mode: Dispatcher.Mode) async {
+  func assertsCommitsThatNotifyNoObserver(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
     await testStore.send(.depositQuietly(5)) { $0.balance = 5 }
     await testStore.send(.deposit(5)) { $0.balance = 10 }
@@ -118,7 +118,7 @@ struct TestStoreTests {
     token.cancel()
   }
 
-  @Test func withExhaustivityOffLooksAtNothingElse() async {
+  @Test func withExhaustivityOffChecksNothingElse() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(mode: .serial))
       testStore.exhaustivity = .off
@@ -131,17 +131,17 @@ struct TestStoreTests {
     #expect(caught.all.isEmpty)
   }
 
-  @Test func asksTheSettlingClosureBeforeItGivesUp() async {
+  @Test func callsTheSettleClosureBeforeItGivesUp() async {
     let testStore = AccountTest(reducer: AccountReducer())
     let dispatcher = testStore.dispatcher
-    let (asked, dispatched) = (Latch(), Latch())
+    let (settling, dispatched) = (Latch(), Latch())
     let effect = Task {
-      await asked.opened()
+      await settling.opened()
       dispatcher.dispatch(action: LedgerAction.entry("later"))
       dispatched.open()
     }
     testStore.settle = {
-      asked.open()
+      settling.open()
       await dispatched.opened()
     }
     await testStore.receive(LedgerAction.entry("later"))
@@ -149,28 +149,28 @@ struct TestStoreTests {
     await effect.value
   }
 
-  /// Closures may change what the test has: nothing leaves the caller's isolation.
+  /// Closures may change the test's variables, because they run in the caller's isolation.
   @MainActor @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func runsItsClosuresWhereTheTestRuns(mode: Dispatcher.Mode) async {
-    var asked: [Int] = []
+    var seen: [Int] = []
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
     await testStore.send(.deposit(10)) { account in
       MainActor.assertIsolated()
-      asked.append(account.balance)
+      seen.append(account.balance)
       account.balance = 10
     }
     await testStore.send(.depositAndLog(1)) { account in
-      asked.append(account.balance)
+      seen.append(account.balance)
       account.balance = 11
     }
     await testStore.receive(
       LedgerAction.self,
       where: {
-        asked.append(-1)
+        seen.append(-1)
         return $0 == .entry("deposit")
       })
     await testStore.receive(LedgerAction.entry("done"))
     await testStore.finish()
-    #expect(asked == [0, 10, -1])
+    #expect(seen == [0, 10, -1])
   }
 }

@@ -1,4 +1,4 @@
-/// The colors: those of the series can be told apart by the color-blind, too.
+/// The colors; color-blind readers can distinguish those of the series, too.
 enum Color {
   static let text = "#1f2328"
   static let quiet = "#59636e"

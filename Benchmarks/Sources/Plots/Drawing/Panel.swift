@@ -8,7 +8,7 @@ struct Panel: Sendable {
   let x: Scale
   let y: Scale
   let series: [Series]
-  /// The plot's own corner, without labels.
+  /// The plot's corner, without labels.
   let origin: Point
 
   private let width = 360.0
@@ -43,7 +43,7 @@ struct Panel: Sendable {
         from: Point(x: x, y: middle), to: Point(x: x + 18, y: middle), color: line.color, width: 2)
       drawing.dot(at: Point(x: x + 9, y: middle), color: line.color)
       drawing.text(line.name, at: Point(x: x + 24, y: middle + 4))
-      // By the usual width of a letter: a font's own is not known here.
+      // By the usual width of a letter, because the font's is unknown here.
       x += 44 + 6.6 * Double(line.name.count)
     }
   }

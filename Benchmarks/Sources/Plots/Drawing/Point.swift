@@ -1,4 +1,4 @@
-/// A place in a drawing, from its upper left corner.
+/// A position in a drawing, from its upper left corner.
 struct Point: Sendable {
   let x: Double
   let y: Double

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Takes values to places along an axis.
+/// Maps values to positions along an axis.
 struct Scale: Sendable {
-  /// A value that the axis names; without a label it has a line only.
+  /// A value with a line, and a label where it has one.
   struct Tick: Sendable {
     let value: Double
     let label: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a value is written in, so that three digits suffice.
+/// The unit in which a value is written with three digits.
 struct Unit: Sendable {
   private let name: String
   private let size: Double
@@ -10,7 +10,7 @@ struct Unit: Sendable {
     self.size = size
   }
 
-  /// What suits a time in nanoseconds.
+  /// The unit for a time in nanoseconds.
   static func time(_ nanoseconds: Double) -> Unit {
     switch nanoseconds {
     case ..<999.5: Unit("ns", 1)
@@ -20,7 +20,7 @@ struct Unit: Sendable {
     }
   }
 
-  /// What suits a number of actions in a second.
+  /// The unit for a number of actions per second.
   static func rate(_ rate: Double) -> Unit {
     switch rate {
     case ..<999.5: Unit("", 1)
@@ -29,12 +29,12 @@ struct Unit: Sendable {
     }
   }
 
-  /// With the unit's name.
+  /// The value with the unit's name.
   func text(_ value: Double) -> String {
     name.isEmpty ? number(value) : "\(number(value)) \(name)"
   }
 
-  /// Without it.
+  /// The value without the unit's name.
   func number(_ value: Double) -> String {
     let value = value / size
     if value == value.rounded() { return String(Int(value)) }

@@ -5,7 +5,7 @@ struct Arrivals: Sendable {
   /// In nanoseconds from the start, in order.
   let offsets: [UInt64]
 
-  /// As independent clients would send them: at random times, some close together.
+  /// Random arrivals, as of independent clients: some are close together.
   ///
   /// - Parameters:
   ///   - count: The number of arrivals.

@@ -4,8 +4,8 @@ import Synchronization
 
 /// When each action of a round completed.
 ///
-/// Each completion writes to a place of its own, so that completions on several threads share nothing.
-final class Completions: @unchecked Sendable {  // because the places are atomic
+/// Each completion writes to a separate element, so that completions on several threads share nothing.
+final class Completions: @unchecked Sendable {  // because the elements are atomic
   private let times: UnsafeMutablePointer<Atomic<UInt64>>
   private let count: Int
 
@@ -20,19 +20,19 @@ final class Completions: @unchecked Sendable {  // because the places are atomic
     times.deallocate()
   }
 
-  /// An action has completed, now.
+  /// Records that an action has completed now.
   func record(_ index: Int) {
     times[index].store(Stopwatch.now, ordering: .relaxed)
   }
 
-  /// Waits until all have, without disturbing those that run.
+  /// Waits until all have completed, without disturbing the threads that run them.
   func waitForAll() {
     for index in 0..<count {
       while times[index].load(ordering: .relaxed) == 0 { Thread.sleep(forTimeInterval: 0.0005) }
     }
   }
 
-  /// How long each took from its arrival, in nanoseconds.
+  /// How long each action took from its arrival, in nanoseconds.
   func latencies(since start: UInt64, _ arrivals: Arrivals) -> [Double] {
     arrivals.offsets.enumerated().map { index, offset in
       Double(times[index].load(ordering: .relaxed)) - Double(start + offset)

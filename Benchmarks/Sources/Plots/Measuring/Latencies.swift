@@ -1,4 +1,4 @@
-/// What the actions of a round took, in nanoseconds.
+/// The latencies of a round's actions, in nanoseconds.
 struct Latencies: Sendable {
   let p50: Double
   let p99: Double

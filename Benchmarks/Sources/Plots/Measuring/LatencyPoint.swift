@@ -2,7 +2,7 @@ import BenchmarkSupport
 
 /// The latencies at one load: quartiles over the rounds, in nanoseconds.
 struct LatencyPoint: Sendable {
-  /// The part of the capacity that arrives.
+  /// The load, as a fraction of the capacity.
   let load: Double
   let p50: Quartiles
   let p99: Quartiles

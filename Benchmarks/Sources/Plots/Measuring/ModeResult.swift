@@ -1,9 +1,9 @@
 import BenchmarkSupport
 
-/// All that was measured in one mode.
+/// All measurements of one mode.
 struct ModeResult: Sendable {
   let mode: PlottedMode
-  /// What one producer completes in a second when it dispatches without a pause.
+  /// How many actions per second one producer completes when it dispatches without a pause.
   let capacity: Quartiles
   let latencies: [LatencyPoint]
   let throughputToOneStore: [ThroughputPoint]

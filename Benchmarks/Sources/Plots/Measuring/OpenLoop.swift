@@ -1,16 +1,16 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// Actions that arrive when they are due, however long those before them take.
+/// Dispatches actions when they are due, however long those before them take.
 ///
 /// One thread dispatches plain reductions to one store, each with a completion that notes the time. It
-/// spins until the next arrival, so it is never late by a wake-up. An action's latency counts from its
-/// intended arrival: when the thread itself is held up, that shows.
+/// spins until the next arrival, so that no arrival is late by the time to wake a thread. A latency counts from
+/// the intended arrival, so that a delay of the dispatching thread shows.
 struct OpenLoop {
   static let loads = [0.1, 0.25, 0.5, 0.75, 0.9]
 
-  /// What the same thread completes in a second when it dispatches without a pause, at most two bursts
-  /// ahead of the store.
+  /// How many actions per second the same thread completes when it dispatches without a pause, at most two
+  /// bursts ahead of the store.
   let capacity: Quartiles
   private let mode: PlottedMode
   private let effort: Effort
@@ -35,7 +35,7 @@ struct OpenLoop {
     capacity = Quartiles(rates)
   }
 
-  /// One point for each load; the loads take turns, so that what disturbs one disturbs all.
+  /// One point for each load; the loads alternate, so that a disturbance affects all of them.
   func measure() -> [LatencyPoint] {
     var latencies = Array(repeating: [Latencies](), count: Self.loads.count)
     for round in 1...effort.rounds {

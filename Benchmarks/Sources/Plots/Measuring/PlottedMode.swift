@@ -1,15 +1,15 @@
 import DispatchStore
 
-/// A mode, and what it is called.
+/// A mode with its names.
 struct PlottedMode: Sendable {
-  // Actions go to each in turn.
+  // Actions go to the lanes in turn.
   private static let lanes = 10_000
 
   /// The plot's file, without its extension.
   let fileName: String
-  /// As the documentation writes it.
+  /// The name in the documentation.
   let title: String
-  /// How an action is dispatched, by its number.
+  /// The mode for the action of a number.
   let mode: @Sendable (_ index: Int) -> Dispatcher.Mode
 
   static let all = [
@@ -22,7 +22,7 @@ struct PlottedMode: Sendable {
     PlottedMode(fileName: "main-thread", title: ".mainThread") { _ in .mainThread },
   ]
 
-  /// Measures all that is plotted.
+  /// Measures everything that is plotted.
   func measure(_ effort: Effort) -> ModeResult {
     let openLoop = OpenLoop(self, effort)
     let throughput = Throughput(self, effort)

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// Producers on threads of their own, none waiting for its actions.
+/// Producers on separate threads that do not wait for their actions.
 ///
 /// The time goes from their common start until all actions have run: plain reductions, without a
 /// completion.
@@ -18,7 +18,7 @@ struct Throughput {
     self.effort = effort
   }
 
-  /// One point for each number of producers, which take turns.
+  /// One point for each number of producers; the numbers alternate.
   ///
   /// A producer dispatches to one store; where there are more producers than stores, they share them.
   func measure(stores: Int) -> [ThroughputPoint] {

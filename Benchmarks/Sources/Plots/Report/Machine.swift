@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the figures were measured on.
+/// The machine on which the figures were measured.
 enum Machine {
   /// One line: processors, architecture, system, compiler.
   static var description: String {
@@ -26,7 +26,7 @@ enum Machine {
     #endif
   }
 
-  /// The version of the `swift` that is found now: a program does not know what compiled it.
+  /// The version of the `swift` in the path, because a program does not know which compiled it.
   private static var swift: String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -25,9 +25,9 @@ struct Page {
     }
   }
 
-  /// Replaces the plots, and what is between the page's comments.
+  /// Replaces the plots, and the text between the page's comments.
   func write(_ results: [ModeResult], options: Options) throws(PageError) {
-    // Around the medians: a single disturbed round, which a band reaches, is not to press all flat.
+    // Scaled to the medians, so that one disturbed round, which a band may show, does not flatten all curves.
     let times = Scale.decades(
       around: results.flatMap(\.latencies).flatMap { [$0.p50.median, $0.p999.median] })
     for result in results {
@@ -39,7 +39,7 @@ struct Page {
     try write(before + Self.begin + "\n\n" + tables + "\n" + Self.end + after, to: file)
   }
 
-  /// The page's text before and after its part that is replaced; without a page, nothing.
+  /// The page's text before and after the part that is replaced; empty without a page.
   private func parts() throws(PageError) -> (before: Substring, after: Substring) {
     guard FileManager.default.fileExists(atPath: file.path) else { return ("", "\n") }
     guard let text = try? String(contentsOf: file, encoding: .utf8) else {

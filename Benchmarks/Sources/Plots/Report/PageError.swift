@@ -1,4 +1,4 @@
-/// What was wrong with a file.
+/// An error with a file of the page.
 struct PageError: Error {
   let message: String
 

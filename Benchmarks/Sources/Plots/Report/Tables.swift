@@ -1,6 +1,6 @@
 import BenchmarkSupport
 
-/// The part of the page that is measured: plots, tables, and how they came about.
+/// The measured part of the page: plots, tables, and how they were made.
 struct Tables {
   private let results: [ModeResult]
   private let options: Options

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// `.async`: dispatches beside each other.
+/// `.async`: dispatches that run in parallel.
 enum AsyncRows {
   static let all = [work]
 
@@ -9,7 +9,8 @@ enum AsyncRows {
   /// outside the store's lock, and then makes one commit, for which the two contend.
   ///
   /// The floor is half of what the same work takes when one thread does it in a row: two processors
-  /// that do nothing else. The dispatching thread needs a processor too, so 1 is out of reach.
+  /// that do nothing else. The dispatching thread needs a processor too, so a ratio of 1 is
+  /// impossible.
   static let work = Row(
     "`.async`, real operation, 1 µs work, width 2", floor: "half the work", bound: .times(1.75)
   ) { rounds in

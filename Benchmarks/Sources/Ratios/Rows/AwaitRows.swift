@@ -22,8 +22,8 @@ enum AwaitRows {
   /// The same without the pause: the task dispatches again as soon as it has the result before, so the
   /// lane has run empty only just now; the median of 500 waits.
   ///
-  /// The floor is the one above, an operation that has to wake its queue: what the lane that lingers
-  /// saves. An `OperationQueue` that is used again at once is faster, too, and lingers elsewhere.
+  /// The floor is the one above, an operation that has to wake its queue, which a lane in its spin wait saves.
+  /// An `OperationQueue` that is used again at once is faster, too.
   private static let recent = Row(
     "`await` a result, lane empty for less than 20 µs",
     floor: "addOperation and a wait, idle queue", bound: .times(0.1)

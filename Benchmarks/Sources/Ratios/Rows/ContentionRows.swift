@@ -34,10 +34,10 @@ enum ContentionRows {
     return nanoseconds / Double(each * producers)
   }
 
-  /// 8 threads dispatch plain reductions, `.sync`, each to a store and an action type of its own, all
-  /// with one dispatcher: nothing of the user's is shared.
+  /// 8 threads dispatch plain reductions, `.sync`, each to a separate store and action type, all with
+  /// one dispatcher: the threads share no model.
   ///
-  /// The floor is one thread and one store, with a dispatcher of its own. The 8 threads have at most 8
+  /// The floor is one thread and one store, with a separate dispatcher. The 8 threads have at most 8
   /// processors, so what an action costs is the time times those, divided by all actions.
   static let stores = Row(
     "8 stores, 8 producers, `.sync`, per action per core", floor: "one store, one producer",

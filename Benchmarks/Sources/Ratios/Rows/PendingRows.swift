@@ -24,7 +24,7 @@ enum PendingRows {
 
   private static func bytes(_ fixture: Fixture<Add>) -> Double {
     fixture.dispatcher.queue.isSuspended = true
-    // What is made once, such as the lane's first drainer, is no action's.
+    // Objects that are made once, such as the lane's first drainer, do not count.
     dispatch(100, to: fixture.dispatcher)
     let before = Memory.allocatedBytes
     dispatch(count, to: fixture.dispatcher)

@@ -16,7 +16,7 @@ enum RegistryRows {
   private static let ofSameType = Population(of: Population.size, sharingType: true)
 
   /// A thread dispatches plain reductions, paced by bursts, to the only store of its action's type,
-  /// beside 99,999 stores that answer eight other types.
+  /// beside 99,999 stores that respond to eight other types.
   ///
   /// The floor is the same loop, in the same mode, with a dispatcher that has this one store.
   private static func byType(_ mode: Dispatcher.Mode) -> Row {
@@ -30,7 +30,7 @@ enum RegistryRows {
     }
   }
 
-  /// The same through the store, so to it alone, though 50,000 others answer its action's type too.
+  /// The same through the store, so to it alone, though 50,000 others respond to its action's type too.
   private static func byIdentifier(_ mode: Dispatcher.Mode) -> Row {
     Row("100,000 stores, by identifier, `.\(mode)`", floor: "one store", bound: .times(1.1)) {
       rounds in

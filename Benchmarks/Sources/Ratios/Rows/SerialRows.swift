@@ -5,8 +5,8 @@ import Foundation
 
 /// `.serial`, pipelined: one thread dispatches and another runs, at most two bursts apart.
 ///
-/// Both sides are paced by the same gate, which the reduction opens once in 500 actions: nobody waits
-/// for a single action, and memory stays bounded. The time goes from the first dispatch to the end of
+/// The same gate paces both sides, and the reduction opens it once in 500 actions: no thread waits for a
+/// single action, and memory stays bounded. The time goes from the first dispatch to the end of
 /// the last reduction. The floors' closures carry the action, take a lock and call the same reducer.
 enum SerialRows {
   static let all = [plainReduction, operationToQueue, operation]

@@ -7,8 +7,8 @@ enum SyncRows {
 
   /// A thread dispatches in a loop; each dispatch has ended when it returns, and its handle is dropped.
   ///
-  /// The floor takes a POSIX mutex that nobody else wants, calls the same reducer's virtual method on
-  /// the same model, and gives the mutex back: what any store must do to change its model safely.
+  /// The floor locks an uncontended POSIX mutex, calls the same reducer's virtual method on the same model,
+  /// and unlocks the mutex: what any store must do to change its model safely.
   static let plainReduction = Row(
     "`.sync`, plain reduction", floor: "uncontended lock around the reduction", bound: .times(8)
   ) { rounds in

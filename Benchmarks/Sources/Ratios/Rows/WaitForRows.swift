@@ -1,11 +1,11 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// `waitFor`: stores that answer one action in order.
+/// `waitFor`: stores that respond to one action in order.
 enum WaitForRows {
   static let all = [chain]
 
-  /// Ten stores answer the action, each waiting for the one before it, with plain reductions, `.sync`.
+  /// Ten stores respond to the action, each waiting for the one before it, with plain reductions, `.sync`.
   ///
   /// The floor is the same loop with a dispatcher that has one store: what ten stores add is nine
   /// more reductions and the order among them, not nine more dispatches.

@@ -2,22 +2,22 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Observers that wait for dispatches which change the stores that they tell of, and completions that
-  /// wait for more of those.
-  static let tellingRings = Scenario(
-    name: "telling-rings", summary: "no ring of telling turns and handles closes"
+  /// Observers that wait for dispatches which change the observed stores, and completions that wait for more
+  /// of those.
+  static let notificationRings = Scenario(
+    name: "notification-rings", summary: "no ring of delivery turns and handles closes"
   ) { dispatcher in
     let first = dispatcher.makePlainJournal("first")
     let second = dispatcher.register(
       store: Store<Journal, Echo>(identifier: "second", reducer: EchoReducer()))
     let completions = Shared([Int]())
-    let (heard, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
+    let (delivered, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
     let tokens = [
       first.observe { change in
-        heard.with { $0.append(change.version) }
+        delivered.with { $0.append(change.version) }
         let number = change.model.entries.last ?? 0
         guard number < 10 else { return }
-        // Left to this thread, which tells: the completion comes when it waits for the next one.
+        // The commit is deferred to this thread, the notifier: it runs the completion in its next wait.
         dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
           completions.with { $0.append(number + 10) }
           let next = dispatcher.dispatch(action: Echo.of(number + 20))
@@ -44,7 +44,7 @@ extension Scenario {
     async let two = dispatcher.dispatch(action: Echo.of(2), mode: .sync).result
     async let three = dispatcher.dispatch(action: Entry.note(3)).result
     for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
-    // What was dispatched by observers may go on elsewhere.
+    // Dispatches of observers may still run on other threads.
     while completions.now.count < 7 { await Task.yield() }
     try check(
       completions.now.sorted() == [11, 13, 31, 33, 51, 53, 72], "completions \(completions.now)")
@@ -52,7 +52,7 @@ extension Scenario {
     try check(
       entries.sorted() == [1, 3, 11, 13, 31, 33, 51, 53, 62], "first: \(entries)")
     try check(others.sorted() == [2, 21, 23, 41, 43, 72], "second: \(others)")
-    try check(heard.now == Array(1...9), "heard \(heard.now)")
+    try check(delivered.now == Array(1...9), "delivered \(delivered.now)")
     try check(echoes.now == Array(1...6), "echoes \(echoes.now)")
     for token in tokens { token.cancel() }
   }

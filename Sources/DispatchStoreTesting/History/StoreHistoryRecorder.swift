@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// A recorder of what is dispatched to stores of one type, and read from them.
+/// Records dispatches to stores of one type, and reads of their models.
 ///
 /// ```swift
 /// let recorder = StoreHistoryRecorder<Counter, CounterAction>()
@@ -9,21 +9,21 @@ public typealias StoreHistoryRecorder<Model: Equatable & Sendable, Action: Actio
   HistoryRecorder<StoreOperation<Action>, StoreResponse<Model>>
 
 extension HistoryRecorder {
-  /// Dispatches an action to one store, and records its part.
+  /// Dispatches an action to one store, and records it as an operation.
   ///
-  /// The part's call is this one, and its return is the dispatch's completion, in every mode: dispatches
-  /// that a process does not await overlap, and may take effect in any order, also where their lane has
-  /// one. A part that finished, or whose reducer threw, is recorded with that. One that was vetoed, or
-  /// did not take part because the dispatch was refused, is left out. One that was cancelled, or failed
-  /// with a `DispatchError`, stays pending. An action that a middleware replaced is recorded as
-  /// dispatched.
+  /// The operation's call is this call, and its return is the dispatch's completion, in every mode:
+  /// dispatches that a process does not await overlap, and may take effect in any order, also where their
+  /// lane orders them. The recorder adds the response where the store finished or its reducer threw,
+  /// withdraws the operation where it was vetoed or the dispatch was refused, and leaves it pending where it
+  /// was cancelled or failed with a `DispatchError`. An action that a middleware replaced is recorded as it
+  /// was dispatched.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - store: The store, registered with a dispatcher.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - process: Who dispatches: a thread, a task, a client.
+  ///   - options: Further options of the dispatch.
+  ///   - process: The process that dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -46,18 +46,18 @@ extension HistoryRecorder {
       }, fileID: fileID, line: line)
   }
 
-  /// Dispatches an action to all stores that respond to it, and records the parts of some.
+  /// Dispatches an action to all stores that respond to it, and records an operation for each of some stores.
   ///
-  /// Each store has an operation of its own in the history: nothing is promised of several stores at
-  /// one instant. In all else as the dispatch to one store.
+  /// Each store has a separate operation in the history, because the library promises no common instant for
+  /// several stores. Otherwise the same as the dispatch to one store.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - dispatcher: The dispatcher.
-  ///   - stores: The stores whose parts are recorded; those that do not take part are left out.
+  ///   - stores: The stores to record; those that do not respond are withdrawn.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - process: Who dispatches: a thread, a task, a client.
+  ///   - options: Further options of the dispatch.
+  ///   - process: The process that dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -86,7 +86,7 @@ extension HistoryRecorder {
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - process: Who reads: a thread, a task, a client.
+  ///   - process: The process that reads: a thread, a task, a client.
   @discardableResult
   public func read<Model, Action>(_ store: Store<Model, Action>, on process: String) -> Model
   where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
@@ -98,14 +98,14 @@ extension HistoryRecorder {
 }
 
 extension RecordedCall {
-  /// Records how a store's part in a dispatch ended.
+  /// Records how a dispatch ended for a store.
   fileprivate func returned<Model, Action>(
     with result: DispatchResult, of storeIdentifier: String
   ) where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
     switch result[storeIdentifier] {
     case .finished: returned(.finished)
     case .vetoed, nil: withdraw()
-    // What the dispatcher ended may have changed the model, or may not.
+    // Pending: an operation that the dispatcher ended may or may not have changed the model.
     case .cancelled, .failed(is DispatchError): break
     case .failed(let error): returned(.failed("\(error)"))
     }

@@ -1,0 +1,59 @@
+import DispatchStore
+
+/// What all assertions use.
+extension TestStore {
+  /// Awaits the end of an action, and asserts how it ended and what it changed.
+  nonisolated(nonsending) func assertEnd(
+    of id: TransactionID, _ name: String, _ end: ExpectedEnd,
+    _ change: ((inout Model) throws -> Void)?, _ place: SourcePlace
+  ) async {
+    let ended = await recorder.journal.first { journal in
+      journal[id].flatMap { $0.hasEnded ? $0 : nil }
+    }
+    guard let ended else { return reportCancellation("\(name) to end", place) }
+    if let mismatch = end.mismatch(name, ended.error) { reporter.report(mismatch, at: place) }
+    let (before, after) = watch.advance(past: id)
+    progress.change { $0.last = id }
+    check(before, after, name, change, place)
+  }
+
+  func check(
+    _ before: Model, _ after: Model, _ name: String, _ change: ((inout Model) throws -> Void)?,
+    _ place: SourcePlace
+  ) {
+    let check = ChangeCheck(
+      storeIdentifier: store.identifier, subject: name, before: before, after: after,
+      exhaustivity: exhaustivity)
+    if let failure = check.failure(of: change) {
+      reporter.report(failure, at: place)
+    } else if change == nil, exhaustivity == .off(showSkipped: true),
+      let skipped = check.unexpected("in \(name)")
+    {
+      note(skipped, place)
+    }
+  }
+
+  func reportCancellation(_ awaited: String, _ place: SourcePlace) {
+    reporter.report("The task was cancelled while it waited for \(awaited).", at: place)
+  }
+
+  /// Shows what was skipped, where `exhaustivity` says so.
+  func note(_ message: String, _ place: SourcePlace) {
+    guard case .off(showSkipped: true) = exhaustivity else { return }
+    reporter.report(message, severity: .note, at: place)
+  }
+
+  /// The cause of an action, and where it was dispatched.
+  func origin(of transaction: RecordedTransaction) -> String {
+    let cause = transaction.cause.flatMap { number in
+      recorder.journal.read { journal in
+        // A sequence has no action to name, so this names the action that caused the sequence.
+        var cause = journal.transactions[number - 1]
+        while cause.action == nil, let next = cause.cause { cause = journal.transactions[next - 1] }
+        return cause.action
+      }
+    }
+    let because = cause.map { "because of \(Diff.line($0)), " } ?? ""
+    return because + "dispatched at \(transaction.callSite)"
+  }
+}
