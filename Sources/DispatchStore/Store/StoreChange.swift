@@ -1,4 +1,4 @@
-/// One commit of a store, as its observers hear of it.
+/// One commit of a store, as its observers get it.
 public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   /// The model after the commit.
   public let model: Model
@@ -18,7 +18,7 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   }
 }
 
-/// A change as it is told: without the store's types.
+/// A change as it is delivered: without the store's types.
 @usableFromInline
 class ObservedChange: @unchecked Sendable {  // because it is constant, and made of Sendable values
   let version: UInt64

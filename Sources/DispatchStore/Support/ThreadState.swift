@@ -22,10 +22,10 @@ struct ThreadState {
     var light = Light()
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreStorage?
-    /// The stores whose telling turn this thread holds, outermost first.
+    /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
-    /// Whose commits were told here, of other dispatches: what follows that follows here too.
-    var toldOwners: [any CommitOwner] = []
+    /// Whose commits were delivered on this thread for others: it also resumes those.
+    var deliveredOwners: [any CommitOwner] = []
     /// The same thread, where it is one of a simulated world; the world keeps it.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool whose slot this thread occupies.
@@ -90,9 +90,9 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
   }
 
-  var toldOwners: [any CommitOwner] {
-    @inline(__always) get { fields.pointee.toldOwners }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.toldOwners }
+  var deliveredOwners: [any CommitOwner] {
+    @inline(__always) get { fields.pointee.deliveredOwners }
+    @inline(__always) nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
 
   var simulated: (any SimulatedThread)? {
@@ -144,12 +144,12 @@ struct ThreadState {
     fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)
   }
 
-  /// Goes on with what follows the telling, once no turn is held over it.
-  func followToldCommits() {
-    while !self.toldOwners.isEmpty {
-      let owners = self.toldOwners
-      self.toldOwners = []
-      for owner in owners { owner.commitTold() }
+  /// Resumes what waited for those deliveries: once no delivery turn is left here, or before this blocks.
+  func resumeDeliveredOwners() {
+    while !self.deliveredOwners.isEmpty {
+      let owners = self.deliveredOwners
+      self.deliveredOwners = []
+      for owner in owners { owner.commitDelivered() }
     }
   }
 

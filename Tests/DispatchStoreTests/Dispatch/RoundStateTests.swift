@@ -8,10 +8,10 @@ struct RoundStateTests {
   @Test func whatWasLeftToOthersToTellCountsAsSuchUntilItHasClosed() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state.commitLeft(0)
+    state.commitDeferred(0)
     _ = state.startReturned(0, .finished)
     #expect(state.onlyTellingIsLeft)
-    guard case .close(.finished) = state.commitTold(0) else {
+    guard case .close(.finished) = state.commitDelivered(0) else {
       Issue.record("It is not to be closed.")
       return
     }

@@ -209,12 +209,12 @@ extension Dispatch: CommitOwner {
   }
 
   @usableFromInline
-  func commitLeft() {
-    involve().commitLeft()
+  func commitDeferred() {
+    involve().commitDeferred()
   }
 
   @usableFromInline
-  func commitTold() {
-    details?.commitTold()
+  func commitDelivered() {
+    details?.commitDelivered()
   }
 }

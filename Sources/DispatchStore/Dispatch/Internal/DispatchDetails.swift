@@ -77,28 +77,28 @@ final class DispatchDetails: @unchecked Sendable {
 
   var hasUntoldCommits: Bool { state.withLock { _ in untold > 0 } }
 
-  func commitLeft() {
+  func commitDeferred() {
     state.withLock { _ in
       if let continuation {
-        continuation.round.commitLeft(at: continuation.place)
+        continuation.round.commitDeferred(at: continuation.place)
       } else {
         untold += 1
       }
     }
   }
 
-  func commitTold() {
+  func commitDelivered() {
     let present = state.withLock { _ -> Continuation? in
       if continuation == nil { untold -= 1 }
       return continuation
     }
-    if let present { present.round.commitTold(at: present.place) }
+    if let present { present.round.commitDelivered(at: present.place) }
   }
 
   /// A round goes on with a straight run; whether it is to be cancelled first.
   func goOn(with round: Round, at place: Int) -> Bool {
     state.withLock { state in
-      for _ in 0..<untold { round.commitLeft(at: place) }
+      for _ in 0..<untold { round.commitDeferred(at: place) }
       continuation = Continuation(round: round, place: place)
       return state!.begin(round) && !isPlanted(.lostCancellation)
     }

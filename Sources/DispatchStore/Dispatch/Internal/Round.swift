@@ -171,13 +171,13 @@ final class Round: @unchecked Sendable {
     post(state.withLock { $0.becameReady(place) }, at: place)
   }
 
-  func commitLeft(at place: Int) {
-    state.withLock { $0.commitLeft(place) }
+  func commitDeferred(at place: Int) {
+    state.withLock { $0.commitDeferred(place) }
   }
 
-  func commitTold(at place: Int) {
+  func commitDelivered(at place: Int) {
     yieldPoint(.commitTold, parts[place].identifier)
-    post(state.withLock { $0.commitTold(place) }, at: place)
+    post(state.withLock { $0.commitDelivered(place) }, at: place)
   }
 
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes.

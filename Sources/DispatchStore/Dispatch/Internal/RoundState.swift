@@ -185,11 +185,11 @@ struct RoundState {
     return .close(outcome)
   }
 
-  mutating func commitLeft(_ place: Int) {
+  mutating func commitDeferred(_ place: Int) {
     places[place].untold += 1
   }
 
-  mutating func commitTold(_ place: Int) -> Step {
+  mutating func commitDelivered(_ place: Int) -> Step {
     places[place].untold -= 1
     guard places[place].untold == 0, case .untold(let outcome) = places[place].phase else {
       return .wait

@@ -63,12 +63,12 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (self as? TypedStoreRun<Model, Action>)?.running(in: store)
   }
 
-  func commitLeft() {
-    round?.commitLeft(at: place)
+  func commitDeferred() {
+    round?.commitDeferred(at: place)
   }
 
-  func commitTold() {
-    round?.commitTold(at: place)
+  func commitDelivered() {
+    round?.commitDelivered(at: place)
   }
 
   func makeExecutor() -> OperationExecutor? {
