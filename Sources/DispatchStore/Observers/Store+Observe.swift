@@ -32,9 +32,8 @@ extension Store {
   }
 
   @inlinable
-  @inline(__always)
   static func typed(_ change: ObservedChange) -> StoreChange<Model, Action> {
-    unsafeDowncast(change, to: TypedChange<Model, Action>.self).change
+    (change as! TypedChange<Model, Action>).change
   }
 
   @usableFromInline

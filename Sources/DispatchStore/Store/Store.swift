@@ -81,9 +81,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     home.withLock { $0.dispatcher }
   }
 
-  // MARK: Internals
-
-  /// Shared between threads because it holds no mutable state.
+  /// Unsafe, because a reducer can't be Sendable; it holds no mutable state.
   @usableFromInline nonisolated(unsafe) let reducer: Reducer<Model, Action>
   let calls: ReducerCalls
   @usableFromInline let storage: ModelStorage<Model, Action>

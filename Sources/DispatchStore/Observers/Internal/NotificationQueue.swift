@@ -28,8 +28,6 @@ struct NotificationQueue {
 
   var isObserved: Bool { !observers.isEmpty }
 
-  // MARK: Deliveries
-
   /// What a thread does about a delivery, once the lock is unlocked.
   enum Turn {
     /// No observer is to be notified.
@@ -90,8 +88,6 @@ struct NotificationQueue {
     }
   }
 
-  // MARK: The notifier
-
   /// What the notifier does after a delivery.
   enum Next {
     /// It makes this delivery, which was left to it.
@@ -151,8 +147,6 @@ struct NotificationQueue {
       state = .notifying
     }
   }
-
-  // MARK: Cancelled observers
 
   mutating func takeCancelledObservers() -> [ObserverRecord] {
     defer { observers.removeAll(where: \.observer.isCancelled) }

@@ -81,7 +81,7 @@ private final class WaitForProbe: Reducer<Int, Probed> {
   }
 }
 
-/// The words of a class's metadata, among them the addresses of its methods.
+/// The words of a class's metadata, among them the addresses of its methods, which only a bit cast shows.
 private struct MethodTable {
   private let words: UnsafePointer<UInt>
   /// Behind the header: kind, superclass, flags and sizes, descriptor, destroyer of variables.

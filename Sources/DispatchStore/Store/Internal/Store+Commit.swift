@@ -7,7 +7,6 @@ extension Store {
   ///   - action: The action that observers get with the change, where it is not the owner's.
   @discardableResult
   @inlinable
-  @inline(__always)
   func commit<Value, Failure: Error>(
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
     on present: ThreadState? = nil, _ body: (inout Model) throws(Failure) -> Value

@@ -8,6 +8,8 @@ class StoreStorage: @unchecked Sendable {
   /// At hand, because a global is looked up by a call.
   let threadKey = ThreadState.key
   let lock = Lock()
+  // Unchecked, because the lock excludes overlapping accesses, and because the run-time checks of
+  // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
   /// Whether a commit may have to be delivered.
@@ -21,8 +23,6 @@ class StoreStorage: @unchecked Sendable {
   deinit {
     lock.destroy()
   }
-
-  // MARK: The exclusive section
 
   /// Begins the exclusive section for a commit that is delivered to no observer.
   ///
@@ -92,9 +92,6 @@ class StoreStorage: @unchecked Sendable {
     carryOut(turn, on: thread)
   }
 
-  // MARK: The notifications
-
-  @inline(__always)
   final func withLock<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -104,7 +101,6 @@ class StoreStorage: @unchecked Sendable {
   }
 
   /// The same where the lock is locked already.
-  @inline(__always)
   private final func withNotifications<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
