@@ -1,6 +1,6 @@
 /// Keeps an observer: cancels it on demand, and when the token is released.
 public final class ObserverToken: Sendable {
-  /// Let go of when it was called: an observer that holds its own token is then free.
+  /// Released when it was called, so that an observer may hold its own token.
   private let onCancel: Locked<(@Sendable () -> Void)?>
 
   init(onCancel: @escaping @Sendable () -> Void) {
@@ -15,7 +15,7 @@ public final class ObserverToken: Sendable {
   ///
   /// Once it has returned the observer is not called again; a call under way on another thread ends.
   public func cancel() {
-    // Not where it is released: when that is depends on the compiler.
+    // Not in `end()`: when a token is released depends on the compiler.
     yieldPoint(.cancelObserver)
     end()
   }

@@ -1,13 +1,13 @@
 extension Store {
-  /// Hears of each commit, once and in commit order, until the token is cancelled or released.
+  /// Notifies an observer of each commit, once and in commit order, until its token ends.
   ///
-  /// An observer may dispatch in every mode, change stores, and cancel itself or others. One that
-  /// registers while a commit is being told hears from the next commit on. While an inline observer
-  /// runs, other threads that change this store wait for their turn to tell.
+  /// An observer may dispatch in every mode, change stores, and cancel itself or others. One that is
+  /// registered while observers are notified of a commit is notified from the next commit on. While an
+  /// inline observer runs, other threads that change this store wait for their delivery turn.
   ///
   /// - Parameters:
-  ///   - delivery: Where the observer hears.
-  ///   - initial: Whether it hears of the present model first.
+  ///   - delivery: Where the observer is notified.
+  ///   - initial: Whether it is notified of the present model first.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
@@ -17,12 +17,12 @@ extension Store {
     observe(ObserverRecord(on: delivery) { body(Self.typed($0)) }, initial: initial)
   }
 
-  /// Hears of each commit on the main queue, isolated to the main actor.
+  /// Notifies an observer of each commit on the main queue, isolated to the main actor.
   ///
   /// - Parameters:
   ///   - delivery: `.main`.
-  ///   - initial: Whether it hears of the present model first.
-  ///   - body: Called with each change, in commit order; nobody waits for it.
+  ///   - initial: Whether it is notified of the present model first.
+  ///   - body: Called with each change, in commit order; no commit waits for it.
   @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
@@ -32,9 +32,8 @@ extension Store {
   }
 
   @inlinable
-  @inline(__always)
   static func typed(_ change: ObservedChange) -> StoreChange<Model, Action> {
-    unsafeDowncast(change, to: TypedChange<Model, Action>.self).change
+    (change as! TypedChange<Model, Action>).change
   }
 
   @usableFromInline
@@ -42,20 +41,19 @@ extension Store {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
-    let turn = storage.withLock { core in
+    let turn = storage.withLock { notifications in
       let present = TypedChange<Model, Action>(
         StoreChange(
           model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
-      return core.add(
+      return notifications.add(
         observer, present: present, initial: initial, mayWait: thread.turns.isEmpty)
     }
-    storage.take(turn, on: thread)
+    storage.carryOut(turn, on: thread)
     return ObserverToken { [weak storage] in
       observer.cancel()
-      // Inside an exclusive section no second lock is taken: the next telling clears up.
+      // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
       if ThreadState.current.exclusive != nil { return }
-      // Released outside the lock: what an observer captures may run code when it goes.
-      withExtendedLifetime(storage?.withLock { $0.takeCancelledObservers() }) {}
+      storage?.releaseCancelledObservers()
     }
   }
 }

@@ -16,7 +16,7 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Returns the operation that answers an action: a new one for each call.
   ///
   /// Called where the operation is to run, after the middlewares. Dependencies that the reducer gives
-  /// the operation, on operations of its own, are waited for in every mode.
+  /// the operation, on operations that it made itself, are waited for in every mode.
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
@@ -28,11 +28,11 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
       action, store, .returning { try reducer.apply($0, to: $1) }, isReduction: true)
   }
 
-  /// Answers an action on the thread where its turn comes, outside the store's exclusive section: reads
-  /// other stores, and updates its own.
+  /// Answers an action on the thread that runs it, outside the store's exclusive section: reads other
+  /// stores, and updates its own.
   ///
   /// It has ended when it returns or throws. What it committed before an error was thrown stays, and the
-  /// store's part fails with the error; for a `CancellationError` it ends as cancelled. By default the
+  /// store fails with the error; for a `CancellationError` it ends as cancelled. By default the
   /// reduction as one commit.
   open func apply(_ action: Action, to store: Store<Model, Action>) throws {
     try store.updateModel { try reduce(into: &$0, action: action) }
@@ -50,14 +50,14 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
         """)
   }
 
-  /// Whether observers hear of what this action commits to its store.
+  /// Whether observers are notified of what this action commits to its store.
   open func shouldNotifyObservers(for action: Action, in store: Store<Model, Action>) -> Bool {
     true
   }
 
   /// The stores that this one waits for, for this action; by default those it was registered with.
   ///
-  /// Asked once for each dispatch, on the dispatching thread, for the action as dispatched.
+  /// Called once for each dispatch, on the dispatching thread, with the action as dispatched.
   ///
   /// - Parameter declared: What the store was registered with, to be kept, extended or replaced.
   open func waitFor(

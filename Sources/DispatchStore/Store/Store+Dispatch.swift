@@ -7,7 +7,7 @@ extension Store {
   /// - Parameters:
   ///   - action: The action.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
+  ///   - options: Further options.
   ///   - completion: Run exactly once at the end, however it ended.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -33,7 +33,7 @@ extension Store {
   /// - Parameters:
   ///   - action: The action.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
+  ///   - options: Further options.
   ///   - completion: Run exactly once at the end, with the result.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -60,7 +60,7 @@ extension Store {
   /// - Parameters:
   ///   - actions: The actions, in order.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
+  ///   - options: Further options.
   ///   - completion: Run exactly once at the end, however it ended.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -87,7 +87,7 @@ extension Store {
   /// - Parameters:
   ///   - actions: The actions, in order.
   ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
+  ///   - options: Further options.
   ///   - completion: Run exactly once at the end, with the result.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -113,8 +113,8 @@ extension Store {
     let error = DispatchError(
       code: .notRegistered,
       message: """
-        Store "\(identifier)" was asked to dispatch (\(callSite)), and is registered with no \
-        dispatcher, or with one that is gone. Register it, and hold on to the dispatcher.
+        An action was dispatched to store "\(identifier)" (\(callSite)), which is registered with no \
+        dispatcher, or with one that is gone. Register it, and keep the dispatcher.
         """,
       storeIdentifiers: [identifier])
     return Dispatcher.default.refuse(error, completion, callSite)

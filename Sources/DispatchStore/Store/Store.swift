@@ -2,20 +2,90 @@
 ///
 /// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
 /// `version`. A store may be used from any thread. It belongs to at most one dispatcher, which holds
-/// it strongly unless asked otherwise (`StoreOwnership`); the store does not keep the dispatcher alive.
+/// it strongly unless it is registered as weak (`StoreOwnership`), and which it does not keep alive.
 ///
 /// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
 /// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched
 /// with `.sync`. Each is a precondition whose message names both stores.
-public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unchecked Sendable {
-  // because the only property that is not Sendable is the reducer, which holds no mutable state
+public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// The name under which it is registered; unique unless given.
   public let identifier: String
 
-  @usableFromInline let reducer: Reducer<Model, Action>
+  /// Makes a store that starts with a model.
+  ///
+  /// - Parameters:
+  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - model: The first model.
+  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  @inlinable
+  public convenience init(
+    identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
+  ) {
+    let storage = ModelStorage<Model, Action>(
+      identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
+    self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
+  }
+
+  /// The type of the actions that it responds to.
+  public var actionType: any ActionType.Type { Action.self }
+
+  /// The number of its commits so far.
+  public var version: UInt64 {
+    ExclusiveSection.check(storage, "read", on: .current)
+    return storage.withLock { _ in storage.version }
+  }
+
+  /// A snapshot of the model.
+  ///
+  /// While a snapshot is held, the next change copies what the model stores by copy-on-write; to read
+  /// a part of a large model, use `withModel`.
+  public var model: Model {
+    ExclusiveSection.check(storage, "read", on: .current)
+    yieldPoint(.read, identifier)
+    return storage.withLock { _ in storage.model.pointee }
+  }
+
+  /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
+  @inlinable
+  public func withModel<Value, Failure: Error>(
+    _ body: (Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let thread = ThreadState.here(storage)
+    storage.lockToRead(on: thread)
+    defer { storage.unlockUnchanged(on: thread) }
+    return try body(storage.model.pointee)
+  }
+
+  /// Changes the model in place: one commit, of which the observers are notified before this returns.
+  ///
+  /// What the closure changed before it threw is committed and delivered too, and the error is thrown
+  /// on. A thread that is itself notifying observers may leave the change to this store's notifier, which
+  /// delivers it next in order. Copies nothing as long as no snapshot is held.
+  @discardableResult
+  @inlinable
+  public func updateModel<Value, Failure: Error>(
+    _ body: (inout Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try commit(for: nil, action: nil, body)
+  }
+
+  /// Replaces the model: one commit, of which the observers are notified as of any other.
+  ///
+  /// - Parameter action: The action that observers get with the change.
+  public func inject(model: Model, action: Action? = nil) {
+    commit(for: nil, action: action) { $0 = model }
+  }
+
+  /// The dispatcher that it is registered with.
+  public var dispatcher: Dispatcher? {
+    home.withLock { $0.dispatcher }
+  }
+
+  /// Unsafe, because a reducer can't be Sendable; it holds no mutable state.
+  @usableFromInline nonisolated(unsafe) let reducer: Reducer<Model, Action>
   let calls: ReducerCalls
   @usableFromInline let storage: ModelStorage<Model, Action>
-  /// Kept, because looking a generic type up costs more than what it is wanted for.
+  /// At hand, because looking a generic type up costs more than what it is needed for.
   @usableFromInline let operationType: ObjectIdentifier
   private let home = Locked<WeakDispatcher>(WeakDispatcher())
 
@@ -30,107 +100,17 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType, @unche
     operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
 
-  /// Makes a store that starts with a model.
-  ///
-  /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
-  ///   - model: The first model.
-  ///   - reducer: What answers its actions; nothing else may use it afterwards.
-  @inlinable
-  public convenience init(
-    identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
-  ) {
-    nonisolated(unsafe) let reducer = reducer
-    let storage = ModelStorage<Model, Action>(
-      identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
-    // Inlined, so that it is compiled for the model's and the action's own types.
-    let calls = ReducerCalls(
-      reduce: { action, thread in
-        guard storage.enter(on: thread) else { return .observed }
-        defer { storage.leave(on: thread) }
-        do {
-          try reducer.reduce(
-            into: &storage.model.pointee,
-            action: action.assumingMemoryBound(to: Action.self).pointee)
-          return .done
-        } catch {
-          return .failed(error)
-        }
-      },
-      reduceObserved: { action, store, dispatch, thread in
-        unsafeDowncast(store, to: Store<Model, Action>.self).reduceObserved(
-          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
-      },
-      apply: { action, store in
-        do {
-          try reducer.apply(
-            action.assumingMemoryBound(to: Action.self).pointee,
-            to: unsafeDowncast(store, to: Store<Model, Action>.self))
-          return .done
-        } catch {
-          return .failed(error)
-        }
-      },
-      answer: { action, store, dispatch, thread in
-        unsafeDowncast(store, to: Store<Model, Action>.self).answer(
-          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
-      })
-    self.init(storage, reducer, calls)
+  /// Claims the store for a dispatcher; returns the one that has it already.
+  func enter(_ dispatcher: Dispatcher) -> Dispatcher {
+    home.withLock { home in
+      if let present = home.dispatcher { return present }
+      home.dispatcher = dispatcher
+      return dispatcher
+    }
   }
 
-  /// The type of the actions that it responds to.
-  public var actionType: any ActionType.Type { Action.self }
-
-  /// The number of its commits so far.
-  public var version: UInt64 {
-    ExclusiveSection.check(storage, "read", on: .current)
-    return storage.withLock { _ in storage.version }
-  }
-
-  /// A snapshot of the model.
-  ///
-  /// While somebody holds a snapshot, the next change copies what the model stores by copy-on-write;
-  /// to read a part of a large model, use `withModel`.
-  public var model: Model {
-    ExclusiveSection.check(storage, "read", on: .current)
-    yieldPoint(.read, identifier)
-    return storage.withLock { _ in storage.model.pointee }
-  }
-
-  /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
-  @inlinable
-  public func withModel<Value, Failure: Error>(
-    _ body: (Model) throws(Failure) -> Value
-  ) throws(Failure) -> Value {
-    let thread = ThreadState.here(storage)
-    storage.enterToRead(on: thread)
-    defer { storage.leaveUnchanged(on: thread) }
-    return try body(storage.model.pointee)
-  }
-
-  /// Changes the model in place: one commit, told to the observers before this returns.
-  ///
-  /// What the closure changed before it threw is committed and told too, and the error goes on. On a
-  /// thread that is itself telling observers, the change may be left to the thread that tells this
-  /// store, next in order. Copies nothing as long as nobody holds a snapshot.
-  @discardableResult
-  @inlinable
-  public func updateModel<Value, Failure: Error>(
-    _ body: (inout Model) throws(Failure) -> Value
-  ) throws(Failure) -> Value {
-    try commit(for: nil, action: nil, body)
-  }
-
-  /// Replaces the model: one commit, told to the observers as any other.
-  ///
-  /// - Parameter action: The action to tell the observers of.
-  public func inject(model: Model, action: Action? = nil) {
-    commit(for: nil, action: action) { $0 = model }
-  }
-
-  /// The dispatcher that it is registered with.
-  public var dispatcher: Dispatcher? {
-    home.withLock { $0.dispatcher }
+  func leaveDispatcher() {
+    home.withLock { $0.dispatcher = nil }
   }
 }
 
@@ -149,19 +129,6 @@ extension Store where Model: ModelType {
 }
 
 extension Store {
-  /// Claims the store for a dispatcher; returns the one that has it already.
-  func enter(_ dispatcher: Dispatcher) -> Dispatcher {
-    home.withLock { home in
-      if let present = home.dispatcher { return present }
-      home.dispatcher = dispatcher
-      return dispatcher
-    }
-  }
-
-  func leaveDispatcher() {
-    home.withLock { $0.dispatcher = nil }
-  }
-
   func report(_ kind: DispatchIncident.Kind, _ message: String) {
     let incident = DispatchIncident(
       kind: kind, storeIdentifier: identifier, message: "Store \"\(identifier)\": \(message)")
@@ -170,6 +137,7 @@ extension Store {
   }
 }
 
+/// The dispatcher of a store, which does not keep it alive.
 private struct WeakDispatcher {
   weak var dispatcher: Dispatcher?
 }

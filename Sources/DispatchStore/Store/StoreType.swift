@@ -13,7 +13,7 @@ public protocol StoreType: AnyObject, Sendable {
 /// Any store.
 public typealias AnyStore = any StoreType
 
-/// Stands in for a weakly held store that is gone, where a hook still has to be told of it.
+/// Stands in for a weakly held store that is gone, where a hook is still called for it.
 final class DepartedStore: StoreType {
   let identifier: String
   let actionType: any ActionType.Type

@@ -21,9 +21,9 @@ struct ThreadState {
     var context: DispatchContext?
     /// The store in whose exclusive section this thread is; whoever entered it holds the store.
     unowned(unsafe) var exclusive: StoreStorage?
-    /// The stores whose telling turn this thread holds, outermost first.
+    /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
-    /// Whose commits were told here, of other dispatches: what follows that follows here too.
+    /// Whose commits were delivered on this thread for others: it also resumes those.
     var deliveredOwners: [any CommitOwner] = []
     /// The same thread, where it is one of a simulated world; the world keeps it.
     unowned(unsafe) var simulated: (any SimulatedThread)?
@@ -129,7 +129,7 @@ struct ThreadState {
     fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)
   }
 
-  /// Goes on with what follows the telling, once no turn is held over it.
+  /// Resumes what waited for those deliveries: once no delivery turn is left here, or before this blocks.
   func resumeDeliveredOwners() {
     while !self.deliveredOwners.isEmpty {
       let owners = self.deliveredOwners

@@ -4,11 +4,11 @@ import Testing
 
 /// Rings of turns and handles that close through something third: a sequence, a `waitFor`, a lane.
 ///
-/// Each test runs in a process of its own, which an alarm ends where a ring did close.
+/// Each test runs in its own process, which an alarm ends where a ring did close.
 @Suite(.timeLimit(.minutes(1)))
 struct NestedWaitRingTests {
   /// The change of a nested sequence is left to the thread that then waits for the sequence.
-  @Test func aTellerMayWaitForASequenceThatLeftItsChangeToIt() async {
+  @Test func aNotifierMayWaitForASequenceThatLeftItsChangeToIt() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
@@ -27,8 +27,8 @@ struct NestedWaitRingTests {
     }
   }
 
-  /// Another store waits for the one whose change was left, and the teller for both.
-  @Test func aTellerMayWaitForStoresBehindAChangeThatWasLeftToIt() async {
+  /// Another store waits for the one whose change was left, and the notifier for both.
+  @Test func aNotifierMayWaitForStoresBehindAChangeThatWasLeftToIt() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
@@ -49,29 +49,29 @@ struct NestedWaitRingTests {
   }
 
   /// A lane is held by a dispatch whose change is left to a thread that waits for the next in the lane.
-  @Test func aTellerMayWaitForWhatStandsBehindAChangeThatIsLeftToIt() async {
+  @Test func aNotifierMayWaitForWhatStandsBehindAChangeThatIsLeftToIt() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
-      let (isTelling, stage) = (Latch(), dispatcher.addStage("told"))
+      let (isNotifying, stage) = (Latch(), dispatcher.addStage("observed"))
       let other = dispatcher.addProbe("other", to: Recorder())
-      // Holds the lane until the teller has its turn, then leaves its change to it.
+      // Holds the lane until the notifier has its turn, then leaves its change to it.
       let holder = Script.suspends("holder") { store in
-        await isTelling.opened()
+        await isNotifying.opened()
         store.updateModel { $0.append("left") }
       }
       stage.dispatch(holder, mode: .serial)
       let next = other.dispatch(Ping(), mode: .serial)
       let token = stage.observe { change in
         guard change.version == 1 else { return }
-        isTelling.open()
+        isNotifying.open()
         other.dispatch(Ping(), mode: .sync, options: .after(next)) {
           outcomes.record($0.isSuccess)
         }
       }
-      stage.updateModel { $0.append("told") }
+      stage.updateModel { $0.append("observed") }
       #expect(await outcomes.first(1) == [true])
-      #expect(stage.model == ["told", "left"])
+      #expect(stage.model == ["observed", "left"])
       withExtendedLifetime(token) {}
     }
   }

@@ -2,16 +2,15 @@ import Testing
 
 @testable import DispatchStore
 
-/// Whose turn it is to tell, without threads.
+/// Which thread notifies, without threads.
 struct NotificationQueueTests {
-  private var core = NotificationQueue()
+  private var queue = NotificationQueue()
   private var version: UInt64 = 0
   private let observer = ObserverRecord(on: .inline) { _ in }
 
-  private mutating func commit(mayWait: Bool = true, isToldOf: Bool = true) -> String {
+  private mutating func commit(mayWait: Bool = true) -> String {
     version += 1
-    let change = present
-    return isToldOf ? core.notice(of: change, owner: nil, mayWait: mayWait).word : "none"
+    return queue.enqueue(present, owner: nil, mayWait: mayWait).word
   }
 
   /// The model counts the commits.
@@ -21,92 +20,102 @@ struct NotificationQueueTests {
   }
 
   private mutating func addObserver() {
-    _ = core.add(observer, present: present, initial: false, mayWait: true)
+    _ = queue.add(observer, present: present, initial: false, mayWait: true)
   }
 
-  @Test mutating func withoutObserversNobodyIsTold() {
+  @Test mutating func withoutObserversThereIsNothingToDeliver() {
     #expect(commit() == "none")
   }
 
-  @Test mutating func whatIsNotToBeToldTakesNoTurn() {
-    addObserver()
-    #expect(commit(isToldOf: false) == "none")
-    #expect(commit() == "tell 2")
+  @Test mutating func aCommitThatIsNotDeliveredTakesNoTurn() {
+    let (storage, versions) = (StoreStorage(identifier: "s"), Recorder<UInt64>())
+    let observer = ObserverRecord(on: .inline) { versions.record($0.version) }
+    _ = storage.withLock {
+      $0.add(observer, present: present, initial: false, mayWait: true)
+    }
+    let thread = ThreadState.current
+    storage.lockToNotify(on: thread)
+    storage.unlockAndNotify(nil, for: nil, on: thread)
+    version = 2
+    storage.lockToNotify(on: thread)
+    storage.unlockAndNotify(present, for: nil, on: thread)
+    #expect(storage.version == 2)
+    #expect(versions.all == [2])
   }
 
-  @Test mutating func theFirstTellsAndTheSecondWaitsForTheTurn() {
+  @Test mutating func theFirstNotifiesAndTheSecondWaitsForTheTurn() {
     addObserver()
-    #expect(commit() == "tell 1")
+    #expect(commit() == "notify 1")
     #expect(commit() == "wait")
-    #expect(core.next().word == "hand over")
-    #expect(core.takeOver().change.version == 2)
-    #expect(core.next().word == "done")
-    #expect(commit() == "tell 3", "The turn is free again.")
+    #expect(queue.next().word == "hand over")
+    #expect(queue.takeTurn().change.version == 2)
+    #expect(queue.next().word == "done")
+    #expect(commit() == "notify 3", "The turn is free again.")
   }
 
-  @Test mutating func aTellerLeavesItsChangeNextInOrder() {
+  @Test mutating func aThreadThatMayNotWaitLeavesItsChangeNextInOrder() {
     addObserver()
-    #expect(commit() == "tell 1")
+    #expect(commit() == "notify 1")
     #expect(commit(mayWait: false) == "leave")
     #expect(commit() == "wait")
     #expect(commit(mayWait: false) == "leave")
     // In commit order: what was left, the thread that waits, and what was left behind it.
-    #expect(core.next().word == "tell 2")
-    #expect(core.next().word == "hand over")
-    #expect(core.takeOver().change.version == 3)
-    #expect(core.next().word == "tell 4")
-    #expect(core.next().word == "done")
+    #expect(queue.next().word == "notify 2")
+    #expect(queue.next().word == "hand over")
+    #expect(queue.takeTurn().change.version == 3)
+    #expect(queue.next().word == "notify 4")
+    #expect(queue.next().word == "done")
   }
 
-  @Test mutating func threadsThatWaitLeaveWhenTheTellerBeginsToWait() {
+  @Test mutating func threadsThatWaitLeaveWhenTheNotifierBeginsToWait() {
     addObserver()
-    #expect(commit() == "tell 1")
+    #expect(commit() == "notify 1")
     #expect(commit() == "wait")
     #expect(commit() == "wait")
-    #expect(core.tellerBeginsToWait().gates.count == 2)
-    #expect(commit() == "leave", "Those who come meanwhile leave as well.")
-    core.tellerHasWaited()
+    #expect(queue.notifierBeginsToWait().gates.count == 2)
+    #expect(commit() == "leave", "Threads that commit meanwhile leave as well.")
+    queue.notifierHasWaited()
     #expect(commit() == "wait")
-    #expect(core.next().word == "tell 2")
-    #expect(core.next().word == "tell 3")
-    #expect(core.next().word == "tell 4")
-    #expect(core.next().word == "hand over")
+    #expect(queue.next().word == "notify 2")
+    #expect(queue.next().word == "notify 3")
+    #expect(queue.next().word == "notify 4")
+    #expect(queue.next().word == "hand over")
   }
 
-  @Test mutating func waitsOfTheTellerMayNest() {
+  @Test mutating func waitsOfTheNotifierMayNest() {
     addObserver()
-    #expect(commit() == "tell 1")
-    _ = core.tellerBeginsToWait()
-    // A completion that goes on there waits too.
-    _ = core.tellerBeginsToWait()
-    core.tellerHasWaited()
-    #expect(commit() == "leave", "The teller still waits.")
-    core.tellerHasWaited()
+    #expect(commit() == "notify 1")
+    _ = queue.notifierBeginsToWait()
+    // A completion that runs there waits too.
+    _ = queue.notifierBeginsToWait()
+    queue.notifierHasWaited()
+    #expect(commit() == "leave", "The notifier still waits.")
+    queue.notifierHasWaited()
     #expect(commit() == "wait")
   }
 
-  @Test mutating func anObserverHearsFromTheNextCommitOn() {
+  @Test mutating func anObserverIsNotifiedFromTheNextCommitOn() {
     _ = commit()
     addObserver()
-    #expect(observer.firstVersion == 2)
+    #expect(queue.observers.map(\.firstVersion) == [2])
   }
 
-  @Test mutating func thePresentModelIsToldToTheOneThatAsksInItsTurn() {
+  @Test mutating func thePresentModelIsDeliveredInItsTurn() {
     addObserver()
-    #expect(commit() == "tell 1")
-    let asking = ObserverRecord(on: .inline) { _ in }
-    guard case .leave = core.add(asking, present: present, initial: true, mayWait: false) else {
-      Issue.record("Told before its turn.")
+    #expect(commit() == "notify 1")
+    let initial = ObserverRecord(on: .inline) { _ in }
+    guard case .leave = queue.add(initial, present: present, initial: true, mayWait: false) else {
+      Issue.record("Delivered before its turn.")
       return
     }
-    guard case .tell(let notice) = core.next() else {
-      Issue.record("Not told.")
+    guard case .notify(let delivery) = queue.next() else {
+      Issue.record("Not delivered.")
       return
     }
-    #expect(notice.only === asking)
-    #expect(notice.change.version == 1)
-    #expect((notice.change as? TypedChange<Int, Ping>)?.change.model == 1)
-    #expect(asking.firstVersion == 2)
+    #expect(delivery.only === initial)
+    #expect(delivery.change.version == 1)
+    #expect((delivery.change as? TypedChange<Int, Ping>)?.change.model == 1)
+    #expect(queue.observers.last?.firstVersion == 2)
   }
 }
 
@@ -114,7 +123,7 @@ extension NotificationQueue.Turn {
   fileprivate var word: String {
     switch self {
     case .none: "none"
-    case .tell(let notice): "tell \(notice.change.version)"
+    case .notify(let delivery): "notify \(delivery.change.version)"
     case .wait: "wait"
     case .leave: "leave"
     }
@@ -124,7 +133,7 @@ extension NotificationQueue.Turn {
 extension NotificationQueue.Next {
   fileprivate var word: String {
     switch self {
-    case .tell(let notice): "tell \(notice.change.version)"
+    case .notify(let delivery): "notify \(delivery.change.version)"
     case .handOver: "hand over"
     case .done: "done"
     }

@@ -15,36 +15,36 @@ struct ObserverDeliveryTests {
   @Test(arguments: queues)
   func onAQueueTheOrderIsKept(queue: DispatchQueue) async {
     let store = store
-    let heard = Recorder<UInt64>()
-    let token = store.observe(on: .queue(queue)) { heard.record($0.version) }
+    let received = Recorder<UInt64>()
+    let token = store.observe(on: .queue(queue)) { received.record($0.version) }
     await onOwnThreads(4) { _ in
       for _ in 0..<100 { store.updateModel { $0.count += 1 } }
     }
-    #expect(await heard.first(400) == Array(1...400))
+    #expect(await received.first(400) == Array(1...400))
     token.cancel()
   }
 
   @Test func onAConcurrentQueueALaterChangeDoesNotOvertake() async {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let behind = Latch()
-    let heard = Recorder<UInt64>()
+    let received = Recorder<UInt64>()
     let token = store.observe(on: .queue(queue)) { change in
       if change.version == 1 { behind.wait() }
-      heard.record(change.version)
+      received.record(change.version)
     }
     for _ in 0..<50 { store.updateModel { _ in } }
     // The queue starts its blocks in order: what could overtake has been started before these.
     for _ in 0..<5 { await onOwnThread { queue.sync {} } }
     behind.open()
-    #expect(await heard.first(50) == Array(1...50))
+    #expect(await received.first(50) == Array(1...50))
     token.cancel()
   }
 
-  @Test func nobodyWaitsForAnObserverOnAQueue() async {
+  @Test func noCommitWaitsForAnObserverOnAQueue() async {
     let queue = DispatchQueue(label: "held")
-    let heard = Recorder<Int>()
-    let token = store.observe(on: .queue(queue), initial: true) { heard.record($0.model.count) }
-    _ = await heard.first(1)
+    let received = Recorder<Int>()
+    let token = store.observe(on: .queue(queue), initial: true) { received.record($0.model.count) }
+    _ = await received.first(1)
     let (entered, proceed) = (Latch(), Latch())
     queue.async {
       entered.open()
@@ -52,18 +52,18 @@ struct ObserverDeliveryTests {
     }
     await entered.opened()
     for count in 1...3 { store.updateModel { $0.count = count } }
-    #expect(heard.all == [0], "All updates have returned, and the queue is held.")
+    #expect(received.all == [0], "All updates have returned, and the queue is held.")
     proceed.open()
-    #expect(await heard.first(4) == [0, 1, 2, 3])
+    #expect(await received.first(4) == [0, 1, 2, 3])
     token.cancel()
   }
 
-  @Test func oneCancelledWhileItsQueueIsHeldHearsNothing() async {
+  @Test func oneCancelledWhileItsQueueIsHeldIsNotCalled() async {
     let queue = DispatchQueue(label: "held")
     let proceed = Latch()
     queue.async { proceed.wait() }
-    let heard = Recorder<UInt64>()
-    let token = store.observe(on: .queue(queue)) { heard.record($0.version) }
+    let received = Recorder<UInt64>()
+    let token = store.observe(on: .queue(queue)) { received.record($0.version) }
     let other = store.observe(on: .queue(queue)) { _ in }
     store.updateModel { _ in }
     token.cancel()
@@ -72,11 +72,11 @@ struct ObserverDeliveryTests {
     let last = store.observe(on: .queue(queue), initial: true) { _ in drained.open() }
     await drained.opened()
     await onOwnThread { queue.sync(flags: .barrier) {} }
-    #expect(heard.all.isEmpty)
+    #expect(received.all.isEmpty)
     withExtendedLifetime([other, last]) {}
   }
 
-  @Test func eachObserverOnAQueueIsToldThereAndInlineOnesAreNot() async {
+  @Test func eachObserverOnAQueueIsCalledThereAndInlineOnesAreNot() async {
     let queue = DispatchQueue(label: "own")
     let key = DispatchSpecificKey<Int>()
     queue.setSpecific(key: key, value: 1)
@@ -98,40 +98,40 @@ struct ObserverDeliveryTests {
   func onTheMainQueueTheOrderIsKept(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
-    let heard = Recorder<Int>()
+    let received = Recorder<Int>()
     let token = store.observe(on: .main, initial: true) { change in
       MainActor.assertIsolated()
       dispatchPrecondition(condition: .onQueue(.main))
-      heard.record(change.model.count)
+      received.record(change.model.count)
     }
     for _ in 0..<50 { dispatcher.dispatch(action: CounterAction.add(1), mode: mode) }
-    #expect(await heard.first(51) == Array(0...50))
+    #expect(await received.first(51) == Array(0...50))
     token.cancel()
   }
 
   @Test func anObserverOnTheMainQueueIsNotCalledInline() async {
     let store = store
-    let heard = Recorder<UInt64>()
-    let token = store.observe(on: .main) { heard.record($0.version) }
+    let received = Recorder<UInt64>()
+    let token = store.observe(on: .main) { received.record($0.version) }
     let count = await MainActor.run {
       store.updateModel { _ in }
-      return heard.count
+      return received.count
     }
     #expect(count == 0)
-    #expect(await heard.first(1) == [1])
+    #expect(await received.first(1) == [1])
     token.cancel()
   }
 
-  @Test func anObserverOnAQueueMayDispatchAndHearsOfThat() async {
+  @Test func anObserverOnAQueueMayDispatchAndIsNotifiedOfThat() async {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
-    let heard = Recorder<Int>()
+    let received = Recorder<Int>()
     let token = store.observe(on: .queue(DispatchQueue(label: "own"))) { change in
-      heard.record(change.model.count)
+      received.record(change.model.count)
       if change.model.count < 5 { store.dispatch(.add(1), mode: .sync) }
     }
     store.dispatch(.add(1), mode: .sync)
-    #expect(await heard.first(5) == [1, 2, 3, 4, 5])
+    #expect(await received.first(5) == [1, 2, 3, 4, 5])
     token.cancel()
   }
 }

@@ -6,51 +6,51 @@ import Testing
 struct ObserverOrderTests {
   private let dispatcher = Dispatcher()
 
-  @Test func eachCommitIsToldOnceInCommitOrderBeforeTheUpdateReturns() {
+  @Test func eachCommitIsDeliveredOnceInCommitOrderBeforeTheUpdateReturns() {
     let store = CounterStore.counter()
-    let heard = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { heard.record($0) }
+    let received = Recorder<StoreChange<Counter, CounterAction>>()
+    let token = store.observe { received.record($0) }
     for count in 1...10 {
       store.updateModel { $0.count = count }
-      #expect(heard.count == count)
+      #expect(received.count == count)
     }
-    #expect(heard.all.map(\.model.count) == Array(1...10))
-    #expect(heard.all.map(\.version) == Array(1...10))
+    #expect(received.all.map(\.model.count) == Array(1...10))
+    #expect(received.all.map(\.version) == Array(1...10))
     token.cancel()
   }
 
-  @Test func anEqualModelIsToldLikeAnyOther() {
+  @Test func anEqualModelIsDeliveredLikeAnyOther() {
     let store = CounterStore.counter()
-    let heard = Recorder<UInt64>()
-    let token = store.observe { heard.record($0.version) }
+    let received = Recorder<UInt64>()
+    let token = store.observe { received.record($0.version) }
     store.updateModel { _ in }
     store.inject(model: store.model)
-    #expect(heard.all == [1, 2])
+    #expect(received.all == [1, 2])
     token.cancel()
   }
 
-  @Test func observersHearInOrderOfRegistration() {
+  @Test func observersAreNotifiedInOrderOfRegistration() {
     let store = CounterStore.counter()
-    let heard = Recorder<String>()
+    let received = Recorder<String>()
     let tokens = ["a", "b", "c"].map { name in
-      store.observe { heard.record("\(name)\($0.version)") }
+      store.observe { received.record("\(name)\($0.version)") }
     }
     store.updateModel { _ in }
     store.updateModel { _ in }
-    #expect(heard.all == ["a1", "b1", "c1", "a2", "b2", "c2"])
+    #expect(received.all == ["a1", "b1", "c1", "a2", "b2", "c2"])
     withExtendedLifetime(tokens) {}
   }
 
   @Test func commitOrderIsKeptAmongContendingThreads() async {
     let store = CounterStore.counter()
-    let heard = Recorder<StoreChange<Counter, CounterAction>>()
+    let received = Recorder<StoreChange<Counter, CounterAction>>()
     let late = Recorder<Int>()
     let overlapping = Recorder<Int>()
     let inside = NSLock()
     let token = store.observe { change in
-      // One at a time: nobody else is in here.
+      // One at a time: no other thread is in here.
       if inside.try() {
-        heard.record(change)
+        received.record(change)
         inside.unlock()
       } else {
         overlapping.record(change.model.count)
@@ -62,38 +62,40 @@ struct ObserverOrderTests {
           model.count += 1
           return model.count
         }
-        // The thread's own change has been told before the update returned.
-        if heard.count < count { late.record(count) }
+        // The thread's own change has been delivered before the update returned.
+        if received.count < count { late.record(count) }
       }
     }
-    #expect(heard.all.map(\.version) == Array(1...1_000))
-    #expect(heard.all.map(\.model.count) == Array(1...1_000))
+    #expect(received.all.map(\.version) == Array(1...1_000))
+    #expect(received.all.map(\.model.count) == Array(1...1_000))
     #expect(late.all.isEmpty)
     #expect(overlapping.all.isEmpty)
     token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
-  func allCommitsOfAnOperationAreToldBeforeDidDispatchAndThatBeforeTheCompletion(
+  func allCommitsOfAnOperationAreDeliveredBeforeDidDispatchAndThatBeforeTheCompletion(
     mode: Dispatcher.Mode, style: OperationStyle
   ) async {
     let steps = Recorder<String>()
     let store = dispatcher.register(
       store: ProbeStore(identifier: "s", model: 0, reducer: .committing(3, style)))
     dispatcher.register(middleware: RecordingMiddleware(to: steps))
-    let token = store.observe { steps.record("told \($0.model)") }
+    let token = store.observe { steps.record("delivered \($0.model)") }
     let handle = dispatcher.dispatch(action: Ping(), mode: mode) { steps.record("completion") }
     if mode == .sync { #expect(steps.count == 6) }
     #expect(await handle.result.isSuccess)
     #expect(
-      steps.all == ["m will s", "told 1", "told 2", "told 3", "m did s", "completion"])
+      steps.all == [
+        "m will s", "delivered 1", "delivered 2", "delivered 3", "m did s", "completion",
+      ])
     token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func thatHoldsForEachOfManyContendingDispatches(mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
-    let toldByTransaction = Recorder<TransactionID>()
+    let deliveredByTransaction = Recorder<TransactionID>()
     let early = Recorder<TransactionID>()
     let ends = Recorder<Bool>()
     let store = dispatcher.register(
@@ -101,12 +103,12 @@ struct ObserverOrderTests {
     let versions = Recorder<UInt64>()
     let token = store.observe { change in
       versions.record(change.version)
-      if let transaction = change.transaction { toldByTransaction.record(transaction) }
+      if let transaction = change.transaction { deliveredByTransaction.record(transaction) }
     }
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, _ in
-        let told = toldByTransaction.all.count { $0 == transaction.id }
-        if told != 3 { early.record(transaction.id) }
+        let count = deliveredByTransaction.all.count { $0 == transaction.id }
+        if count != 3 { early.record(transaction.id) }
       }))
     await onOwnThreads(4) { _ in
       for _ in 0..<20 {
@@ -125,25 +127,25 @@ struct ObserverOrderTests {
   ) async {
     let store = dispatcher.register(
       store: ProbeStore(model: 0, reducer: .committing(2, style)))
-    let heard = Recorder<StoreChange<Int, Ping>>()
-    let token = store.observe { heard.record($0) }
-    let handle = dispatcher.dispatch(action: Ping(name: "told"), mode: mode)
+    let received = Recorder<StoreChange<Int, Ping>>()
+    let token = store.observe { received.record($0) }
+    let handle = dispatcher.dispatch(action: Ping(name: "ping"), mode: mode)
     _ = await handle.result
     store.updateModel { $0 += 1 }
-    #expect(heard.all.map(\.action?.name) == ["told", "told", nil])
-    #expect(heard.all.map(\.transaction) == [handle.transaction, handle.transaction, nil])
+    #expect(received.all.map(\.action?.name) == ["ping", "ping", nil])
+    #expect(received.all.map(\.transaction) == [handle.transaction, handle.transaction, nil])
     token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aReductionsChangeCarriesItsActionAndTransaction(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter())
-    let heard = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { heard.record($0) }
+    let received = Recorder<StoreChange<Counter, CounterAction>>()
+    let token = store.observe { received.record($0) }
     let handle = dispatcher.dispatch(action: CounterAction.add(3), mode: mode)
     _ = await handle.result
-    #expect(heard.all.map(\.action) == [.add(3)])
-    #expect(heard.all.map(\.transaction) == [handle.transaction])
+    #expect(received.all.map(\.action) == [.add(3)])
+    #expect(received.all.map(\.transaction) == [handle.transaction])
     token.cancel()
   }
 }

@@ -36,7 +36,7 @@ struct ObserverReentrancyTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func whatFollowsANestedSynchronousDispatchFollowsItsTelling(mode: Dispatcher.Mode) async {
+  func whatFollowsANestedSynchronousDispatchFollowsItsDelivery(mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
     let steps = Recorder<String>()
     let store = dispatcher.register(store: .counter("s"))
@@ -49,7 +49,7 @@ struct ObserverReentrancyTests {
         store.dispatch(.add(10), mode: .sync) { steps.record("nested completion") }
         steps.record("nested returned, \(store.model.count)")
       },
-      store.observe { steps.record("told \($0.model.count)") },
+      store.observe { steps.record("delivered \($0.model.count)") },
     ]
     let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
       steps.record("completion")
@@ -57,7 +57,7 @@ struct ObserverReentrancyTests {
     #expect(await handle.result.isSuccess)
     #expect(
       steps.all == [
-        "nested begins", "nested returned, 11", "told 1", "told 11", "did add(10)",
+        "nested begins", "nested returned, 11", "delivered 1", "delivered 11", "did add(10)",
         "nested completion", "did add(1)", "completion",
       ])
     withExtendedLifetime(tokens) {}
@@ -76,24 +76,24 @@ struct ObserverReentrancyTests {
         dispatcher.dispatch(action: Ping(), mode: .sync) { steps.record("nested completion") }
         steps.record("nested returned")
       },
-      other.observe { steps.record("told \($0.model)") },
+      other.observe { steps.record("delivered \($0.model)") },
     ]
     _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    #expect(steps.all == ["told 1", "nested completion", "nested returned"])
+    #expect(steps.all == ["delivered 1", "nested completion", "nested returned"])
     withExtendedLifetime(tokens) {}
   }
 
-  @Test func anObserverMayChangeItsOwnStoreWhichIsToldNext() {
+  @Test func anObserverMayChangeItsOwnStoreAndThatIsDeliveredNext() {
     let store = CounterStore.counter()
-    let heard = Recorder<Int>()
+    let received = Recorder<Int>()
     let tokens = [
       store.observe { change in
         if change.model.count < 3 { store.updateModel { $0.count += 1 } }
       },
-      store.observe { heard.record($0.model.count) },
+      store.observe { received.record($0.model.count) },
     ]
     store.updateModel { $0.count = 1 }
-    #expect(heard.all == [1, 2, 3])
+    #expect(received.all == [1, 2, 3])
     withExtendedLifetime(tokens) {}
   }
 
@@ -114,21 +114,21 @@ struct ObserverReentrancyTests {
     token.cancel()
   }
 
-  @Test func commitsGoOnWhileAnObserverIsSlow() async {
+  @Test func commitsContinueWhileAnObserverIsSlow() async {
     let store = CounterStore.counter()
     let (entered, proceed, committing) = (Latch(), Latch(), Latch())
-    let heard = Recorder<String>()
+    let received = Recorder<String>()
     let tokens = [
       store.observe { change in
         guard change.version == 1 else { return }
         entered.open()
         proceed.wait()
       },
-      store.observe { heard.record("told \($0.model.count)") },
+      store.observe { received.record("delivered \($0.model.count)") },
     ]
     async let slow: Void = onOwnThread {
       store.updateModel { $0.count = 1 }
-      heard.record("first returned")
+      received.record("first returned")
     }
     await entered.opened()
     async let second: Void = onOwnThread {
@@ -136,38 +136,38 @@ struct ObserverReentrancyTests {
         model.count = 2
         committing.open()
       }
-      heard.record("second returned")
+      received.record("second returned")
     }
     await committing.opened()
-    // Committed, and read, while the first one is being told.
+    // Committed, and read, while the first one is being delivered.
     #expect(store.model.count == 2)
     #expect(store.version == 2)
-    #expect(heard.all.isEmpty)
+    #expect(received.all.isEmpty)
     proceed.open()
     _ = await (slow, second)
-    let order = heard.all
-    #expect(order.firstIndex(of: "told 1")! < order.firstIndex(of: "told 2")!)
-    #expect(order.firstIndex(of: "told 2")! < order.firstIndex(of: "second returned")!)
-    #expect(order.firstIndex(of: "told 1")! < order.firstIndex(of: "first returned")!)
+    let order = received.all
+    #expect(order.firstIndex(of: "delivered 1")! < order.firstIndex(of: "delivered 2")!)
+    #expect(order.firstIndex(of: "delivered 2")! < order.firstIndex(of: "second returned")!)
+    #expect(order.firstIndex(of: "delivered 1")! < order.firstIndex(of: "first returned")!)
     #expect(order.count == 4)
     withExtendedLifetime(tokens) {}
   }
 
-  @Test func anotherStoreIsToldWhileAnObserverIsSlow() async {
+  @Test func anotherStoresObserversAreNotifiedWhileAnObserverIsSlow() async {
     let (store, other) = (CounterStore.counter("slow"), CounterStore.counter("other"))
     let (entered, proceed) = (Latch(), Latch())
-    let heard = Recorder<Int>()
+    let received = Recorder<Int>()
     let tokens = [
       store.observe { _ in
         entered.open()
         proceed.wait()
       },
-      other.observe { heard.record($0.model.count) },
+      other.observe { received.record($0.model.count) },
     ]
     async let slow: Void = onOwnThread { store.updateModel { $0.count = 1 } }
     await entered.opened()
     other.updateModel { $0.count = 5 }
-    #expect(heard.all == [5])
+    #expect(received.all == [5])
     proceed.open()
     await slow
     withExtendedLifetime(tokens) {}

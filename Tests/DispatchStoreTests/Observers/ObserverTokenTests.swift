@@ -12,34 +12,34 @@ private final class TokenBox: Sendable {
 @Suite(.timeLimit(.minutes(1)))
 struct ObserverTokenTests {
   private let store = CounterStore.counter("s")
-  private let heard = Recorder<String>()
+  private let received = Recorder<String>()
 
   private func observe(
     _ name: String, initial: Bool = false, _ body: @escaping @Sendable (UInt64) -> Void = { _ in }
   ) -> ObserverToken {
-    let heard = heard
+    let received = received
     return store.observe(initial: initial) { change in
-      heard.record("\(name)\(change.version)")
+      received.record("\(name)\(change.version)")
       body(change.version)
     }
   }
 
-  @Test func anObserverHearsUntilItsTokenIsCancelled() {
+  @Test func anObserverIsNotifiedUntilItsTokenIsCancelled() {
     let token = observe("a")
     store.updateModel { _ in }
     token.cancel()
     store.updateModel { _ in }
     token.cancel()
-    #expect(heard.all == ["a1"])
+    #expect(received.all == ["a1"])
   }
 
-  @Test func anObserverHearsUntilItsTokenIsReleased() {
+  @Test func anObserverIsNotifiedUntilItsTokenIsReleased() {
     var token: ObserverToken? = observe("a")
     store.updateModel { _ in }
     withExtendedLifetime(token) {}
     token = nil
     store.updateModel { _ in }
-    #expect(heard.all == ["a1"])
+    #expect(received.all == ["a1"])
   }
 
   @Test func whatAnObserverCapturesIsReleasedWithItsToken() {
@@ -69,44 +69,44 @@ struct ObserverTokenTests {
     let fourth = observe("d")
     store.updateModel { _ in }
     store.updateModel { _ in }
-    #expect(heard.all == ["a1", "b1", "d1", "b2", "d2"])
+    #expect(received.all == ["a1", "b1", "d1", "b2", "d2"])
     withExtendedLifetime([second, fourth]) {}
   }
 
-  @Test func anObserverRegisteredMidRoundHearsFromTheNextCommitOn() {
-    let (store, heard) = (store, heard)
+  @Test func anObserverRegisteredMidRoundIsNotifiedFromTheNextCommitOn() {
+    let (store, received) = (store, received)
     let tokens = TokenBox()
     let first = observe("a") { version in
       guard version == 1 else { return }
-      tokens.put(store.observe { heard.record("new\($0.version)") })
+      tokens.put(store.observe { received.record("new\($0.version)") })
     }
     let last = observe("z")
     store.updateModel { _ in }
     store.updateModel { _ in }
-    #expect(heard.all == ["a1", "z1", "a2", "z2", "new2"])
+    #expect(received.all == ["a1", "z1", "a2", "z2", "new2"])
     withExtendedLifetime([first, last]) {}
   }
 
-  @Test func oneRegisteredMidRoundDoesNotHearOfCommitsMadeBefore() async {
-    let (store, heard) = (store, heard)
+  @Test func oneRegisteredMidRoundIsNotNotifiedOfCommitsMadeBefore() async {
+    let (store, received) = (store, received)
     let tokens = TokenBox()
     let first = observe("a") { version in
       guard version == 1 else { return }
-      // Commit 2 is made, and waits to be told, before the observers come.
+      // Commit 2 is made, and its delivery is pending, before the observers are added.
       store.updateModel { $0.count = 2 }
-      tokens.put(store.observe { heard.record("new\($0.version)") })
-      tokens.put(store.observe(initial: true) { heard.record("initial\($0.version)") })
+      tokens.put(store.observe { received.record("new\($0.version)") })
+      tokens.put(store.observe(initial: true) { received.record("initial\($0.version)") })
       store.updateModel { $0.count = 3 }
     }
     store.updateModel { $0.count = 1 }
-    #expect(heard.all == ["a1", "a2", "initial2", "a3", "new3", "initial3"])
+    #expect(received.all == ["a1", "a2", "initial2", "a3", "new3", "initial3"])
     first.cancel()
   }
 
-  @Test func thePresentModelIsToldOnlyToThoseWhoAskForIt() {
+  @Test func thePresentModelIsDeliveredOnlyWhereInitialIsTrue() {
     store.updateModel { $0.count = 7 }
     let plain = observe("plain")
-    #expect(heard.all.isEmpty)
+    #expect(received.all.isEmpty)
     let changes = Recorder<StoreChange<Counter, CounterAction>>()
     let token = store.observe(initial: true) { changes.record($0) }
     #expect(changes.count == 1)
@@ -114,20 +114,20 @@ struct ObserverTokenTests {
     #expect(changes.all[0].version == 1)
     #expect(changes.all[0].action == nil)
     #expect(changes.all[0].transaction == nil)
-    #expect(heard.all.isEmpty, "The others don't hear of it.")
+    #expect(received.all.isEmpty, "The others are not notified of it.")
     store.updateModel { $0.count = 8 }
     #expect(changes.all.map(\.version) == [1, 2])
-    #expect(heard.all == ["plain2"])
+    #expect(received.all == ["plain2"])
     withExtendedLifetime([plain, token]) {}
   }
 
   @Test func theFirstModelHasVersionZero() {
     let token = observe("a", initial: true)
-    #expect(heard.all == ["a0"])
+    #expect(received.all == ["a0"])
     token.cancel()
   }
 
-  @Test func anObserverCancelledFromAnotherThreadHearsNothingAfterwards() async {
+  @Test func anObserverCancelledFromAnotherThreadIsNotCalledAfterwards() async {
     let store = store
     for _ in 0..<50 {
       let calls = Recorder<Int>()
@@ -138,7 +138,7 @@ struct ObserverTokenTests {
           for _ in 0..<20 { store.updateModel { $0.count += 1 } }
         } else {
           token.cancel()
-          // Commits made from here on are not told to it.
+          // It is not notified of commits made from here on.
           let count = store.updateModel { model in
             model.count += 1
             return model.count

@@ -57,7 +57,7 @@ struct ApplyTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func tellsEachCommitWithItsActionAndTransactionBeforeTheEnd(_ mode: Dispatcher.Mode) async {
+  func deliversEachCommitWithItsActionAndTransactionBeforeTheEnd(_ mode: Dispatcher.Mode) async {
     let steps = Recorder<String>()
     dispatcher.addDesk("plain")
     let desk = dispatcher.addDesk("observed")
@@ -66,37 +66,37 @@ struct ApplyTests {
     let errand = Errand("adds") { desk in
       for name in ["a", "b"] { desk.updateModel { $0 = [desk.identifier, name] } }
     }
-    for isHeard in [false, true] {
-      if isHeard { dispatcher.register(middleware: RecordingMiddleware(to: steps)) }
+    for hasMiddleware in [false, true] {
+      if hasMiddleware { dispatcher.register(middleware: RecordingMiddleware(to: steps)) }
       warmUp()
       let before = steps.count
       let handle = dispatcher.dispatch(action: errand, mode: mode)
       #expect(await handle.result.isSuccess)
-      let told = ["a", "b"].map { #"["observed", "\#($0)"] adds \#(handle.transaction)"# }
-      #expect(steps.all.dropFirst(before).filter { !$0.hasPrefix("m ") } == told)
+      let expected = ["a", "b"].map { #"["observed", "\#($0)"] adds \#(handle.transaction)"# }
+      #expect(steps.all.dropFirst(before).filter { !$0.hasPrefix("m ") } == expected)
     }
     token.cancel()
   }
 
-  /// It is not known before that somebody will have to be told.
+  /// The store has no observer when the action begins.
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func tellsThoseWhoBeginToObserveMeanwhile(_ mode: Dispatcher.Mode) async {
-    let heard = Recorder<StoreChange<[String], Errand>>()
+  func notifiesObserversThatAreAddedMeanwhile(_ mode: Dispatcher.Mode) async {
+    let received = Recorder<StoreChange<[String], Errand>>()
     let tokens = Recorder<ObserverToken>()
     let desk = dispatcher.addDesk()
     let errand = Errand("late") { desk in
-      desk.updateModel { $0.append("untold") }
-      tokens.record(desk.observe { heard.record($0) })
-      desk.updateModel { $0.append("told") }
+      desk.updateModel { $0.append("before") }
+      tokens.record(desk.observe { received.record($0) })
+      desk.updateModel { $0.append("after") }
     }
     warmUp()
     let handle = dispatcher.dispatch(action: errand, mode: mode)
     #expect(await handle.result.isSuccess)
-    #expect(heard.all.map(\.model) == [["untold", "told"]])
-    #expect(heard.all.map(\.action?.description) == ["late"])
-    #expect(heard.all.map(\.transaction) == [handle.transaction])
+    #expect(received.all.map(\.model) == [["before", "after"]])
+    #expect(received.all.map(\.action?.description) == ["late"])
+    #expect(received.all.map(\.transaction) == [handle.transaction])
     desk.updateModel { $0 = [] }
-    #expect(heard.all[1].transaction == nil)
+    #expect(received.all[1].transaction == nil)
     for token in tokens.all { token.cancel() }
   }
 
@@ -120,16 +120,16 @@ struct ApplyTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func isItselfAgainAfterWhatItDispatchedToRunAtOnce(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, heard) = (dispatcher, Recorder<TransactionID?>())
+    let (dispatcher, received) = (dispatcher, Recorder<TransactionID?>())
     let inner = Recorder<TransactionID>()
     dispatcher.addStage()
     let desk = dispatcher.addDesk()
-    let token = desk.observe { heard.record($0.transaction) }
+    let token = desk.observe { received.record($0.transaction) }
     let errand = Errand { desk in
       @Sendable func dispatch(_ action: Errand) {
         inner.record(dispatcher.dispatch(action: action, mode: .sync).transaction)
       }
-      // Before it is known to anybody, and after.
+      // Before another thread can know of it, and after.
       dispatch(.adds("inner"))
       desk.updateModel { $0.append("outer") }
       dispatch(Errand { _ in })
@@ -142,7 +142,7 @@ struct ApplyTests {
     #expect(await outer.result.isSuccess)
     #expect(desk.model == ["inner", "outer", "innermost", "outer"])
     #expect(
-      heard.all == [inner.all[0], outer.transaction, inner.all[2], outer.transaction])
+      received.all == [inner.all[0], outer.transaction, inner.all[2], outer.transaction])
     token.cancel()
   }
 
@@ -194,18 +194,18 @@ struct ApplyTests {
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
   }
 
-  /// A thread that tells one store does not wait for the one that tells the other.
-  @Test func insideAnObserverItMayLeaveItsCommitsToAnotherTeller() async {
+  /// The notifier of one store does not wait for that of another.
+  @Test func insideAnObserverItMayLeaveItsCommitsToAnotherNotifier() async {
     let dispatcher = dispatcher
     let (first, second) = (dispatcher.addDesk("first"), dispatcher.addDesk("second"))
-    let (isTelling, mayGoOn) = (Latch(), Latch())
-    let (handles, told) = (Recorder<DispatchHandle>(), Recorder<[String]>())
+    let (isNotifying, mayContinue) = (Latch(), Latch())
+    let (handles, received) = (Recorder<DispatchHandle>(), Recorder<[String]>())
     let slow = second.observe { change in
       if change.model == ["slow"] {
-        isTelling.open()
-        mayGoOn.wait()
+        isNotifying.open()
+        mayContinue.wait()
       }
-      told.record(change.model)
+      received.record(change.model)
     }
     let nesting = first.observe { change in
       guard change.model == ["first"] else { return }
@@ -213,15 +213,15 @@ struct ApplyTests {
       handles.record(
         dispatcher.dispatch(storeIdentifier: "second", action: Errand.adds("left"), mode: .sync))
     }
-    async let teller: Void = onOwnThread { second.updateModel { $0.append("slow") } }
-    await isTelling.opened()
+    async let notifier: Void = onOwnThread { second.updateModel { $0.append("slow") } }
+    await isNotifying.opened()
     await onOwnThread { first.updateModel { $0.append("first") } }
     let handle = handles.all[0]
     #expect(!handle.hasEnded)
-    mayGoOn.open()
-    await teller
+    mayContinue.open()
+    await notifier
     #expect(await handle.result.isSuccess)
-    #expect(told.all == [["slow"], ["slow", "left"]])
+    #expect(received.all == [["slow"], ["slow", "left"]])
     slow.cancel()
     nesting.cancel()
   }

@@ -164,15 +164,15 @@ struct ExclusiveSectionTests {
     await #expect(processExitsWith: .success) {
       alarm(30)
       let store = CounterStore.counter("held")
-      let heard = Recorder<Int>()
-      let token = store.observe { heard.record($0.model.count) }
+      let received = Recorder<Int>()
+      let token = store.observe { received.record($0.model.count) }
       store.updateModel { model in
         model.count = 1
         token.cancel()
       }
-      #expect(heard.count == 0)
+      #expect(received.count == 0)
       store.updateModel { $0.count = 2 }
-      #expect(heard.count == 0)
+      #expect(received.count == 0)
     }
   }
 }

@@ -20,7 +20,7 @@ private final class BigReducer: Reducer<Big, BigAction> {
   }
 }
 
-/// Changes of a large model copy nothing, as long as nobody holds a snapshot.
+/// Changes of a large model copy nothing, as long as no snapshot is held.
 @Suite(.timeLimit(.minutes(1)))
 struct InPlaceUpdateTests {
   private let store = Store<Big, BigAction>(reducer: BigReducer())
@@ -46,7 +46,7 @@ struct InPlaceUpdateTests {
     #expect(store.withModel { $0.place } != snapshot.place)
   }
 
-  @Test func anUpdateThatIsToldCopiesNothing() {
+  @Test func anUpdateThatIsDeliveredCopiesNothing() {
     let versions = Recorder<UInt64>()
     let token = store.observe { versions.record($0.version) }
     let place = store.withModel { $0.place }

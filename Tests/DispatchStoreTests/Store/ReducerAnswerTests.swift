@@ -18,7 +18,7 @@ struct ReducerAnswerTests {
     #expect(desk.model == ["queued"])
   }
 
-  private final class AskingReducer: ErrandReducer {
+  private final class OperationReducer: ErrandReducer {
     override func operation(
       for action: Errand, in store: Desk
     ) -> ActionOperation<[String], Errand> {
@@ -30,9 +30,9 @@ struct ReducerAnswerTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func anApplicationIsNotAskedForWhereThereIsAnOperation(_ mode: Dispatcher.Mode) async {
-    let desk = dispatcher.register(store: Desk(model: [], reducer: AskingReducer()))
-    for name in ["asked", "applied"] {
+  func applyIsNotCalledWhereThereIsAnOperation(_ mode: Dispatcher.Mode) async {
+    let desk = dispatcher.register(store: Desk(model: [], reducer: OperationReducer()))
+    for name in ["operation", "applied"] {
       #expect(await dispatcher.dispatch(action: Errand.adds(name), mode: mode).result.isSuccess)
     }
     #expect(desk.model == ["operation", "applied"])

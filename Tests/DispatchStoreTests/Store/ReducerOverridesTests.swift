@@ -2,13 +2,13 @@ import Testing
 
 @testable import DispatchStore
 
-/// A reducer that answers with `reduce(into:action:)` alone is told from one that does more.
+/// Distinguishes a reducer that answers with `reduce(into:action:)` alone from one that does more.
 struct ReducerOverridesTests {
   private class Plain: Reducer<Int, Ping> {
     override func reduce(into model: inout Int, action: Ping) { model += 1 }
   }
 
-  private class Asked: Plain {
+  private class Operating: Plain {
     override func operation(
       for action: Ping, in store: Store<Int, Ping>
     ) -> ActionOperation<Int, Ping> {
@@ -16,11 +16,11 @@ struct ReducerOverridesTests {
     }
   }
 
-  private class Applied: Plain {
+  private class Applying: Plain {
     override func apply(_ action: Ping, to store: Store<Int, Ping>) throws {}
   }
 
-  private final class AppliedAndAsked: Applied {
+  private final class ApplyingAndOperating: Applying {
     override func operation(
       for action: Ping, in store: Store<Int, Ping>
     ) -> ActionOperation<Int, Ping> {
@@ -28,7 +28,7 @@ struct ReducerOverridesTests {
     }
   }
 
-  private final class Heir: Asked {}
+  private final class Heir: Operating {}
 
   private final class Calling: Plain {
     override func operation(
@@ -42,7 +42,7 @@ struct ReducerOverridesTests {
     override func reduce(into model: inout Model, action: Action) {}
   }
 
-  private final class GenericAsked<Model: Sendable>: Generic<Model, Ping> {
+  private final class GenericOperating<Model: Sendable>: Generic<Model, Ping> {
     override func operation(
       for action: Ping, in store: Store<Model, Ping>
     ) -> ActionOperation<Model, Ping> {
@@ -59,22 +59,22 @@ struct ReducerOverridesTests {
   }
 
   @Test func isSeenInTheClassItselfAndInThoseAboveIt() {
-    #expect(ReducerOverrides(of: Asked()).operation)
+    #expect(ReducerOverrides(of: Operating()).operation)
     #expect(ReducerOverrides(of: Heir()).operation)
     #expect(ReducerOverrides(of: Calling()).operation)
-    #expect(ReducerOverrides(of: GenericAsked<String>()).operation)
-    #expect(ReducerOverrides(of: Applied()).apply)
-    #expect(ReducerOverrides(of: AppliedAndAsked()).apply)
+    #expect(ReducerOverrides(of: GenericOperating<String>()).operation)
+    #expect(ReducerOverrides(of: Applying()).apply)
+    #expect(ReducerOverrides(of: ApplyingAndOperating()).apply)
     #expect(ReducerOverrides(of: Waiting()).waitFor)
   }
 
   #if !canImport(ObjectiveC)
-    @Test func whatIsNotOverriddenIsNotAskedFor() {
+    @Test func whatIsNotOverriddenIsNotCalled() {
       for reducer in [Plain(), Reducer<Int, Ping>(), Waiting()] {
         #expect(!ReducerOverrides(of: reducer).operation)
       }
       #expect(!ReducerOverrides(of: Generic<String, Ping>()).operation)
-      for reducer in [Plain(), Asked(), Heir(), Calling()] {
+      for reducer in [Plain(), Operating(), Heir(), Calling()] {
         #expect(!ReducerOverrides(of: reducer).waitFor)
       }
     }

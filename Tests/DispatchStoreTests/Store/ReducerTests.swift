@@ -53,24 +53,24 @@ struct ReducerTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReducerMayKeepObserversFromHearingOfAnAction(mode: Dispatcher.Mode) async {
+  func aReducerMayKeepObserversFromBeingNotifiedOfAnAction(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: CounterStore(reducer: QuietReducer()))
-    let heard = Recorder<CounterAction?>()
-    let token = store.observe { heard.record($0.action) }
+    let received = Recorder<CounterAction?>()
+    let token = store.observe { received.record($0.action) }
     _ = await dispatcher.dispatch(
       actions: [CounterAction.add(1), CounterAction.note("quiet"), CounterAction.add(2)], mode: mode
     ).result
-    #expect(heard.all == [.add(1), .add(2)])
+    #expect(received.all == [.add(1), .add(2)])
     #expect(store.model.notes == ["quiet"])
     #expect(store.version == 3)
-    // Outside a dispatch there is no action to be asked about.
+    // Outside a dispatch there is no action that could be kept from them.
     store.updateModel { $0.count = 0 }
     store.inject(model: Counter(), action: .note("quiet"))
-    #expect(heard.all == [.add(1), .add(2), nil])
+    #expect(received.all == [.add(1), .add(2), nil])
     token.cancel()
   }
 
-  @Test func reducersAreAskedOnSeveralThreadsAtOnce() async {
+  @Test func reducersAreCalledOnSeveralThreadsAtOnce() async {
     let dispatcher = dispatcher
     let inside = Recorder<Int>()
     let reducer = ClosureReducer<Int, Ping> { action, store in

@@ -26,7 +26,7 @@ struct StoreUpdateTests {
     #expect(store.model == Counter(count: 1, notes: ["a"]))
   }
 
-  @Test func injectReplacesTheModelAndIsTold() {
+  @Test func injectReplacesTheModelAndIsDelivered() {
     let changes = Recorder<StoreChange<Counter, CounterAction>>()
     let token = store.observe { changes.record($0) }
     store.inject(model: Counter(count: 5))
@@ -39,7 +39,7 @@ struct StoreUpdateTests {
     token.cancel()
   }
 
-  @Test func anUpdateThatThrowsIsCommittedAndToldAndTheErrorGoesOn() {
+  @Test func anUpdateThatThrowsIsCommittedAndDeliveredAndTheErrorIsThrownOn() {
     let changes = Recorder<Int>()
     let token = store.observe { changes.record($0.model.count) }
     #expect(throws: CounterFailure(amount: 4)) {
@@ -51,14 +51,14 @@ struct StoreUpdateTests {
     #expect(store.model.count == 4)
     #expect(store.version == 1)
     #expect(changes.all == [4])
-    // The store goes on.
+    // The store takes further commits.
     store.updateModel { $0.count += 1 }
     #expect(changes.all == [4, 5])
     token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReductionThatThrowsIsCommittedAndToldAndFails(mode: Dispatcher.Mode) async {
+  func aReductionThatThrowsIsCommittedAndDeliveredAndFails(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     dispatcher.register(store: store)
     let changes = Recorder<StoreChange<Counter, CounterAction>>()

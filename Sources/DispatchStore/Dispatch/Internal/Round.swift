@@ -10,6 +10,8 @@ final class Round: @unchecked Sendable {
   let dispatch: Dispatch
   let session: MiddlewareSession?
   private let route: Route
+  /// Whether stores that do not wait for each other run beside each other.
+  private let runsConcurrently: Bool
   /// By store index.
   private var storeRuns: [StoreRun]
   private let state: Locked<RoundState>
@@ -24,6 +26,7 @@ final class Round: @unchecked Sendable {
     self.dispatch = dispatch
     self.session = session
     self.route = route
+    runsConcurrently = dispatch.runsConcurrently
     storeRuns = route.entries.enumerated().map { index, entry in
       entry.makeStoreRun(of: session?.action(at: index) ?? action)
     }
@@ -83,7 +86,7 @@ final class Round: @unchecked Sendable {
 
   /// Starts stores that may start; beside each other where the scheduler does that.
   private func start(_ indices: [Int]) -> Bool {
-    let isConcurrent = dispatch.runsConcurrently && !isCancelled
+    let isConcurrent = runsConcurrently && !isCancelled
     var ready = indices[...]
     while let index = ready.popFirst() {
       if isConcurrent {

@@ -1,147 +1,174 @@
-/// What a store's lock guards beside the model: who is to be told of which commit, and by whom.
+/// Which thread notifies a store's observers of which commit: a state machine behind the store's lock.
 ///
-/// Without the store's types: telling has nothing to look up.
-///
-/// Telling takes turns. `isTelling` says that some thread has the turn; commits made meanwhile wait in
-/// `pending`, in commit order, each with the thread that waits to tell it, or left to the teller.
+/// The thread that has the delivery turn is the notifier. What is committed meanwhile is pending, in commit
+/// order, because it is enqueued before the lock is unlocked that guards the commit: another thread
+/// waits for the turn, or leaves its delivery to the notifier. Without the store's types, so that no
+/// generic type is looked up here.
 struct NotificationQueue {
-  private(set) var observers: [ObserverRecord] = []
-  private var pending = FIFO<PendingNotice>()
-  private var isTelling = false
-  /// How often the thread that has the turn waits for something inside the library: nobody may wait
-  /// for it.
-  ///
-  /// What was left to it goes on where it begins to wait, and may wait there itself.
-  private var tellerWaits = 0
-
-  /// What a thread does about a notice that it has made.
-  enum Turn {
-    /// Nobody is to be told.
-    case none
-    /// The thread has the turn: tell this, then ask `next()`.
-    case tell(Notice)
-    /// Wait at the gate, and do as it says.
-    case wait(Gate<GateWord>)
-    /// The teller tells it, next in order.
-    case leave
+  private enum State {
+    /// No thread has the delivery turn. Can become notifying.
+    case idle
+    /// The notifier calls observers. Can become idle or blocked.
+    case notifying
+    /// The notifier waits inside the library, in so many waits inside each other, and so no thread may
+    /// wait for it. Can become notifying.
+    case blocked(depth: Int)
   }
 
-  /// What a waiting thread is told to do.
-  enum GateWord: Sendable {
-    /// The turn is yours, and your notice is the first one pending.
-    case tell
-    /// The teller itself waits: leave your notice to it.
-    case leave
+  /// A delivery behind the notifier's.
+  private struct Pending {
+    var delivery: Delivery
+    /// Where its thread waits for the turn; nil for one that was left to the notifier.
+    var gate: Gate<WaitResult>?
   }
+
+  private(set) var observers: [Registration] = []
+  private var state = State.idle
+  private var pending = FIFO<Pending>()
 
   var isObserved: Bool { !observers.isEmpty }
 
-  /// Whose turn it is to tell of the commit that was just made.
-  mutating func notice(
-    of change: ObservedChange, owner: (any CommitOwner)?, mayWait: Bool
-  ) -> Turn {
-    guard isObserved else { return .none }
-    return enqueue(Notice(change: change, only: nil, owner: owner), mayWait: mayWait)
+  /// What a thread does about a delivery, once the lock is unlocked.
+  enum Turn {
+    /// No observer is to be notified.
+    case none
+    /// The thread is the notifier now: it makes this delivery, then calls `next()`.
+    case notify(Delivery)
+    /// It waits at the gate.
+    case wait(Gate<WaitResult>)
+    /// The notifier makes the delivery. Before the lock is unlocked, the owner learns that it has to wait
+    /// for that.
+    case leave(owner: (any CommitOwner)?)
   }
 
-  /// Adds an observer, that hears from the next commit on; where asked, of the present model first.
+  /// How the wait for the turn ends.
+  enum WaitResult: Sendable {
+    /// The thread is the notifier now, and calls `takeTurn()`.
+    case takeTurn
+    /// The notifier is blocked: the delivery is left to it.
+    case leave
+  }
+
+  /// The commit that was just made is to be delivered to all observers.
+  mutating func enqueue(
+    _ change: ObservedChange, owner: (any CommitOwner)?, mayWait: Bool
+  ) -> Turn {
+    guard isObserved else { return .none }
+    return enqueue(Delivery(change: change, only: nil, owner: owner), mayWait: mayWait)
+  }
+
+  /// An observer is added, to be notified from the next commit on; with `initial`, of the present model
+  /// first.
   mutating func add(
     _ observer: ObserverRecord, present: ObservedChange, initial: Bool, mayWait: Bool
   ) -> Turn {
-    observer.firstVersion = present.version + 1
-    observers.append(observer)
+    observers.append(Registration(observer: observer, firstVersion: present.version + 1))
     guard initial else { return .none }
-    return enqueue(Notice(change: present, only: observer, owner: nil), mayWait: mayWait)
+    return enqueue(Delivery(change: present, only: observer, owner: nil), mayWait: mayWait)
   }
 
-  mutating func takeCancelledObservers() -> [ObserverRecord] {
-    defer { observers.removeAll(where: \.isCancelled) }
-    return observers.filter(\.isCancelled)
-  }
-
-  private mutating func enqueue(_ notice: Notice, mayWait: Bool) -> Turn {
-    if !isTelling || isPlanted(.notificationOrder) {
-      isTelling = true
-      return .tell(notice)
-    }
-    if tellerWaits > 0 {
-      // What the teller waits for may itself wait for this dispatch: telling does not hold it up.
-      pending.append(PendingNotice(notice: notice.unowned, gate: nil))
-      return .leave
-    }
-    if mayWait {
-      let gate = Gate<GateWord>()
-      pending.append(PendingNotice(notice: notice, gate: gate))
+  private mutating func enqueue(_ delivery: Delivery, mayWait: Bool) -> Turn {
+    if isPlanted(.notificationOrder) { return .notify(delivery) }
+    switch state {
+    case .idle:
+      state = .notifying
+      return .notify(delivery)
+    case .notifying where mayWait:
+      let gate = Gate<WaitResult>()
+      pending.append(Pending(delivery: delivery, gate: gate))
       return .wait(gate)
+    case .notifying where !isPlanted(.endBeforeTelling):
+      pending.append(Pending(delivery: delivery, gate: nil))
+      return .leave(owner: delivery.owner)
+    case .notifying, .blocked:
+      // What the notifier waits for may itself wait for this dispatch, which therefore ends before the
+      // delivery.
+      pending.append(Pending(delivery: delivery.withoutOwner, gate: nil))
+      return .leave(owner: nil)
     }
-    if isPlanted(.endBeforeTelling) {
-      pending.append(PendingNotice(notice: notice.unowned, gate: nil))
-      return .leave
-    }
-    notice.owner?.commitDeferred()
-    pending.append(PendingNotice(notice: notice, gate: nil))
-    return .leave
   }
 
-  /// What the thread that has the turn does next.
+  /// What the notifier does after a delivery.
   enum Next {
-    /// Tell this, which was left.
-    case tell(Notice)
-    /// The turn goes to the thread at this gate.
-    case handOver(Gate<GateWord>)
-    /// Nothing is pending; the turn is free.
+    /// It makes this delivery, which was left to it.
+    case notify(Delivery)
+    /// It passes the turn to the thread that waits at this gate.
+    case handOver(Gate<WaitResult>)
+    /// Nothing is pending, and it is the notifier no longer.
     case done
   }
 
   mutating func next() -> Next {
     guard let first = pending.first else {
-      isTelling = false
+      state = .idle
       return .done
     }
     if let gate = first.gate { return .handOver(gate) }
-    return .tell(pending.popFirst()!.notice)
+    return .notify(pending.popFirst()!.delivery)
   }
 
-  /// The notice of the thread that has just been handed the turn.
-  mutating func takeOver() -> Notice {
-    pending.popFirst()!.notice
+  /// The delivery of the thread to which the turn was just passed: the first one pending.
+  mutating func takeTurn() -> Delivery {
+    pending.popFirst()!.delivery
   }
 
-  /// The teller begins to wait inside the library: nobody is held up by its turn any longer.
-  ///
-  /// Those who wait for it go on, and so do the dispatches whose commits were left to it.
-  mutating func tellerBeginsToWait() -> (
-    gates: [Gate<GateWord>], owners: [any CommitOwner]
-  ) {
-    tellerWaits += 1
-    var (gates, owners): ([Gate<GateWord>], [any CommitOwner]) = ([], [])
+  /// What no longer waits for a notifier that is blocked.
+  struct Unblocked {
+    /// Where threads wait for the turn.
+    var gates: [Gate<WaitResult>] = []
+    /// Whose end waits for deliveries that were left to the notifier.
+    var owners: [any CommitOwner] = []
+  }
+
+  /// The notifier begins to wait inside the library.
+  mutating func notifierBeginsToWait() -> Unblocked {
+    if case .blocked(let depth) = state {
+      state = .blocked(depth: depth + 1)
+    } else {
+      state = .blocked(depth: 1)
+    }
+    var unblocked = Unblocked()
     pending.updateAll { pending in
       if let gate = pending.gate {
-        gates.append(gate)
-      } else if let owner = pending.notice.owner {
-        owners.append(owner)
+        unblocked.gates.append(gate)
+      } else if let owner = pending.delivery.owner {
+        unblocked.owners.append(owner)
       }
-      pending = PendingNotice(notice: pending.notice.unowned, gate: nil)
+      pending = Pending(delivery: pending.delivery.withoutOwner, gate: nil)
     }
-    return (gates, owners)
+    return unblocked
   }
 
-  mutating func tellerHasWaited() {
-    tellerWaits = isPlanted(.endedInnerWait) ? 0 : tellerWaits - 1
+  /// That wait has ended; of several inside each other, the innermost.
+  mutating func notifierHasWaited() {
+    if case .blocked(let depth) = state, depth > 1, !isPlanted(.endedInnerWait) {
+      state = .blocked(depth: depth - 1)
+    } else {
+      state = .notifying
+    }
+  }
+
+  mutating func takeCancelledObservers() -> [ObserverRecord] {
+    defer { observers.removeAll(where: \.observer.isCancelled) }
+    return observers.map(\.observer).filter(\.isCancelled)
   }
 }
 
-/// Something that observers are to hear: a commit, or for one of them the model it began with.
-struct Notice {
+extension NotificationQueue {
+  /// An observer, and the first commit of which it is notified.
+  struct Registration {
+    let observer: ObserverRecord
+    let firstVersion: UInt64
+  }
+}
+
+/// What observers are to be notified of: a commit, or for one of them the model that it began with.
+struct Delivery {
   let change: ObservedChange
+  /// The one observer that is notified; nil for all.
   let only: ObserverRecord?
-  /// The part that ends only after this was told.
+  /// The store run that ends only after the delivery.
   let owner: (any CommitOwner)?
 
-  var unowned: Notice { Notice(change: change, only: only, owner: nil) }
-}
-
-private struct PendingNotice {
-  let notice: Notice
-  var gate: Gate<NotificationQueue.GateWord>?
+  var withoutOwner: Delivery { Delivery(change: change, only: only, owner: nil) }
 }

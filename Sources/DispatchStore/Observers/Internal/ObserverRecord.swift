@@ -3,15 +3,12 @@ import Synchronization
 
 /// A registered observer, without the store's types.
 @usableFromInline
-final class ObserverRecord: @unchecked Sendable {
-  // because `firstVersion` is written once, under the store's lock, before any other thread knows it
+final class ObserverRecord: Sendable {
   private let body: @Sendable (ObservedChange) -> Void
   private let queue: DispatchQueue?
   private let isActive = Atomic(true)
-  /// The first commit that it hears of.
-  var firstVersion: UInt64 = 0
 
-  /// - Parameter body: Given the changes of its store, which are `TypedChange`s.
+  /// - Parameter body: Called with the changes of its store.
   @usableFromInline
   init(on delivery: ObserverDelivery, _ body: @escaping @Sendable (ObservedChange) -> Void) {
     self.body = body
@@ -29,7 +26,7 @@ final class ObserverRecord: @unchecked Sendable {
   ) {
     self.body = { change in
       #if SIMULATION
-        // A world's main queue is no main actor, whose isolation is a matter of types alone there.
+        // The cast, because a simulated main queue is not the main actor, whose isolation it stands for.
         if ThreadState.current.simulated != nil {
           return unsafeBitCast(body, to: (@Sendable (ObservedChange) -> Void).self)(change)
         }
@@ -45,7 +42,7 @@ final class ObserverRecord: @unchecked Sendable {
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
-  func hear(_ change: ObservedChange) {
+  func notify(of change: ObservedChange) {
     guard let queue else { return call(change) }
     if let world = ThreadState.current.simulated?.world {
       world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue))) {

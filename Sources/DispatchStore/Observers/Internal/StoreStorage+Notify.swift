@@ -1,67 +1,70 @@
-/// A store's turn to tell, whatever the store's types.
+/// A store's delivery turn, on the thread that waits for it or has it.
 extension StoreStorage {
-  /// Does about a notice what the store's lock decided.
-  func take(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
+  /// Does about a delivery what was decided under the store's lock.
+  func carryOut(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
     switch turn {
     case .none, .leave:
       break
-    case .tell(let notice):
-      tell(notice, on: thread)
+    case .notify(let delivery):
+      notify(beginningWith: delivery, on: thread)
     case .wait(let gate):
-      guard case .tell = gate.wait() else { return }
+      guard case .takeTurn = gate.wait() else { return }
       yieldPoint(.takeTurn, on: thread, identifier)
-      tell(withLock { $0.takeOver() }, on: thread)
+      notify(beginningWith: withLock { $0.takeTurn() }, on: thread)
     }
   }
 
-  /// Tells one notice and those that were left behind it, then passes the turn on.
-  private func tell(_ notice: Notice, on thread: ThreadState) {
+  /// Makes one delivery and those that were left behind it, then passes the turn on.
+  private func notify(beginningWith delivery: Delivery, on thread: ThreadState) {
     thread.turns.append(self)
     yieldPoint(.tell, on: thread, identifier)
-    deliver(notice)
-    telling: while true {
+    deliver(delivery)
+    notifying: while true {
       yieldPoint(.nextNotice, on: thread, identifier)
       switch withLock({ $0.next() }) {
-      case .tell(let left):
+      case .notify(let left):
         deliver(left)
         if let owner = left.owner { thread.deliveredOwners.append(owner) }
       case .handOver(let gate):
-        gate.open(.tell)
-        break telling
+        gate.open(.takeTurn)
+        break notifying
       case .done:
-        break telling
+        break notifying
       }
     }
     thread.turns.removeLast()
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
-  private func deliver(_ notice: Notice) {
-    if let only = notice.only { return only.hear(notice.change) }
+  private func deliver(_ delivery: Delivery) {
+    if let only = delivery.only { return only.notify(of: delivery.change) }
     var isCancelled = false
-    for observer in withLock({ $0.observers }) {
+    for registration in withLock({ $0.observers }) {
       yieldPoint(.hear, identifier)
-      if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
+      let observer = registration.observer
+      if registration.firstVersion <= delivery.change.version {
+        observer.notify(of: delivery.change)
+      }
       isCancelled = isCancelled || observer.isCancelled
     }
-    if isCancelled { forgetCancelledObservers() }
+    if isCancelled { releaseCancelledObservers() }
   }
 
-  /// Lets go of them outside the lock: what an observer captures may run code when it goes.
-  private func forgetCancelledObservers() {
+  /// Outside the lock, because what an observer captures may run code when it is released.
+  func releaseCancelledObservers() {
     withExtendedLifetime(withLock { $0.takeCancelledObservers() }) {}
   }
 
-  /// The thread that has the turn begins to wait inside the library: nobody may wait for it any longer.
-  func tellerBeginsToWait() {
+  /// The notifier begins to wait inside the library: no thread may wait for its turn any longer.
+  func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
-    let (gates, owners) = withLock { $0.tellerBeginsToWait() }
-    for gate in gates { gate.open(.leave) }
-    for owner in owners { owner.commitDelivered() }
+    let unblocked = withLock { $0.notifierBeginsToWait() }
+    for gate in unblocked.gates { gate.open(.leave) }
+    for owner in unblocked.owners { owner.commitDelivered() }
   }
 
-  func tellerHasWaited() {
+  func notifierHasWaited() {
     yieldPoint(.endWait, identifier)
-    withLock { $0.tellerHasWaited() }
+    withLock { $0.notifierHasWaited() }
   }
 }

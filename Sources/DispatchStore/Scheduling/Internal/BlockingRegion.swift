@@ -9,13 +9,13 @@ struct BlockingRegion {
     pool = thread.pool
     turns = thread.turns
     // What follows here is code of the user's, which has this thread's place in the pool until then.
-    if !isPlanted(.turnKept) { for turn in turns { turn.tellerBeginsToWait() } }
+    if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.resumeDeliveredOwners()
     pool?.beginWait()
   }
 
   func end() {
-    if !isPlanted(.turnKept) { for turn in turns { turn.tellerHasWaited() } }
+    if !isPlanted(.turnKept) { for turn in turns { turn.notifierHasWaited() } }
     pool?.endWait()
   }
 }

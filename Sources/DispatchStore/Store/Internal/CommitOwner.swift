@@ -1,14 +1,14 @@
-/// On whose behalf a store is changed: one store's part in a dispatch.
+/// On whose behalf a store is changed: a store run, or a dispatch that has none.
 @usableFromInline
 protocol CommitOwner: AnyObject, Sendable {
   var transaction: TransactionID { get }
 
-  /// The action, for commits to the store that the part is of.
+  /// The action, for commits to the store of the store run.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?
 
-  /// One of its commits was left to another thread to tell: said under the store's lock.
+  /// The delivery of one of its commits was left to the notifier; called under the store's lock.
   func commitDeferred()
 
-  /// A commit that had been left was told.
+  /// The notifier has delivered such a commit, or is blocked, so that the owner no longer waits for it.
   func commitDelivered()
 }

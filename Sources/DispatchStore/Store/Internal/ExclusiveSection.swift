@@ -2,7 +2,6 @@
 ///
 /// The rules are checked every time, not only when two threads happen to meet.
 enum ExclusiveSection {
-  @inline(__always)
   static func check(
     _ store: StoreStorage, _ verb: @autoclosure () -> String, on thread: ThreadState
   ) {

@@ -1,10 +1,10 @@
 /// Which of `Reducer`'s methods a class overrides.
 ///
 /// A reducer that does not override `operation(for:in:)` needs no operation, and one that does not
-/// override `waitFor` need not be asked; both would cost more than the reduction. The language can't
-/// be asked, so the classes' method tables are: the words of their metadata behind the header, as
-/// described under "Class Metadata" in Swift's ABI/TypeMetadata document. Where the method is in the table
-/// is found by comparing `Reducer` with a class that does override it. Whatever is not exactly as
+/// override `waitFor` no call of it; both would cost more than the reduction. The language does not say,
+/// so the classes' method tables are compared: the words of their metadata behind the header, as
+/// described under "Class Metadata" in Swift's ABI/TypeMetadata document. The index of a method in the
+/// table is found by comparing `Reducer` with a class that does override it. Whatever is not exactly as
 /// expected counts as overridden, which is slower, and never wrong.
 struct ReducerOverrides {
   let operation: Bool
@@ -13,9 +13,9 @@ struct ReducerOverrides {
 
   init(of reducer: AnyObject) {
     let table = MethodTable(of: type(of: reducer))
-    operation = Self.overrides(table, Self.operationPlace)
-    apply = Self.overrides(table, Self.applyPlace)
-    waitFor = Self.overrides(table, Self.waitForPlace)
+    operation = Self.overrides(table, Self.operationIndex)
+    apply = Self.overrides(table, Self.applyIndex)
+    waitFor = Self.overrides(table, Self.waitForIndex)
   }
 
   /// The method that answers.
@@ -24,21 +24,21 @@ struct ReducerOverrides {
     return apply ? .application : .reduction
   }
 
-  private static func overrides(_ table: MethodTable, _ place: Int?) -> Bool {
-    guard let place else { return true }
-    return table[place] != base[place]
+  private static func overrides(_ table: MethodTable, _ index: Int?) -> Bool {
+    guard let index else { return true }
+    return table[index] != base[index]
   }
 
-  private static let base = MethodTable(of: Reducer<Int, Probed>.self)
-  private static let operationPlace = place(overriddenIn: OperationProbe.self)
-  private static let applyPlace = place(overriddenIn: ApplyProbe.self)
-  private static let waitForPlace = place(overriddenIn: WaitForProbe.self)
+  private static var base: MethodTable { MethodTable(of: Reducer<Int, Probed>.self) }
+  private static let operationIndex = index(overriddenIn: OperationProbe.self)
+  private static let applyIndex = index(overriddenIn: ApplyProbe.self)
+  private static let waitForIndex = index(overriddenIn: WaitForProbe.self)
 
   /// The one word that is another in a class with one override, and not in one without any.
-  private static func place(overriddenIn probe: AnyClass) -> Int? {
+  private static func index(overriddenIn probe: AnyClass) -> Int? {
     let heir = MethodTable(of: HeirProbe.self)
-    let differences = base.differences(from: MethodTable(of: probe)).filter { place in
-      base[place] == heir[place]
+    let differences = base.differences(from: MethodTable(of: probe)).filter { index in
+      base[index] == heir[index]
     }
     return differences.count == 1 ? differences[0] : nil
   }
@@ -56,20 +56,20 @@ enum ReducerAnswer {
 
 private struct Probed: ActionType {}
 
-/// Has initializers of its own, as every subclass.
+/// Has initializers, as every subclass.
 private final class HeirProbe: Reducer<Int, Probed> {}
 
 private final class OperationProbe: Reducer<Int, Probed> {
   override func operation(
     for action: Probed, in store: Store<Int, Probed>
   ) -> ActionOperation<Int, Probed> {
-    fatalError("OperationProbe is never asked.")
+    fatalError("OperationProbe is never called.")
   }
 }
 
 private final class ApplyProbe: Reducer<Int, Probed> {
   override func apply(_ action: Probed, to store: Store<Int, Probed>) {
-    fatalError("ApplyProbe is never asked.")
+    fatalError("ApplyProbe is never called.")
   }
 }
 
@@ -77,12 +77,12 @@ private final class WaitForProbe: Reducer<Int, Probed> {
   override func waitFor(
     for action: Probed, in store: Store<Int, Probed>, declared: WaitFor
   ) -> WaitFor {
-    fatalError("WaitForProbe is never asked.")
+    fatalError("WaitForProbe is never called.")
   }
 }
 
-/// The words of a class's metadata, among them the addresses of its methods.
-private struct MethodTable: @unchecked Sendable {  // because metadata is constant
+/// The words of a class's metadata, among them the addresses of its methods, which only a bit cast shows.
+private struct MethodTable {
   private let words: UnsafePointer<UInt>
   /// Behind the header: kind, superclass, flags and sizes, descriptor, destroyer of variables.
   private static let headerCount = 7
@@ -91,7 +91,7 @@ private struct MethodTable: @unchecked Sendable {  // because metadata is consta
     words = unsafeBitCast(type, to: UnsafePointer<UInt>.self)
   }
 
-  subscript(place: Int) -> UInt { words[place] }
+  subscript(index: Int) -> UInt { words[index] }
 
   /// The words that a subclass has too.
   private var count: Int {
@@ -107,7 +107,7 @@ private struct MethodTable: @unchecked Sendable {  // because metadata is consta
     #endif
   }
 
-  /// The places behind the header at which a subclass has another word.
+  /// The indices behind the header at which a subclass has another word.
   func differences(from other: MethodTable) -> [Int] {
     guard count > Self.headerCount, other.count >= count else { return [] }
     return (Self.headerCount..<count).filter { self[$0] != other[$0] }

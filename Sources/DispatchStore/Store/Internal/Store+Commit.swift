@@ -1,26 +1,25 @@
 extension Store {
-  /// Changes the model inside the exclusive section, then tells the observers, outside it.
+  /// Changes the model inside the exclusive section, then notifies the observers, outside it.
   ///
   /// - Parameters:
-  ///   - owner: The part on whose behalf, where an operation says so; otherwise the one whose block
-  ///     runs here, if any.
-  ///   - action: The action to tell the observers of, where it is not the part's.
+  ///   - owner: On whose behalf, where an operation commits; otherwise the store run whose block runs on
+  ///     this thread, if any.
+  ///   - action: The action that observers get with the change, where it is not the owner's.
   @discardableResult
   @inlinable
-  @inline(__always)
   func commit<Value, Failure: Error>(
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
     on present: ThreadState? = nil, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let thread = present ?? .here(storage)
-    if storage.enter(on: thread) {
-      defer { storage.leave(on: thread) }
+    if storage.lockIfUnobserved(on: thread) {
+      defer { storage.unlockCommitted(on: thread) }
       return try body(&storage.model.pointee)
     }
     return try commitObserved(for: owner(), action: action(), on: thread, body)
   }
 
-  /// The same where somebody may have to be told; inlined, so that it is compiled for the store's types.
+  /// The same for a store that may be observed; inlinable, so that it is compiled for the store's types.
   @inlinable
   @inline(never)
   func commitObserved<Value, Failure: Error>(
@@ -29,11 +28,11 @@ extension Store {
   ) throws(Failure) -> Value {
     let owner = owner ?? DispatchContext.owner(on: thread)
     let action = action ?? owner?.action(in: self)
-    let isToldOf = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
-    storage.enterToTell(on: thread)
+    let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
+    storage.lockToNotify(on: thread)
     defer {
-      let change = isToldOf ? makeChange(action, owner) : nil
-      storage.leaveAndTell(change, for: owner, on: thread)
+      let change = isDelivered ? makeChange(action, owner) : nil
+      storage.unlockAndNotify(change, for: owner, on: thread)
     }
     return try body(&storage.model.pointee)
   }

@@ -2,13 +2,13 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// A teller that waits inside the library holds up nobody: no ring of turns and handles closes.
+/// A notifier that waits inside the library holds up no thread: no ring of turns and handles closes.
 ///
-/// Each test runs in a process of its own, which an alarm ends where a ring did close.
+/// Each test runs in its own process, which an alarm ends where a ring did close.
 @Suite(.timeLimit(.minutes(1)))
-struct TellingRingTests {
-  /// The observer's `.sync` dispatch waits for a callback, that commits to the store being told.
-  @Test func aCallbackMayCommitToTheStoreWhoseTellerWaitsForIt() async {
+struct NotifierRingTests {
+  /// The observer's `.sync` dispatch waits for a callback, that commits to the store of the observer.
+  @Test func aCallbackMayCommitToTheStoreWhoseNotifierWaitsForIt() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let dispatcher = Dispatcher()
@@ -33,37 +33,37 @@ struct TellingRingTests {
     }
   }
 
-  /// The same with an `async` block, whose jobs the telling thread runs.
-  @Test func anAsyncBlockMayCommitToTheStoreWhoseTellerRunsIt() async {
+  /// The same with an `async` block, whose jobs the notifier runs.
+  @Test func anAsyncBlockMayCommitToTheStoreWhoseNotifierRunsIt() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let dispatcher = Dispatcher()
       let store = dispatcher.addProbe("s", style: .suspending, to: Recorder())
-      let heard = Recorder<Int>()
+      let received = Recorder<Int>()
       let results = Recorder<DispatchResult>()
       let tokens = [
         store.observe { change in
           guard change.model == 100 else { return }
           dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0) }
         },
-        store.observe { heard.record($0.model) },
+        store.observe { received.record($0.model) },
       ]
       store.updateModel { $0 = 100 }
-      #expect(heard.all == [100, 101])
+      #expect(received.all == [100, 101])
       #expect(await results.first(1)[0].isSuccess)
       withExtendedLifetime(tokens) {}
     }
   }
 
-  /// A thread that waited for the turn, already when the teller began to wait, leaves and goes on.
-  @Test func aThreadThatWaitsForTheTurnLeavesWhenTheTellerWaits() async {
+  /// A thread that waits for the turn when the notifier begins to wait leaves its change and returns.
+  @Test func aThreadThatWaitsForTheTurnLeavesWhenTheNotifierWaits() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let dispatcher = Dispatcher()
       let store = CounterStore.counter("s")
       let reducer = ClosureReducer<Int, Ping> { action, other in
         ActionOperation(action: action, store: other) { operation, _, _ in
-          // Its commit to the store being told, then the end, are on another thread.
+          // Its commit to the observer's store, then the end, are on another thread.
           Thread {
             store.updateModel { $0.count += 1 }
             operation.finish()
@@ -71,30 +71,30 @@ struct TellingRingTests {
         }
       }
       dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
-      let heard = Recorder<Int>()
+      let received = Recorder<Int>()
       let tokens = [
         store.observe { change in
           guard change.model.count == 100 else { return }
           dispatcher.dispatch(action: Ping(), mode: .sync)
           #expect(store.model.count == 101)
         },
-        store.observe { heard.record($0.model.count) },
+        store.observe { received.record($0.model.count) },
       ]
       await onOwnThread { store.updateModel { $0.count = 100 } }
-      #expect(heard.all == [100, 101])
+      #expect(received.all == [100, 101])
       withExtendedLifetime(tokens) {}
     }
   }
 
-  /// Two tellers, each of which dispatches `.sync` to the other's store, meet.
-  @Test func twoTellersMayDispatchToEachOthersStores() async {
+  /// Two notifiers, each of which dispatches `.sync` to the other's store, meet.
+  @Test func twoNotifiersMayDispatchToEachOthersStores() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let dispatcher = Dispatcher()
       let a = dispatcher.register(store: .counter("a"))
       let b = dispatcher.register(store: .counter("b"))
       let met = Recorder<String>()
-      let (heardA, heardB) = (Recorder<Int>(), Recorder<Int>())
+      let (receivedA, receivedB) = (Recorder<Int>(), Recorder<Int>())
       let ends = Recorder<Bool>()
       let tokens = [
         a.observe { change in
@@ -111,12 +111,12 @@ struct TellingRingTests {
           a.dispatch(.add(10), mode: .sync) { ends.record($0.isSuccess) }
           #expect(a.model.count == 11)
         },
-        a.observe { heardA.record($0.model.count) },
-        b.observe { heardB.record($0.model.count) },
+        a.observe { receivedA.record($0.model.count) },
+        b.observe { receivedB.record($0.model.count) },
       ]
       await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
-      #expect(await heardA.first(2) == [1, 11])
-      #expect(await heardB.first(2) == [1, 11])
+      #expect(await receivedA.first(2) == [1, 11])
+      #expect(await receivedB.first(2) == [1, 11])
       #expect(await ends.first(2) == [true, true])
       withExtendedLifetime(tokens) {}
     }
@@ -139,14 +139,14 @@ struct TellingRingTests {
         }
       }
       store.updateModel { $0.count = 100 }
-      // It does not run, or it runs without waiting for what follows the telling.
+      // It does not run, or it runs without waiting for what follows the delivery.
       #expect(codes.all == [.wouldDeadlock] || codes.all == [nil])
       #expect(ends.all == [true])
       withExtendedLifetime(token) {}
     }
   }
 
-  /// The dispatch that the teller waits for commits to the store that it is telling.
+  /// The dispatch that the notifier waits for commits to the notifier's store.
   @Test(arguments: [false, true])
   func waitingForADispatchThatLeavesItsChangeHereEnds(commitsFirst: Bool) async {
     await #expect(processExitsWith: .success) { [commitsFirst] in
@@ -166,7 +166,7 @@ struct TellingRingTests {
       let store = dispatcher.register(
         store: ProbeStore(identifier: "s", model: 0, reducer: reducer))
       dispatcher.register(store: .counter("other"))
-      let heard = Recorder<Int>()
+      let received = Recorder<Int>()
       let ends = Recorder<String>()
       let tokens = [
         store.observe { change in
@@ -177,17 +177,17 @@ struct TellingRingTests {
             action: CounterAction.add(1), mode: .sync, options: .after(handle)
           ) { ends.record("waiter") }
         },
-        store.observe { heard.record($0.model) },
+        store.observe { received.record($0.model) },
       ]
       await onOwnThread { store.updateModel { $0 = 100 } }
-      #expect(await heard.first(2) == [100, 101])
+      #expect(await received.first(2) == [100, 101])
       #expect(Set(await ends.first(2)) == ["left", "waiter"])
       withExtendedLifetime(tokens) {}
     }
   }
 
-  /// Each of two tellers waits for a dispatch whose change is left to the other one.
-  @Test func tellersMayWaitForDispatchesThatLeaveTheirChangesToEachOther() async {
+  /// Each of two notifiers waits for a dispatch whose change is left to the other one.
+  @Test func notifiersMayWaitForDispatchesThatLeaveTheirChangesToEachOther() async {
     await #expect(processExitsWith: .success) {
       alarm(20)
       let dispatcher = Dispatcher()
@@ -197,7 +197,7 @@ struct TellingRingTests {
       dispatcher.addProbe("other", to: Recorder())
       let met = Recorder<String>()
       let ends = Recorder<String>()
-      let (heardA, heardB) = (Recorder<Int>(), Recorder<Int>())
+      let (receivedA, receivedB) = (Recorder<Int>(), Recorder<Int>())
       let meet: @Sendable (CounterStore) -> Void = { store in
         met.record("here")
         met.waitFor(2)
@@ -209,12 +209,12 @@ struct TellingRingTests {
       let tokens = [
         a.observe { if $0.version == 1 { meet(b) } },
         b.observe { if $0.version == 1 { meet(a) } },
-        a.observe { heardA.record($0.model.count) },
-        b.observe { heardB.record($0.model.count) },
+        a.observe { receivedA.record($0.model.count) },
+        b.observe { receivedB.record($0.model.count) },
       ]
       await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
-      #expect(await heardA.first(2) == [1, 11])
-      #expect(await heardB.first(2) == [1, 11])
+      #expect(await receivedA.first(2) == [1, 11])
+      #expect(await receivedB.first(2) == [1, 11])
       #expect(await ends.first(4).sorted() == ["left", "left", "waiter", "waiter"])
       withExtendedLifetime(tokens) {}
     }
