@@ -4,7 +4,7 @@ extension Dispatcher {
   /// The simulated world that runs its work.
   package var world: (any SimulatedWorld)? { pool.world }
 
-  /// Notes where a dispatch comes from outside the simulated world of its dispatcher.
+  /// Reports a dispatch that comes from outside the simulated world of its dispatcher.
   @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
@@ -20,7 +20,7 @@ extension Dispatcher {
     world?.wasEntered(
       """
       The dispatch at \(callSite) comes from outside the simulation: from an unstructured task, \
-      the main actor or a thread of its own. Use child tasks, `async let` or a task group.
+      the main actor or another thread. Use child tasks, `async let` or a task group.
       """)
     present?.wasEntered(
       """
@@ -29,7 +29,7 @@ extension Dispatcher {
       """)
   }
 
-  /// Notes a dispatch that begins.
+  /// Notes in the world that a dispatch begins.
   @inline(__always)
   func note(_ dispatch: Dispatch, _ mode: @autoclosure () -> Mode, on thread: ThreadState) {
     #if SIMULATION
@@ -47,7 +47,7 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Notes that it has ended.
+  /// Notes in the world that it has ended.
   @inline(__always)
   func noteEnd() {
     #if SIMULATION

@@ -1,4 +1,4 @@
-/// Objects that one thread keeps to be used again: the last one of each of a few types.
+/// Objects that one thread keeps for reuse: the last one of each of a few types.
 struct Spares {
   private struct Slot {
     var type: ObjectIdentifier?
@@ -23,7 +23,7 @@ struct Spares {
     slots + Int(truncatingIfNeeded: UInt(bitPattern: type) >> 5) & (Self.count - 1)
   }
 
-  /// The spare object of a type, to which nobody else refers.
+  /// The spare object of a type; the caller gets the only reference.
   @inline(__always)
   func take(_ type: ObjectIdentifier) -> AnyObject? {
     let slot = slot(of: type)

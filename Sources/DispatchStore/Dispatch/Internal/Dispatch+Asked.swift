@@ -20,7 +20,7 @@ extension Dispatch {
   var isEmpty: Bool { details?.request?.actions.isEmpty ?? false }
 
   /// Whether it runs, or waits to: it still needs its scheduler.
-  var needsVenue: Bool { read(\.needsVenue) ?? true }
+  var needsScheduler: Bool { read(\.needsScheduler) ?? true }
 
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }

@@ -5,7 +5,7 @@ extension Dispatch {
     from left: Left, _ address: UnsafeRawPointer, after outcomes: [StoreOutcome],
     on thread: ThreadState
   ) {
-    if details != nil { yieldPoint(.goOn, on: thread, id.description) }
+    if details != nil { yieldPoint(.continueInRound, on: thread, id.description) }
     let details = involve()
     if details.scheduler == nil { details.scheduler = SyncLoop.make(on: thread) }
     details.outer = details.outer ?? thread.context

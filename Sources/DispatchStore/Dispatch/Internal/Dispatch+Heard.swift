@@ -33,7 +33,7 @@ extension Dispatch {
   @inline(never)
   static func runHeard(
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, on thread: ThreadState
-  ) -> StraightEnd {
+  ) -> InlineEnd {
     var outcomes: [StoreOutcome] = []
     let left = dispatch.runHeardStores(action, &outcomes, on: thread)
     return end(&dispatch, left, at: action, after: outcomes, on: thread)

@@ -25,7 +25,7 @@ extension Dispatch {
     for dispatch in dispatches {
       dispatch.whenEnded {
         yieldPoint(.beforeEnded, self.id.description)
-        if self.course.withState({ $0.oneBeforeEnded() }) { self.scheduler.resume(self) }
+        if self.course.withState({ $0.oneBeforeEnded() }) { self.scheduler.unpark(self) }
       }
     }
   }
@@ -35,9 +35,9 @@ extension Dispatch {
   /// The scheduler has come to it: runs as far as it can.
   ///
   /// - Parameter dispatch: To which the caller has the only reference, but for those of handles.
-  static func reach(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+  static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     if dispatch.beginStraight() { return runTaken(&dispatch, on: thread) }
-    yieldPoint(.reach, on: thread, dispatch.id.description)
+    yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     switch dispatch.course.withState({ $0.reach() }) {
     case .run where dispatch.course.request == nil:
       return runTaken(&dispatch, on: thread)
@@ -53,7 +53,7 @@ extension Dispatch {
 
   /// Runs straight with its own action, taken out of it.
   @inline(__always)
-  private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> StraightEnd {
+  private static func runTaken(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     let action = dispatch.takeAction()
     return withAddress(of: action) { address in
       // Before a run, nothing else is around it.
@@ -98,7 +98,7 @@ extension Dispatch {
   /// A suspended queue stops a sequence between two actions; its lane stays held.
   private func pause() {
     course.withState { $0.pause() }
-    scheduler.resume(self)
+    scheduler.unpark(self)
   }
 
   private func nextRound() -> Round? {
@@ -156,7 +156,7 @@ extension Dispatch {
     // A handle may be kept for long: what only the way here needed goes before anybody goes on.
     clear()
     course.clear()
-    yieldPoint(.tellEnd, id.description)
+    yieldPoint(.notifyWaiters, id.description)
     course.tellWaiters(result)
   }
 
@@ -189,7 +189,7 @@ extension Dispatch {
       break
     }
     complete(collectResults())
-    if wasReached { scheduler.post { scheduler.release(self) } }
+    if wasReached { scheduler.resume { scheduler.release(self) } }
   }
 
   /// Ends a dispatch that can't run at all, as the result says.

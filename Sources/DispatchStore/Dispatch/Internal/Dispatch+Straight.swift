@@ -1,9 +1,9 @@
 /// How far a straight run came.
-enum StraightEnd {
+enum InlineEnd {
   /// All stores finished, and nobody has a handle: the dispatch can be used again.
-  case unheard
+  case reusable
   /// It has ended, and its handles know how.
-  case told
+  case ended
   /// Steps at its scheduler go on with it, the last of which releases the scheduler; that may have happened.
   case goesOn
 }
@@ -20,7 +20,7 @@ extension Dispatch {
   static func runStraight(
     _ dispatch: inout Dispatch, at action: UnsafeRawPointer, from first: Int = 0,
     after ended: [StoreOutcome] = [], on thread: ThreadState
-  ) -> StraightEnd {
+  ) -> InlineEnd {
     let light = thread.putLightAside()
     let outerAction = dispatch.enterContext(at: action, on: thread)
     var outcomes = ended
@@ -36,7 +36,7 @@ extension Dispatch {
   static func runStraight(
     _ dispatch: inout Dispatch, after step: StraightStep, at place: Int, of run: LightRun,
     at action: UnsafeRawPointer, on thread: ThreadState
-  ) -> StraightEnd {
+  ) -> InlineEnd {
     var outcomes: [StoreOutcome] = []
     let left =
       dispatch.note(step, at: place, in: &outcomes)
@@ -65,7 +65,7 @@ extension Dispatch {
     _ dispatch: inout Dispatch, _ left: Left?, at action: UnsafeRawPointer,
     after outcomes: [StoreOutcome], outerAction: UnsafeRawPointer?,
     light: ThreadState.Light, on thread: ThreadState
-  ) -> StraightEnd {
+  ) -> InlineEnd {
     dispatch.place = UInt16.max
     if isPlanted(.completionTwice), left != nil {
       dispatch.completion?.run { dispatch.makeResult(outcomes) }
@@ -87,7 +87,7 @@ extension Dispatch {
   static func end(
     _ dispatch: inout Dispatch, _ left: Left?, at action: UnsafeRawPointer,
     after outcomes: [StoreOutcome], on thread: ThreadState
-  ) -> StraightEnd {
+  ) -> InlineEnd {
     if let left {
       dispatch.goOn(from: left, action, after: outcomes, on: thread)
       return .goesOn
@@ -95,10 +95,10 @@ extension Dispatch {
     // In this order: once there is no other reference, nobody can add details.
     if outcomes.isEmpty, isKnownUniquelyReferenced(&dispatch), dispatch.details == nil {
       dispatch.clear()
-      return .unheard
+      return .reusable
     }
     dispatch.tellEnd(dispatch.makeResult(outcomes))
-    return .told
+    return .ended
   }
 
   /// What is left to others: a store that waits for something, and what comes after it.
@@ -136,7 +136,7 @@ extension Dispatch {
   @inline(__always)
   func order(of responders: Route) -> [Int]? {
     guard let order = responders.poolOrder,
-      activeScheduler?.takeUnretainedValue().runsSideBySide == true
+      activeScheduler?.takeUnretainedValue().runsStoresConcurrently == true
     else { return nil }
     return order
   }
@@ -192,7 +192,7 @@ extension Dispatch {
   /// Lets those go on who wait for the end.
   func tellEnd(_ result: DispatchResult) {
     // Only where others take part already: whether a handle still exists depends on the compiler.
-    if details != nil { yieldPoint(.tellEnd, id.description) }
+    if details != nil { yieldPoint(.notifyWaiters, id.description) }
     let details = handOverToEnd()
     clear()
     details.tellWaiters(result)

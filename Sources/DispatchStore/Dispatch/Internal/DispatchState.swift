@@ -30,7 +30,7 @@ struct DispatchState {
     if case .ended(let result) = phase { result } else { nil }
   }
 
-  var needsVenue: Bool {
+  var needsScheduler: Bool {
     switch phase {
     case .waiting, .running: true
     case .ending, .ended: false

@@ -35,7 +35,7 @@ extension Dispatcher {
     var scheduler = lane(of: mode) ?? pool
     dispatch.enter(scheduler)
     if dispatch.isHeard { dispatch.tellMiddlewares(by: self, in: mode, on: thread) }
-    while !scheduler.take(dispatch, of: self) {
+    while !scheduler.schedule(dispatch, for: self) {
       scheduler = lane(of: mode) ?? pool
       dispatch.enter(scheduler)
       dispatch.details?.scheduler = scheduler
@@ -80,7 +80,7 @@ extension Dispatcher {
       runSynchronously(dispatch, after: before, on: thread)
     } else {
       dispatch.prepare()
-      while !dispatch.scheduler.take(dispatch, of: self) {
+      while !dispatch.scheduler.schedule(dispatch, for: self) {
         dispatch.details?.scheduler = scheduler(for: request)
       }
       dispatch.await(before)

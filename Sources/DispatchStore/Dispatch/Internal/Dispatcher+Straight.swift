@@ -144,14 +144,14 @@ extension Dispatcher {
   /// Brings what goes on to its end.
   @inline(__always)
   private func handle(
-    of dispatch: consuming Dispatch, _ finished: DispatchHandle, after end: StraightEnd,
+    of dispatch: consuming Dispatch, _ finished: DispatchHandle, after end: InlineEnd,
     on thread: ThreadState
   ) -> DispatchHandle {
     switch end {
-    case .unheard:
+    case .reusable:
       thread.spareDispatches.push(dispatch)
       return finished
-    case .told:
+    case .ended:
       break
     case .goesOn:
       (dispatch.scheduler as? SyncLoop)?.runToEnd(of: dispatch, on: thread)

@@ -93,7 +93,7 @@ final class Round: @unchecked Sendable {
 
   /// Starts places that may start; side by side where the scheduler does that.
   private func start(_ places: [Int]) -> Bool {
-    let sideBySide = dispatch.scheduler.runsSideBySide && !isCancelled
+    let sideBySide = dispatch.scheduler.runsStoresConcurrently && !isCancelled
     var ready = places[...]
     while let place = ready.popFirst() {
       if sideBySide {
@@ -176,7 +176,7 @@ final class Round: @unchecked Sendable {
   }
 
   func commitTold(at place: Int) {
-    yieldPoint(.commitTold, parts[place].identifier)
+    yieldPoint(.commitDelivered, parts[place].identifier)
     post(state.withLock { $0.commitTold(place) }, at: place)
   }
 
@@ -195,6 +195,6 @@ final class Round: @unchecked Sendable {
 
   /// Continues at the scheduler; the step that closes the round takes the dispatch further.
   private func post(_ step: @escaping @Sendable (Round) -> Bool) {
-    dispatch.scheduler.post { if step(self) { self.dispatch.roundClosed() } }
+    dispatch.scheduler.resume { if step(self) { self.dispatch.roundClosed() } }
   }
 }

@@ -74,7 +74,7 @@ struct NotificationQueue {
       pending.append(PendingNotice(notice: notice, gate: gate))
       return .wait(gate)
     }
-    if isPlanted(.endBeforeTelling) {
+    if isPlanted(.endBeforeDelivery) {
       pending.append(PendingNotice(notice: notice.unowned, gate: nil))
       return .leave
     }

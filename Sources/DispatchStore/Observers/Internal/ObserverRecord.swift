@@ -57,7 +57,7 @@ final class ObserverRecord: @unchecked Sendable {
   }
 
   private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.heardAfterCancel) else {
+    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.notifiedAfterCancel) else {
       return
     }
     body(change)

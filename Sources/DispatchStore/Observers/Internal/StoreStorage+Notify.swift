@@ -1,5 +1,5 @@
 /// A store's turn to tell, whatever the store's types.
-extension StoreStorage {
+extension StoreStorage: DeliveryTurn {
   /// Does about a notice what the store's lock decided.
   func take(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
     switch turn {
@@ -9,7 +9,7 @@ extension StoreStorage {
       tell(notice, on: thread)
     case .wait(let gate):
       guard case .tell = gate.wait() else { return }
-      yieldPoint(.takeTurn, on: thread, identifier)
+      yieldPoint(.takeDeliveryTurn, on: thread, identifier)
       tell(withLock { $0.takeOver() }, on: thread)
     }
   }
@@ -17,7 +17,7 @@ extension StoreStorage {
   /// Tells one notice and those that were left behind it, then passes the turn on.
   private func tell(_ notice: Notice, on thread: ThreadState) {
     thread.turns.append(self)
-    yieldPoint(.tell, on: thread, identifier)
+    yieldPoint(.notify, on: thread, identifier)
     deliver(notice)
     telling: while true {
       yieldPoint(.nextNotice, on: thread, identifier)
@@ -40,7 +40,7 @@ extension StoreStorage {
     if let only = notice.only { return only.hear(notice.change) }
     var isCancelled = false
     for observer in withLock({ $0.observers }) {
-      yieldPoint(.hear, identifier)
+      yieldPoint(.callObserver, identifier)
       if observer.firstVersion <= notice.change.version { observer.hear(notice.change) }
       isCancelled = isCancelled || observer.isCancelled
     }
@@ -53,14 +53,14 @@ extension StoreStorage {
   }
 
   /// The thread that has the turn begins to wait inside the library: nobody may wait for it any longer.
-  func tellerBeginsToWait() {
+  func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
     let (gates, owners) = withLock { $0.tellerBeginsToWait() }
     for gate in gates { gate.open(.leave) }
     for owner in owners { owner.commitTold() }
   }
 
-  func tellerHasWaited() {
+  func notifierHasWaited() {
     yieldPoint(.endWait, identifier)
     withLock { $0.tellerHasWaited() }
   }

@@ -140,7 +140,7 @@ struct RouteCache: @unchecked Sendable {  // because `isHeld` guards the slots
   private func isNoted(
     _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
   ) -> Bool {
-    (slot.pointee.version == version || isPlanted(.staleNote)) && isOf(key, slot)
+    (slot.pointee.version == version || isPlanted(.staleRoute)) && isOf(key, slot)
   }
 
   /// Notes route, and gives them out to one dispatch.
