@@ -5,7 +5,6 @@ extension Dispatcher {
   package var world: (any SimulatedWorld)? { pool.world }
 
   /// Reports a dispatch that comes from outside the simulated world of its dispatcher.
-  @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else { return }
@@ -30,7 +29,6 @@ extension Dispatcher {
   }
 
   /// Notes in the world that a dispatch begins.
-  @inline(__always)
   func note(_ dispatch: Dispatch, _ mode: @autoclosure () -> Mode, on thread: ThreadState) {
     #if SIMULATION
       if let world = pool.world { note(dispatch, mode(), in: world, on: thread) }
@@ -48,7 +46,6 @@ extension Dispatcher {
 
 extension Dispatch {
   /// Notes in the world that it has ended.
-  @inline(__always)
   func noteEnd() {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else { return }

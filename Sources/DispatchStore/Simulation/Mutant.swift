@@ -29,7 +29,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   /// A thread uses a route of its cache although the registry has changed.
   case staleRoute
   /// An observer is called after it was cancelled, where the delivery had begun before.
-  case notifiedAfterCancel
+  case calledAfterCancel
   /// A notifier that waits keeps its delivery turn from the threads that wait for it.
   case turnKept
   /// A wait is not refused because of what the context around it holds.

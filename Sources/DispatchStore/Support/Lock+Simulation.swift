@@ -10,7 +10,6 @@ import Synchronization
 
 extension UnsafeMutablePointer<pthread_mutex_t> {
   /// Locks it; in a simulation the caller yields until the thread that has locked it has run.
-  @inline(__always)
   func lock() {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else {

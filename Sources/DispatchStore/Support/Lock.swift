@@ -25,12 +25,10 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
     mutex.deallocate()
   }
 
-  @inline(__always)
   func lock() {
     mutex.lock()
   }
 
-  @inline(__always)
   func unlock() {
     pthread_mutex_unlock(mutex)
   }

@@ -5,7 +5,6 @@ import Synchronization
 /// The count alone is a relaxed load: on arm64 the thread could still read what the object held before
 /// the other threads dropped their references. The fence orders their last accesses before its own.
 @inlinable
-@inline(__always)
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
   acquireDroppedReferences()
@@ -14,7 +13,6 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> 
 
 /// The same for an optional one; false where there is none.
 @inlinable
-@inline(__always)
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
   acquireDroppedReferences()

@@ -57,7 +57,7 @@ final class ObserverRecord: @unchecked Sendable {
   }
 
   private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.notifiedAfterCancel) else {
+    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.calledAfterCancel) else {
       return
     }
     body(change)

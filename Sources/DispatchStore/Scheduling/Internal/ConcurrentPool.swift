@@ -58,6 +58,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override var isSuspended: Bool { poolQueue?.isHeldBack ?? queue.isSuspended }
 
+  /// Whether workers leave starts in the inbox.
+  var holdsStartsBack: Bool { isSuspended && !isPlanted(.ignoredSuspension) }
+
   override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     // One that waits for others keeps no place here: it is parked, and submitted when it can run.
     if dispatch.isHeldBack {
@@ -87,7 +90,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// A dispatch to use, one that has ended where there is one.
   func makeDispatch(on thread: ThreadState) -> Dispatch {
-    if let spare = thread.spareDispatches.pop() { return spare }
+    thread.spareDispatches.pop() ?? takeReturnedDispatch(on: thread)
+  }
+
+  private func takeReturnedDispatch(on thread: ThreadState) -> Dispatch {
     thread.spareDispatches.takeOver(returns.takeAll())
     return thread.spareDispatches.pop() ?? Dispatch()
   }
@@ -199,7 +205,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Adds or notifies the worker that the state asked for.
+  /// Adds or notifies the worker that the state has decided on.
   ///
   /// - Parameter areStepsHeld: Whether steps are held back as soon as the queue is suspended.
   func reinforce(_ reinforcement: PoolState.Reinforcement, areStepsHeld: Bool = false) {
@@ -224,7 +230,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     queue.addOperation(drainer)
   }
 
-  /// A serial queue of its own has a thread at once; the shared ones add one in a second.
+  /// On a queue made for it, which has a thread at once: the shared ones add one in a second.
   func addSubstitute(after delay: Duration = .zero) {
     let body: @Sendable () -> Void = { PoolWorker(of: self, isSubstitute: true).run() }
     if let world { return world.run(.substitute(after: delay), body) }

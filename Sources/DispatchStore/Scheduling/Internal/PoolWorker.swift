@@ -51,11 +51,9 @@ struct PoolWorker {
       : pool.drainerCount.load(ordering: .relaxed) <= pool.width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    if let job = pool.starts.pop(on: thread, unless: { isHeldBack }) { return .run(job) }
-    return isHeldBack && !pool.starts.isEmpty ? .suspended : .nothing
+    if let job = pool.starts.pop(on: thread, for: pool) { return .run(job) }
+    return pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
   }
-
-  private var isHeldBack: Bool { pool.isSuspended && !isPlanted(.ignoredSuspension) }
 
   /// A thread that pushes while others wait looks at the state, and may count this worker, which has
   /// found no start and not left: so it checks once more after it has left.

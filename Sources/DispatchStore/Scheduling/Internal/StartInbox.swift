@@ -47,12 +47,12 @@ final class StartInbox: Sendable {
     shards[shard].withLock { $0.push(start) }
   }
 
-  /// - Parameter isHeldBack: Evaluated under the lock: what was pushed after a suspension stays.
-  func pop(on thread: ThreadState, unless isHeldBack: () -> Bool) -> Job? {
+  /// - Parameter pool: Reads its suspension under the lock: what was pushed after a suspension stays.
+  func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     for _ in shards.indices {
       thread.turn &+= 1
       let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
-      if let job = shards[shard].withLock({ isHeldBack() ? nil : $0.pop() }) { return job }
+      if let job = shards[shard].withLock({ pool.holdsStartsBack ? nil : $0.pop() }) { return job }
     }
     return nil
   }
