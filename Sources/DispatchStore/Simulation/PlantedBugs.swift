@@ -19,14 +19,9 @@ extension Lane {
 extension DispatchFIFO {
   /// `laneOrder`: the same dispatches, linked the other way round.
   static func reversed(_ top: Unmanaged<Dispatch>?) -> Unmanaged<Dispatch>? {
-    var (reversed, rest) = (Unmanaged<Dispatch>?.none, top)
-    while let link = rest {
-      link._withUnsafeGuaranteedRef {
-        rest = $0.next
-        $0.next = reversed
-      }
-      reversed = link
+    linked(from: top).reduce(nil) { before, dispatch in
+      dispatch.next = before
+      return .passUnretained(dispatch)
     }
-    return reversed
   }
 }

@@ -21,7 +21,7 @@ struct DispatchFIFO {
 
   mutating func append(_ dispatch: Dispatch) {
     let appended = Unmanaged.passRetained(dispatch)
-    if let last { last._withUnsafeGuaranteedRef { $0.next = appended } } else { first = appended }
+    if let last { last.takeUnretainedValue().next = appended } else { first = appended }
     last = appended
   }
 
@@ -30,14 +30,13 @@ struct DispatchFIFO {
     guard let top else { return }
     var oldest: Unmanaged<Dispatch>?
     var rest: Unmanaged<Dispatch>? = top
-    while let dispatch = rest {
-      dispatch._withUnsafeGuaranteedRef {
-        rest = $0.next
-        $0.next = oldest
-      }
-      oldest = dispatch
+    while let link = rest {
+      let dispatch = link.takeUnretainedValue()
+      rest = dispatch.next
+      dispatch.next = oldest
+      oldest = link
     }
-    if let last { last._withUnsafeGuaranteedRef { $0.next = oldest } } else { first = oldest }
+    if let last { last.takeUnretainedValue().next = oldest } else { first = oldest }
     last = top
   }
 
