@@ -26,9 +26,9 @@ extension Dispatcher {
     /// On the main queue, one dispatch at a time, in dispatch order; always enqueued.
     public static let mainThread = Mode(kind: .mainThread)
 
-    /// On a lane of its own: one dispatch at a time in each lane, lanes beside each other.
+    /// On the lane with this key: one dispatch at a time in each lane, lanes concurrently.
     ///
-    /// Keys compare by type and value. A lane that has run empty costs nothing.
+    /// Keys compare by type and value. An empty lane costs nothing.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
       Mode(kind: .serial(LaneKey(key)))
     }

@@ -4,8 +4,7 @@ extension Dispatcher {
   /// The simulated world that runs its work.
   package var world: (any SimulatedWorld)? { pool.world }
 
-  /// Notes where a dispatch comes from outside the simulated world of its dispatcher.
-  @inline(__always)
+  /// Reports a dispatch that comes from outside the simulated world of its dispatcher.
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else { return }
@@ -20,7 +19,7 @@ extension Dispatcher {
     world?.wasEntered(
       """
       The dispatch at \(callSite) comes from outside the simulation: from an unstructured task, \
-      the main actor or a thread of its own. Use child tasks, `async let` or a task group.
+      the main actor or another thread. Use child tasks, `async let` or a task group.
       """)
     present?.wasEntered(
       """
@@ -29,8 +28,7 @@ extension Dispatcher {
       """)
   }
 
-  /// Notes a dispatch that begins.
-  @inline(__always)
+  /// Notes in the world that a dispatch begins.
   func note(_ dispatch: Dispatch, _ mode: @autoclosure () -> Mode, on thread: ThreadState) {
     #if SIMULATION
       if let world = pool.world { note(dispatch, mode(), in: world, on: thread) }
@@ -47,22 +45,11 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Notes that it has ended.
-  @inline(__always)
+  /// Notes in the world that it has ended.
   func noteEnd() {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else { return }
       ThreadState.current.simulated?.world.ended(id)
     #endif
-  }
-}
-
-// Planted bugs of dispatches.
-extension Dispatch {
-  /// `forgottenWaiter`: looks whether the dispatch has ended, and then waits, in two steps.
-  func forgetWaiter(_ waiter: @escaping @Sendable () -> Void) {
-    if result != nil { return waiter() }
-    yieldPoint(.await, id.description)
-    _ = makeDetails().withState { $0.wait(waiter) }
   }
 }

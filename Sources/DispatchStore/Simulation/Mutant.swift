@@ -1,58 +1,59 @@
 /// Bugs that can be planted in the engine, to see whether exploration finds them.
 ///
-/// Each is what a plausible mistake would do. Nothing of them is compiled into a program that has no
-/// simulation in it.
+/// Each is what a plausible mistake would do. The engine has a condition for each, which is false unless a
+/// simulation plants it; longer bodies are in `PlantedBugs.swift`. Nothing of them is compiled into a program
+/// without the trait `Simulation`.
 package enum Mutant: String, CaseIterable, Sendable {
-  /// A lane's drainer looks whether something was pushed, and then leaves, in two steps.
+  /// A lane's drainer looks for a push, and then leaves, in two steps.
   case lostWakeUp
-  /// A concurrent drainer that has left does not look once more.
+  /// A drainer of the pool does not check once more after it has left.
   case lostStart
-  /// A thread beside the queue that has left does not look once more.
+  /// A substitute does not check once more after it has left.
   case lostSubstitute
-  /// Somebody is asked to drain a lane before the step is there.
+  /// A thread requests a lane's drainer before its step is there.
   case lostStep
-  /// A drainer that is there already goes on although the queue was suspended.
+  /// A drainer that is there already takes starts although the queue was suspended.
   case ignoredSuspension
-  /// What was pushed to a lane is taken in newest first.
+  /// A drainer takes in newest first what was pushed to its lane.
   case laneOrder
-  /// A lane goes on while its holder waits for something elsewhere.
+  /// A lane starts the next dispatch while its holder waits for something elsewhere.
   case earlyRelease
   /// A lane that has retired is drained once more, beside the new one of its name.
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.
   case placeNotLent
-  /// That an operation is ready is forgotten where the step that asked for it has not returned.
+  /// A round forgets that an operation is ready where the step that started its watch has not returned.
   case lostReady
   /// An operation ends while an update through it is under way.
   case endBeforeUpdate
-  /// A thread goes by what it has noted of the registry before that changed.
-  case staleNote
-  /// An observer hears after it was cancelled, where a round had begun before.
-  case heardAfterCancel
-  /// A thread that tells and waits keeps those waiting who wait for its turn.
+  /// A thread uses a route of its cache although the registry has changed.
+  case staleRoute
+  /// An observer is called after it was cancelled, where the delivery had begun before.
+  case calledAfterCancel
+  /// A notifier that waits keeps its delivery turn from the threads that wait for it.
   case turnKept
   /// A wait is not refused because of what the context around it holds.
   case outerForgotten
-  /// A store does not wait for the last one of those that it has to wait for.
+  /// A store does not wait for the last one of its prerequisites.
   case droppedEdge
-  /// A store that can't end at once lets the completion run early, and again at the end.
+  /// The completion runs early where a store can't end at once, and again at the end.
   case completionTwice
-  /// Two threads may tell of one store at once.
+  /// Two threads may notify one store's observers at once.
   case notificationOrder
-  /// A dispatch does not wait for its commit that was left to another thread to be told.
-  case endBeforeTelling
-  /// A thread that tells and waits is no longer taken to wait once another wait of its own has ended.
+  /// A dispatch does not wait for the delivery of a commit that was left to the notifier.
+  case endBeforeDelivery
+  /// A notifier that waits counts as running once a wait inside that one has ended.
   case endedInnerWait
-  /// Whoever begins to wait while the end is being told is forgotten.
+  /// A waiter that comes while the dispatch notifies its waiters is forgotten.
   case forgottenWaiter
-  /// A cancellation that comes before others go on with a dispatch is lost.
+  /// A cancellation is lost that comes before another thread continues the dispatch.
   case lostCancellation
   /// The place of a dispatch that was cancelled while it waited is not given up.
   case keptPlace
-  /// A dispatch that waits for two others goes on after the first.
+  /// A dispatch that waits for two others starts after the first.
   case oneBeforeIsEnough
-  /// A dispatch without a record stays without one where somebody is told of its commits.
+  /// A dispatch without a record stays without one where an observer is called for its commits.
   case noRecord
-  /// An operation that has ended can be finished once more, and is heard of again.
+  /// An operation that has ended can be finished once more, and its end is reported again.
   case doubleFinish
 }

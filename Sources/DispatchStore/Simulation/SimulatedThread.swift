@@ -20,8 +20,8 @@ package protocol SimulatedThread: AnyObject {
   /// Goes on once the condition holds; other threads ask for that.
   func wait(for reason: String, until condition: @escaping () -> Bool)
 
-  /// Looks out for something for a time that the seed decides; whether it came.
-  func lookOut(for condition: () -> Bool) -> Bool
+  /// Spins for a time that the seed decides; whether the condition came true.
+  func spin(until condition: () -> Bool) -> Bool
 }
 
 extension SimulatedThread {

@@ -1,30 +1,30 @@
 package import Foundation
 
-/// What runs the work of dispatchers in place of the system's queues, threads and clock.
+/// Runs the work of dispatchers in place of the system's queues, threads and clock.
 package protocol SimulatedWorld: AnyObject, Sendable {
-  /// How wide a queue is that nobody has set.
+  /// The default width of a queue.
   var width: Int { get }
 
-  /// Who holds up the world's main queue.
+  /// The dispatches that hold up the world's main queue.
   var mainHolders: WaitGraph.MainHolders { get }
 
-  /// Runs a piece of work, in time, on a thread of the world.
+  /// Enqueues a piece of work, which a thread of the world runs.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 
-  /// The same for what comes several times in one step: by these numbers rather than as it comes.
+  /// The same for work that one step enqueues in no fixed order: it runs in the order of the numbers.
   func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void)
 
   /// Transaction identifiers for a thread of the world.
   func makeIdentifiers() -> Range<UInt64>
 
-  /// A number for a name that nobody has given.
+  /// A number for a generated name.
   func makeNumber() -> UInt64
 
-  /// A dispatch is under way; for the report of a stall.
+  /// A dispatch is in flight; for the report of a stall.
   func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String)
   func ended(_ dispatch: TransactionID)
 
-  /// A thread that is not of the world takes part in it.
+  /// A thread outside the world called one of its dispatchers, or one of its threads another dispatcher.
   func wasEntered(_ description: String)
 }
 
@@ -34,10 +34,10 @@ package enum SimulatedWork {
   case operation(OperationQueue)
   /// A thread beside the queue.
   case substitute(after: Duration)
-  /// A part of a task.
+  /// A job of a task.
   case job
   /// The main queue: one after the other.
   case main
-  /// A serial queue that somebody else made, for observers.
+  /// A user's serial queue, for observers.
   case queue(ObjectIdentifier)
 }

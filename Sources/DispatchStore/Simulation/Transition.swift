@@ -1,7 +1,6 @@
-/// What a thread is about to do, between two of which a simulation may let another thread go on.
+/// What a thread is about to do; before it does that, a simulation may let another thread run.
 ///
-/// Each is one change of something that threads share: of a state machine behind its lock, or of an
-/// atomic word.
+/// Each is one change of what threads share: of a state machine behind its lock, or of an atomic word.
 package enum Transition: String, Sendable {
   // Dispatching.
   case dispatch = "dispatch"
@@ -9,72 +8,72 @@ package enum Transition: String, Sendable {
   case register = "register"
   case unregister = "unregister"
   case push = "push"
-  case schedule = "ask for a drainer"
+  case schedule = "request a drainer"
   case cancel = "cancel"
   case await = "await"
-  case enterWait = "enter a wait"
-  case leaveWait = "leave a wait"
+  case enterWait = "record a wait"
+  case leaveWait = "remove a wait"
 
   // A lane.
   case takeNext = "take what is next"
-  case leave = "leave"
-  case pause = "let others have their turn"
+  case leave = "leave the lane"
+  case pause = "pause"
   case park = "park"
-  case post = "post a step"
-  case resume = "resume"
-  case release = "release"
-  case findLane = "look for a lane"
-  case retire = "take a lane out"
+  case resume = "resume with a step"
+  case unpark = "unpark"
+  case release = "release the lane"
+  case findLane = "find a lane"
+  case retire = "retire a lane"
 
   // The concurrent queue.
   case pushStart = "push a start"
   case pushStep = "push a step"
-  case popStep = "look for a step"
-  case popStart = "look for a start"
+  case popStep = "pop a step"
+  case popStart = "pop a start"
   case beginDraining = "begin to drain"
-  case beginLingering = "begin to linger"
-  case linger = "linger"
-  case endLingering = "end lingering"
+  case beginSpinning = "begin to spin"
+  case spin = "spin"
+  case endSpinning = "end spinning"
   case leavePool = "leave the queue"
-  case lookOnceMore = "look once more"
+  case recheck = "check the queue once more"
   case requeue = "requeue"
   case beginWait = "begin to wait"
   case endWait = "end the wait"
 
-  // A dispatch and its parts.
-  case takeUp = "take up"
+  // A dispatch and its store runs.
+  case takeUp = "begin to run"
   case involve = "hand over its state"
-  case reach = "reach"
-  case goOn = "go on in a round"
+  case startDispatch = "start the dispatch"
+  case continueInRound = "continue in a round"
   case beginRound = "begin a round"
   case closeRound = "close a round"
-  case start = "start"
-  case started = "take over the operation"
-  case startReturned = "have started"
-  case operationEnded = "hear that the operation ended"
-  case becameReady = "hear that the operation is ready"
-  case commitDelivered = "hear that a commit was told"
+  case start = "start the operation"
+  case started = "keep the operation"
+  case startReturned = "the start returned"
+  case operationEnded = "the operation ended"
+  case becameReady = "the operation became ready"
+  case commitDelivered = "a commit was delivered"
   case close = "close"
   case complete = "complete"
-  case tellEnd = "tell the end"
-  case beforeEnded = "hear that one before it ended"
+  case notifyWaiters = "notify the waiters"
+  case beforeEnded = "a dispatch before it ended"
 
   // An operation.
   case finish = "finish"
   case update = "update"
   case endUpdate = "end the update"
   case cancelOperation = "cancel the operation"
-  case watch = "watch what it depends on"
+  case watch = "watch its dependencies"
 
   // A store.
   case commit = "commit"
   case read = "read"
   case observe = "observe"
   case cancelObserver = "cancel an observer"
-  case tell = "tell"
-  case hear = "let an observer hear"
-  case nextNotice = "look for the next notice"
-  case takeTurn = "take the turn"
+  case notify = "notify the observers"
+  case callObserver = "call an observer"
+  case nextNotice = "take the next notice"
+  case takeDeliveryTurn = "take the delivery turn"
 
   // The caller's thread.
   case detach = "detach"

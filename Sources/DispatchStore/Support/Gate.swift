@@ -1,30 +1,20 @@
-import Foundation
+import Dispatch
 
 /// A value that one thread waits for and another one gives, once.
-final class Gate<Value: Sendable>: @unchecked Sendable {  // because `condition` guards `value`
-  private let condition = NSCondition()
-  private var value: Value?
-
-  private var isOpen: Bool {
-    condition.lock()
-    defer { condition.unlock() }
-    return value != nil
-  }
+final class Gate<Value: Sendable>: Sendable {
+  private let value = Locked<Value?>(nil)
+  private let isOpen = DispatchSemaphore(value: 0)
 
   func open(_ value: Value) {
-    condition.lock()
-    self.value = value
-    condition.signal()
-    condition.unlock()
+    self.value.withLock { $0 = value }
+    isOpen.signal()
   }
 
   func wait() -> Value {
-    ThreadState.current.simulated?.wait(for: "its turn to tell") { self.isOpen }
-    condition.lock()
-    defer { condition.unlock() }
-    while true {
-      if let value { return value }
-      condition.wait()
+    ThreadState.current.simulated?.wait(for: "its delivery turn") {
+      self.value.withLock { $0 != nil }
     }
+    isOpen.wait()
+    return value.withLock { $0! }
   }
 }

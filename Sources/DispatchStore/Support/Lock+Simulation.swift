@@ -9,8 +9,7 @@ import Synchronization
 #endif
 
 extension UnsafeMutablePointer<pthread_mutex_t> {
-  /// Locks it; in a simulation the thread that has it may be one that others have to let go on.
-  @inline(__always)
+  /// Locks it; in a simulation the caller yields until the thread that has locked it has run.
   func lock() {
     #if SIMULATION
       guard hasSimulated.load(ordering: .relaxed) else {
@@ -26,7 +25,7 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   #if SIMULATION
     @inline(never)
     private func lockContended() {
-      // Locks are taken also where a thread's state is made.
+      // This may be called while the thread's state is made.
       guard let thread = ThreadState.known?.simulated else {
         pthread_mutex_lock(self)
         return

@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// A lock for what its owner stores itself; the owner destroys it.
+/// A lock for state that its owner stores beside it; the owner destroys it.
 ///
 /// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. Where the
-/// guarded type is generic, this is cheaper than `Locked`, whose own type is then looked up for each
-/// call.
+/// guarded type is generic, this is cheaper than `Locked`, whose generic metadata would be looked up for
+/// each call.
 struct Lock: @unchecked Sendable {  // because a mutex may be used from any thread
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -25,12 +25,10 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
     mutex.deallocate()
   }
 
-  @inline(__always)
   func lock() {
     mutex.lock()
   }
 
-  @inline(__always)
   func unlock() {
     pthread_mutex_unlock(mutex)
   }

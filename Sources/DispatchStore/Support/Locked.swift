@@ -24,7 +24,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       }, to: Storage.self)
   }
 
-  /// The same for what the whole process shares, also threads beside a simulation: they don't wait for it.
+  /// The same for state of the whole process: threads outside a simulation lock it, too, and its threads
+  /// block rather than yield.
   func withLockOfProcess<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

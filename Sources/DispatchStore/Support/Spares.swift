@@ -1,4 +1,4 @@
-/// Objects that one thread keeps to be used again: the last one of each of a few types.
+/// Objects that one thread keeps for reuse: the last one of each of a few types.
 struct Spares {
   private struct Slot {
     var type: ObjectIdentifier?
@@ -18,20 +18,17 @@ struct Spares {
     slots.deallocate()
   }
 
-  @inline(__always)
   private func slot(of type: ObjectIdentifier) -> UnsafeMutablePointer<Slot> {
     slots + Int(truncatingIfNeeded: UInt(bitPattern: type) >> 5) & (Self.count - 1)
   }
 
-  /// The spare object of a type, to which nobody else refers.
-  @inline(__always)
+  /// The spare object of a type; the caller gets the only reference.
   func take(_ type: ObjectIdentifier) -> AnyObject? {
     let slot = slot(of: type)
     return slot.pointee.type == type ? slot.pointee.object.take() : nil
   }
 
   /// Keeps an object, in the place of one that was kept before.
-  @inline(__always)
   func put(_ object: AnyObject, of type: ObjectIdentifier) {
     let slot = slot(of: type)
     slot.pointee.type = type

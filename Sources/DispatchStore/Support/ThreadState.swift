@@ -41,8 +41,8 @@ struct ThreadState {
     let routeCache = RouteCache()
     /// Whether it has resumed somebody who may need this very thread to go on.
     var hasResumedOthers = false
-    /// Whether it looked out for work just now, and was told of some.
-    var hasLookedOut = false
+    /// Whether it has just found work by spinning.
+    var foundWorkBySpinning = false
     /// Which shard of an inbox is next.
     var turn: UInt32 = 0
     /// The next transaction identifier of this thread's block, and the end of the block.
@@ -100,9 +100,9 @@ struct ThreadState {
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
   }
 
-  var hasLookedOut: Bool {
-    get { fields.pointee.hasLookedOut }
-    nonmutating set { fields.pointee.hasLookedOut = newValue }
+  var foundWorkBySpinning: Bool {
+    get { fields.pointee.foundWorkBySpinning }
+    nonmutating set { fields.pointee.foundWorkBySpinning = newValue }
   }
 
   var turn: UInt32 {

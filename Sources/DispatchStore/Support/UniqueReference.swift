@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Whether the caller has the only reference to an object, which may then be used again.
+/// Whether the caller has the only reference to an object, and so may use it again.
 ///
-/// `isKnownUniquelyReferenced` alone is a relaxed load: on arm64, what a thread wrote before it released its
-/// reference might not be seen yet, and the object would be used again with the answer of its last use. The
-/// fence orders the new use after that.
+/// The count alone is a relaxed load: on arm64 the thread could still read what the object held before
+/// the other threads dropped their references. The fence orders their last accesses before its own.
 @inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
-  acquireFence()
+  acquireDroppedReferences()
   return true
 }
 
-/// The same for an object that may be missing.
+/// The same for an optional one; false where there is none.
 @inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
-  acquireFence()
+  acquireDroppedReferences()
   return true
 }
 
+/// Not inlined into users' modules, which would have to import `Synchronization` for it.
 @usableFromInline
-func acquireFence() {
+func acquireDroppedReferences() {
   atomicMemoryFence(ordering: .acquiring)
 }

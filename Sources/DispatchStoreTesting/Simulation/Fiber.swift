@@ -94,10 +94,10 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     present!.wait(self, for: reason, until: condition)
   }
 
-  func lookOut(for condition: () -> Bool) -> Bool {
+  func spin(until condition: () -> Bool) -> Bool {
     for _ in 0..<present!.draw(4) {
       if condition() { return true }
-      yield(.linger) { "" }
+      yield(.spin) { "" }
     }
     return condition()
   }

@@ -6,7 +6,7 @@ extension Dispatch {
   /// - Parameter dispatch: The scheduler's only reference.
   static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     if dispatch.beginInline() { return runInline(&dispatch, on: thread) }
-    yieldPoint(.reach, on: thread, dispatch.id.description)
+    yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
     switch details.withState({ $0.start() }) {
     case .run where details.sequence != nil:
@@ -61,7 +61,7 @@ extension Dispatch {
   func makeDetails(
     forRoundsOf dispatcher: Dispatcher?, on thread: ThreadState
   ) -> DispatchDetails {
-    if details != nil { yieldPoint(.goOn, on: thread, id.description) }
+    if details != nil { yieldPoint(.continueInRound, on: thread, id.description) }
     let details = makeDetails()
     if details.scheduler == nil {
       details.scheduler = isSynchronous ? SyncLoop.make(on: thread) : queuedAt

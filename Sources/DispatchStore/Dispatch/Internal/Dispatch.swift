@@ -209,7 +209,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     details.withState { $0.beginEnding() }
     clear()
     details.clear()
-    yieldPoint(.tellEnd, id.description)
+    yieldPoint(.notifyWaiters, id.description)
     details.end(result)
   }
 

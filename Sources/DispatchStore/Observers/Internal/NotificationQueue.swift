@@ -77,7 +77,7 @@ struct NotificationQueue {
       let gate = Gate<WaitResult>()
       pending.append(Pending(delivery: delivery, gate: gate))
       return .wait(gate)
-    case .notifying where !isPlanted(.endBeforeTelling):
+    case .notifying where !isPlanted(.endBeforeDelivery):
       pending.append(Pending(delivery: delivery, gate: nil))
       return .leave(owner: delivery.owner)
     case .notifying, .blocked:

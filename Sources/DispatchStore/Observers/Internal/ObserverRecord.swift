@@ -54,7 +54,7 @@ final class ObserverRecord: Sendable {
   }
 
   private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.heardAfterCancel) else {
+    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.calledAfterCancel) else {
       return
     }
     body(change)

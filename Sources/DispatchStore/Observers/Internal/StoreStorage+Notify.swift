@@ -1,5 +1,5 @@
 /// A store's delivery turn, on the thread that waits for it or has it.
-extension StoreStorage {
+extension StoreStorage: DeliveryTurn {
   /// Does about a delivery what was decided under the store's lock.
   func carryOut(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
     switch turn {
@@ -9,7 +9,7 @@ extension StoreStorage {
       notify(beginningWith: delivery, on: thread)
     case .wait(let gate):
       guard case .takeTurn = gate.wait() else { return }
-      yieldPoint(.takeTurn, on: thread, identifier)
+      yieldPoint(.takeDeliveryTurn, on: thread, identifier)
       notify(beginningWith: withLock { $0.takeTurn() }, on: thread)
     }
   }
@@ -17,7 +17,7 @@ extension StoreStorage {
   /// Makes one delivery and those that were left behind it, then passes the turn on.
   private func notify(beginningWith delivery: Delivery, on thread: ThreadState) {
     thread.turns.append(self)
-    yieldPoint(.tell, on: thread, identifier)
+    yieldPoint(.notify, on: thread, identifier)
     deliver(delivery)
     notifying: while true {
       yieldPoint(.nextNotice, on: thread, identifier)
@@ -40,7 +40,7 @@ extension StoreStorage {
     if let only = delivery.only { return only.notify(of: delivery.change) }
     var isCancelled = false
     for registration in withLock({ $0.observers }) {
-      yieldPoint(.hear, identifier)
+      yieldPoint(.callObserver, identifier)
       let observer = registration.observer
       if registration.firstVersion <= delivery.change.version {
         observer.notify(of: delivery.change)

@@ -141,7 +141,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   private func isCurrent(
     _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
   ) -> Bool {
-    (slot.pointee.version == version || isPlanted(.staleNote)) && isOf(key, slot)
+    (slot.pointee.version == version || isPlanted(.staleRoute)) && isOf(key, slot)
   }
 
   /// Puts a route in, with one dispatch outstanding.

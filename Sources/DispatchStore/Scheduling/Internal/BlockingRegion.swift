@@ -1,14 +1,24 @@
-/// A thread that blocks inside the library: what it holds meanwhile, it holds up nobody with.
+/// A turn to deliver commits that a thread holds, and that other threads may wait for.
+protocol DeliveryTurn: AnyObject {
+  /// The notifier is about to block: threads that wait for the turn must leave their commits to it.
+  func notifierBeginsToWait()
+
+  /// The notifier runs again.
+  func notifierHasWaited()
+}
+
+/// The time in which a thread blocks inside the library.
 ///
-/// Its place in the pool is lent, and threads that wait for its turn to tell leave their changes to it.
+/// The thread lends its place in the pool, and threads that wait for one of its delivery turns leave their
+/// commits to it, so that what it waits for can't wait for it.
 struct BlockingRegion {
   private let pool: ConcurrentPool?
-  private let turns: [StoreStorage]
+  private let turns: [any DeliveryTurn]
 
   init(on thread: ThreadState) {
     pool = thread.pool
     turns = thread.turns
-    // What follows here is code of the user's, which has this thread's place in the pool until then.
+    // Before the place is lent: this may run the user's code, which takes up the thread's place.
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.resumeDeliveredOwners()
     pool?.beginWait()

@@ -1,4 +1,6 @@
-/// Dispatches that wait in line, linked by themselves; each is referred to once.
+/// A first-in, first-out list of dispatches, linked through themselves; it retains each once.
+///
+/// The links are `Unmanaged`, since a lane's atomic word holds the newest one as bits.
 struct DispatchFIFO {
   private var first: Unmanaged<Dispatch>?
   private var last: Unmanaged<Dispatch>?
@@ -6,38 +8,36 @@ struct DispatchFIFO {
   var isEmpty: Bool { first == nil }
 
   /// The dispatches, oldest first; linear.
-  var all: [Dispatch] {
-    sequence(first: first, next: { $0.map { $0._withUnsafeGuaranteedRef(\.next) } })
-      .prefix { $0 != nil }.map { $0!.takeUnretainedValue() }
+  var all: [Dispatch] { Self.linked(from: first) }
+
+  /// A dispatch and those that follow it; linear.
+  static func linked(from top: Unmanaged<Dispatch>?) -> [Dispatch] {
+    sequence(state: top) { link in
+      let dispatch = link?.takeUnretainedValue()
+      link = dispatch?.next
+      return dispatch
+    }.map { $0 }
   }
 
   mutating func append(_ dispatch: Dispatch) {
     let appended = Unmanaged.passRetained(dispatch)
-    if let last { last._withUnsafeGuaranteedRef { $0.next = appended } } else { first = appended }
+    if let last { last.takeUnretainedValue().next = appended } else { first = appended }
     last = appended
   }
 
   /// Takes over dispatches that are linked from the newest to the oldest.
   mutating func append(newestFirst top: Unmanaged<Dispatch>?) {
     guard let top else { return }
-    if isPlanted(.laneOrder), first == nil { return appendAsLinked(top) }
     var oldest: Unmanaged<Dispatch>?
     var rest: Unmanaged<Dispatch>? = top
-    while let dispatch = rest {
-      dispatch._withUnsafeGuaranteedRef {
-        rest = $0.next
-        $0.next = oldest
-      }
-      oldest = dispatch
+    while let link = rest {
+      let dispatch = link.takeUnretainedValue()
+      rest = dispatch.next
+      dispatch.next = oldest
+      oldest = link
     }
-    if let last { last._withUnsafeGuaranteedRef { $0.next = oldest } } else { first = oldest }
+    if let last { last.takeUnretainedValue().next = oldest } else { first = oldest }
     last = top
-  }
-
-  private mutating func appendAsLinked(_ top: Unmanaged<Dispatch>) {
-    first = top
-    last = top
-    while let next = last?._withUnsafeGuaranteedRef(\.next) { last = next }
   }
 
   mutating func popFirst() -> Dispatch? {

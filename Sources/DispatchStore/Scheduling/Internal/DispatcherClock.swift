@@ -1,8 +1,8 @@
 import Dispatch
 
-/// What a dispatcher measures time with: the system's clock, or another one, without its type.
+/// A dispatcher's clock: the system's, or another one with its type erased.
 struct DispatcherClock: Sendable {
-  /// Nil for the system's, which need not be called through a closure.
+  /// Nil for the system's, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
 
   /// - Parameter clock: Nil for the system's.

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A plain operation on the queue that takes jobs of the pool.
+/// The plain operation on the queue in which a pool's worker runs.
 ///
-/// It can't be cancelled: whoever cancels all operations of the queue means those of their own. What was
-/// dispatched is cancelled by its handle.
+/// `cancel()` does nothing: a user who cancels all operations of the queue means the user's operations.
+/// Handles cancel dispatches.
 final class Drainer: Operation, @unchecked Sendable {
-  // because it has nothing that changes
+  // because its superclass is, and it adds a constant
   private let body: @Sendable () -> Void
 
   init(_ body: @escaping @Sendable () -> Void) {

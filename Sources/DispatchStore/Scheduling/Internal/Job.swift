@@ -1,15 +1,15 @@
 /// A piece of work for the pool.
 enum Job {
-  /// Reaches a dispatch.
+  /// Starts a dispatch.
   case dispatch(Dispatch)
   /// Drains a lane for a while.
   case lane(Lane)
-  /// Continues a dispatch that was reached.
+  /// Continues a dispatch that was started.
   case step(@Sendable () -> Void)
 
-  /// Runs it; the number of actions or steps that came to their turn.
+  /// Runs it; how many dispatches were started and steps run.
   ///
-  /// It is used up, so that nothing else refers to a dispatch that ends.
+  /// Consumes it, so that it has no reference to a dispatch that ends.
   consuming func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
     switch consume self {
     case .dispatch(var dispatch):

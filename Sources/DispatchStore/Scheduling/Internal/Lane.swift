@@ -1,22 +1,23 @@
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
-/// Dispatching threads push to one word, without a lock. One job at a time drains the lane. A dispatch
-/// that waits for something elsewhere keeps the lane without keeping a thread.
+/// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread
+/// that runs it is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without
+/// a thread.
 final class Lane: Scheduler, @unchecked Sendable {
-  // because `busyFor` belongs to whoever asked for the drainer, and then to the drainer
+  // because the thread that requests the drainer sets `retainedDispatcher`, and then only that drainer does
   let key: LaneKey?
   let isMain: Bool
   let pool: ConcurrentPool
   let onRetire: @Sendable (Lane) -> Void
   let word = AtomicLaneWord()
-  /// The drainer's; others look, or post steps.
+  /// The drainer changes it; other threads read it, or add steps.
   let state = Locked(LaneState())
   /// Kept alive until the lane is idle.
-  var busyFor: Dispatcher?
+  private var retainedDispatcher: Dispatcher?
 
   /// - Parameters:
   ///   - key: The lane's name; nil for one that stays.
-  ///   - onRetire: Called when the lane has run empty, where it is named.
+  ///   - onRetire: Called when a named lane has run empty.
   init(
     key: LaneKey? = nil, isMain: Bool = false, pool: ConcurrentPool,
     onRetire: @escaping @Sendable (Lane) -> Void = { _ in }
@@ -30,19 +31,12 @@ final class Lane: Scheduler, @unchecked Sendable {
   /// Whether it has left the table of lanes.
   var isRetired: Bool { word.now.activity == .retired }
 
-  func schedule(isStart: Bool) {
-    if isMain {
-      MainQueue.run(in: pool.world) { self.drain() }
-    } else if isStart {
-      pool.submit(start: .lane(self), for: busyFor)
-    } else {
-      pool.submit(step: .lane(self))
-    }
-  }
+  /// Whether a dispatch was pushed that the drainer has not taken in.
+  var hasPush: Bool { word.now.top != nil }
 
   // MARK: Scheduler
 
-  override var dispatcher: Dispatcher? { busyFor }
+  override var dispatcher: Dispatcher? { retainedDispatcher }
   override var needsMainQueue: Bool { isMain }
   override var isSuspended: Bool {
     !isMain && pool.isSuspended && !isPlanted(.ignoredSuspension)
@@ -68,31 +62,22 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
     if needsDrainer {
       yieldPoint(.schedule, description)
-      busyFor = dispatcher
-      schedule(isStart: true)
+      retainedDispatcher = dispatcher
+      submit(isStart: true)
     }
     return true
   }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
-    yieldPoint(.post, description)
-    if isPlanted(.lostStep) {
-      askForDrainer(isStart: false)
-      yieldPoint(.post, description)
-      return state.withLock { $0.post(step) }
-    }
-    state.withLock { $0.post(step) }
-    askForDrainer(isStart: false)
+    yieldPoint(.resume, description)
+    if isPlanted(.lostStep) { return resumeAfterRequest(step) }
+    state.withLock { $0.resume(step) }
+    requestDrainer(isStart: false)
   }
 
   override func unpark(_ dispatch: Dispatch) {
-    yieldPoint(.resume, description)
-    if state.withLock({ $0.resume(dispatch) }) { askForDrainer(isStart: true) }
-  }
-
-  private func askForDrainer(isStart: Bool) {
-    yieldPoint(.schedule, description)
-    if word.change(\.askingForDrainer) != nil { schedule(isStart: isStart) }
+    yieldPoint(.unpark, description)
+    if state.withLock({ $0.unpark(dispatch) }) { requestDrainer(isStart: true) }
   }
 
   override func release(_ dispatch: Dispatch) {
@@ -112,5 +97,165 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func dispatches(before dispatch: Dispatch) -> [Dispatch] {
     state.withLock { $0.dispatches(before: dispatch, top: word.now.top) }
+  }
+
+  // MARK: Requesting a drainer
+
+  /// Requests one for a held lane, after something was added to its state.
+  func requestDrainer(isStart: Bool) {
+    yieldPoint(.schedule, description)
+    if word.change(\.requestingDrainer) != nil { submit(isStart: isStart) }
+  }
+
+  /// Submits the job that drains the lane.
+  ///
+  /// - Parameter isStart: Whether it starts a dispatch, so that suspension holds it back.
+  private func submit(isStart: Bool) {
+    if isMain {
+      MainQueue.run(in: pool.world) { self.drain() }
+    } else if isStart {
+      pool.submit(start: .lane(self), for: retainedDispatcher)
+    } else {
+      pool.submit(step: .lane(self))
+    }
+  }
+
+  // MARK: Draining
+
+  /// After so many steps the drainer leaves its thread to other jobs.
+  private static let batch = 64
+  /// A drainer that finds the lane empty after so many steps spins for the next push.
+  private static let flow = 4
+
+  /// Runs the lane's steps, for a while; how many they were.
+  @discardableResult
+  func drain() -> Int {
+    let thread = ThreadState.current
+    // Kept until the lane no longer refers to it as its holder.
+    var ended: Dispatch?
+    var mayLeave = false
+    // A caller that awaits each action before the next one pushes that soon, too.
+    let flow = thread.foundWorkBySpinning ? 0 : Self.flow
+    thread.foundWorkBySpinning = false
+    for count in 0..<Self.batch {
+      switch next(after: &ended, mayLeave: mayLeave, on: thread) {
+      case .empty:
+        mayLeave = count < flow || !pool.spin(on: thread, until: { self.hasPush })
+      case .step(let step):
+        step()
+      case .start(var dispatch):
+        if case .goesOn = Dispatch.start(&dispatch, on: thread) {
+          yieldPoint(.park, on: thread, description)
+          state.withLock { $0.park(dispatch) }
+          if isPlanted(.earlyRelease) { release(dispatch) }
+        } else {
+          ended = dispatch
+        }
+      case .suspended:
+        submit(isStart: true)
+        return count + 1
+      case .left(let departure):
+        departure.complete(self)
+        return count + 1
+      }
+    }
+    pause(after: &ended, on: thread)
+    return Self.batch
+  }
+
+  private enum Next {
+    /// The lane is empty, and the drainer still there.
+    case empty
+    case step(@Sendable () -> Void)
+    case start(Dispatch)
+    /// A dispatch could start, but the queue is suspended.
+    case suspended
+    case left(Departure)
+  }
+
+  /// What the drainer does once it has left, outside the lock.
+  private struct Departure {
+    /// Dropped with the departure.
+    var retainedDispatcher: Dispatcher?
+    var isRetired = false
+
+    func complete(_ lane: Lane) {
+      if isRetired { lane.onRetire(lane) }
+    }
+  }
+
+  private func next(
+    after ended: inout Dispatch?, mayLeave: Bool, on thread: ThreadState
+  ) -> Next {
+    let hasEnded = ended != nil
+    defer { recycle(&ended, on: thread) }
+    yieldPoint(.takeNext, on: thread, description)
+    return state.withLock { state in
+      if hasEnded { state.holderEnded() }
+      if !mayLeave, state.rest == .empty {
+        state.takeIn(word.change(\.takenIn)?.top)
+        if state.rest == .empty { return .empty }
+      }
+      switch rest(of: &state) {
+      case (.step, _): return .step(state.takeStep())
+      // Read after the pushes were taken in: a suspension before a push is seen here.
+      case (.start, _): return isSuspended ? .suspended : .start(state.takeStart())
+      case (.held, let departure), (.empty, let departure): return .left(departure!)
+      }
+    }
+  }
+
+  /// Leaves the thread to other jobs, with the lane's rest behind them.
+  private func pause(after ended: inout Dispatch?, on thread: ThreadState) {
+    let hasEnded = ended != nil
+    defer { recycle(&ended, on: thread) }
+    yieldPoint(.pause, on: thread, description)
+    let (rest, departure) = state.withLock { state in
+      if hasEnded { state.holderEnded() }
+      return self.rest(of: &state)
+    }
+    if let departure {
+      departure.complete(self)
+    } else if rest == .start, !isMain {
+      pool.putBack(self)
+    } else {
+      submit(isStart: rest == .start)
+    }
+  }
+
+  private func recycle(_ ended: inout Dispatch?, on thread: ThreadState) {
+    guard ended != nil else { return }
+    if isUniquelyReferencedForReuse(&ended), let dispatch = ended.take(), dispatch.details == nil {
+      pool.recycle(dispatch, on: thread)
+    }
+    ended = nil
+  }
+
+  /// What is to be done next; where that is nothing, the drainer has left.
+  private func rest(of state: inout LaneState) -> (LaneState.Rest, Departure?) {
+    while true {
+      let rest = state.rest
+      guard rest == .held || rest == .empty else { return (rest, nil) }
+      if let departure = leave(rest) { return (rest, departure) }
+      state.takeIn(word.change(\.takenIn)?.top)
+    }
+  }
+
+  /// Leaves the lane; nil where a dispatch was pushed that can start.
+  private func leave(_ rest: LaneState.Rest) -> Departure? {
+    yieldPoint(.leave, description)
+    if rest == .held {
+      _ = word.change { $0.leaving(as: .held) }
+      return Departure()
+    }
+    // Cleared before the word changes: after it, the next thread that requests a drainer sets it.
+    let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: key != nil)
+    let activity: LaneWord.Activity = key == nil ? .idle : .retired
+    let hasLeft =
+      isPlanted(.lostWakeUp)
+      ? leaveInTwoSteps(as: activity) : word.change { $0.leaving(as: activity) } != nil
+    if hasLeft { return departure }
+    retainedDispatcher = departure.retainedDispatcher
+    return nil
   }
 }

@@ -1,25 +1,29 @@
-/// Names a lane, by type and value: `AnyHashable(1)` alone equals `AnyHashable(1.0)`.
+/// A lane's name; names are equal by type and value, where `AnyHashable(1)` equals `AnyHashable(1.0)`.
 ///
-/// The hash is made once, where the key is: a table that goes by it calls nothing of the user's.
-final class LaneKey: Hashable, @unchecked Sendable {
-  // because it is constant, and only made of a Sendable value
+/// The hash is made once, where the key is: hashing it again calls no code of the user's.
+final class LaneKey: Hashable, Sendable {
   let hash: Int
-  private let type: ObjectIdentifier
-  private let value: AnyHashable
+  private let value: any Hashable & Sendable
 
-  init<Key: Hashable & Sendable>(_ key: Key) {
-    type = ObjectIdentifier(Key.self)
-    value = AnyHashable(key)
-    hash = value.hashValue
+  init(_ key: some Hashable & Sendable) {
+    value = key
+    hash = key.hashValue
   }
 
   static func == (lhs: LaneKey, rhs: LaneKey) -> Bool {
-    lhs === rhs || lhs.hash == rhs.hash && lhs.type == rhs.type && lhs.value == rhs.value
+    lhs === rhs || lhs.hash == rhs.hash && lhs.value.equals(rhs.value)
   }
 
   func hash(into hasher: inout Hasher) {
     hasher.combine(hash)
   }
 
-  var description: String { "\(value.base)" }
+  var description: String { "\(value)" }
+}
+
+extension Hashable {
+  /// Whether the other value has the same static type, and is equal.
+  fileprivate func equals<Other: Hashable>(_ other: Other) -> Bool {
+    Self.self == Other.self && other as? Self == self
+  }
 }

@@ -1,28 +1,113 @@
-/// What the drainer of a lane has before it, and who holds the lane, without threads.
-struct LaneState {
-  private var inbox = DispatchFIFO()
-  /// The dispatch that was reached and has not ended: it may run, wait for others, or be parked.
-  private var holder: Unmanaged<Dispatch>?
-  /// The holder goes on later: until then the lane refers to it.
-  private var parkedHolder: Dispatch?
-  /// The holder was parked and can run now.
-  private var isResumed = false
-  /// What the holder does next, because of something that happened elsewhere.
-  private var steps = FIFO<@Sendable () -> Void>()
+import Synchronization
 
-  /// Takes in what was pushed since, newest first.
-  mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
-    inbox.append(newestFirst: top)
+/// What dispatching threads see of a lane: the dispatches they pushed, newest first, and its activity.
+///
+/// Both are exchanged as one word: "the inbox is empty" and "the drainer has left" are one change. A push
+/// comes before it, and the drainer finds it, or after it, and its thread requests a drainer.
+struct LaneWord: Equatable {
+  enum Activity: UInt {
+    /// No thread drains the lane, and it is empty.
+    case idle
+    /// A dispatch holds the lane and waits for something elsewhere.
+    case held
+    /// A drainer is there, or was requested.
+    case drained
+    /// The lane has left the table of lanes, and accepts no dispatch.
+    case retired
   }
 
-  mutating func post(_ step: @escaping @Sendable () -> Void) {
+  /// An object's address, whose low bits are free.
+  let bits: UInt
+
+  init(bits: UInt) {
+    self.bits = bits
+  }
+
+  init(_ top: Unmanaged<Dispatch>?, _ activity: Activity) {
+    bits = (top.map { UInt(bitPattern: $0.toOpaque()) } ?? 0) | activity.rawValue
+  }
+
+  var activity: Activity { Activity(rawValue: bits & 3)! }
+
+  /// The newest dispatch; it links to the one before it.
+  var top: Unmanaged<Dispatch>? {
+    UnsafeRawPointer(bitPattern: bits & ~3).map(Unmanaged.fromOpaque)
+  }
+
+  /// With a dispatch on top, and whether a drainer must be requested; nil where the lane is retired.
+  ///
+  /// Not while the lane is held: suspension would hold the drainer back, and the holder's steps with it.
+  func pushing(_ dispatch: Unmanaged<Dispatch>) -> (word: LaneWord, needsDrainer: Bool)? {
+    switch activity {
+    case .retired: isPlanted(.pushToRetired) ? (LaneWord(dispatch, .drained), true) : nil
+    case .idle: (LaneWord(dispatch, .drained), true)
+    case .held: (LaneWord(dispatch, .held), false)
+    case .drained: (LaneWord(dispatch, .drained), false)
+    }
+  }
+
+  /// With a drainer, for the holder's next step; nil where the lane has one, who finds the step.
+  var requestingDrainer: LaneWord? {
+    activity == .held ? LaneWord(top, .drained) : nil
+  }
+
+  /// Without the drainer; nil where a dispatch was pushed that can start.
+  ///
+  /// - Parameter activity: What the lane becomes: held, idle or retired.
+  func leaving(as activity: Activity) -> LaneWord? {
+    activity == .held || top == nil ? LaneWord(top, activity) : nil
+  }
+
+  /// Without the pushed dispatches, which the drainer takes in.
+  var takenIn: LaneWord { LaneWord(nil, activity) }
+}
+
+/// A lane's word, in memory that threads share.
+struct AtomicLaneWord: ~Copyable {
+  private let bits = Atomic<UInt>(LaneWord(nil, .idle).bits)
+
+  var now: LaneWord { LaneWord(bits: bits.load(ordering: .acquiring)) }
+
+  /// Changes the word to what `next` makes of it; the word before, or nil where `next` returns nil.
+  func change(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
+    var present = bits.load(ordering: .acquiring)
+    while let desired = next(LaneWord(bits: present)) {
+      let (isDone, original) = bits.weakCompareExchange(
+        expected: present, desired: desired.bits, ordering: .acquiringAndReleasing)
+      if isDone { return LaneWord(bits: present) }
+      present = original
+    }
+    return nil
+  }
+}
+
+/// What a lane's drainer sees of it: its inbox, its holder and the holder's steps.
+struct LaneState {
+  private var inbox = DispatchFIFO()
+  /// The dispatch that was started and has not ended: it may run, wait for others, or be parked.
+  ///
+  /// Not a reference: the drainer's own has to be the only one where the dispatch is used again.
+  private var holder: Unmanaged<Dispatch>?
+  /// The same while it is parked: until then its drainer has the reference.
+  private var parkedHolder: Dispatch?
+  /// The holder is parked and can run now.
+  private var isUnparked = false
+  /// The holder's next steps.
+  private var steps = FIFO<@Sendable () -> Void>()
+
+  /// Takes in what was pushed, newest first.
+  mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
+    inbox.append(newestFirst: isPlanted(.laneOrder) ? DispatchFIFO.reversed(top) : top)
+  }
+
+  mutating func resume(_ step: @escaping @Sendable () -> Void) {
     steps.append(step)
   }
 
-  /// Whether it holds the lane, and so is to be reached again.
-  mutating func resume(_ dispatch: Dispatch) -> Bool {
+  /// Whether the dispatch holds the lane, so that a drainer has to start it again.
+  mutating func unpark(_ dispatch: Dispatch) -> Bool {
     guard isHolder(dispatch) else { return false }
-    isResumed = true
+    isUnparked = true
     return true
   }
 
@@ -30,31 +115,31 @@ struct LaneState {
     holder?.toOpaque() == Unmanaged.passUnretained(dispatch).toOpaque()
   }
 
-  /// The holder goes on later, unless it has been released already.
+  /// The holder waits, unless another thread has released it meanwhile.
   mutating func park(_ dispatch: Dispatch) {
     if isHolder(dispatch) { parkedHolder = dispatch }
   }
 
-  /// What the lane referred to is returned, to be let go of outside the lock.
+  /// Returns the lane's reference, for the caller to drop outside the lock.
   mutating func release(_ dispatch: Dispatch) -> Dispatch? {
     guard isHolder(dispatch) else { return nil }
     holder = nil
-    isResumed = false
+    isUnparked = false
     return parkedHolder.take()
   }
 
-  /// The holder has ended in the step in which it was reached.
+  /// The holder has ended in the step that started it.
   mutating func holderEnded() {
     holder = nil
   }
 
-  /// What is to be done next.
+  /// What the drainer does next.
   enum Rest {
-    /// Continue the holder.
+    /// Run the holder's next step.
     case step
-    /// Start an action.
+    /// Start a dispatch.
     case start
-    /// Nothing, until the holder goes on.
+    /// Nothing until the holder's next step.
     case held
     /// Nothing at all.
     case empty
@@ -62,7 +147,7 @@ struct LaneState {
 
   var rest: Rest {
     if !steps.isEmpty { return .step }
-    if holder != nil { return isResumed ? .start : .held }
+    if holder != nil { return isUnparked ? .start : .held }
     return inbox.isEmpty ? .empty : .start
   }
 
@@ -70,11 +155,11 @@ struct LaneState {
     steps.popFirst()!
   }
 
-  /// The dispatch to be reached: the holder that was parked, or the first one in the inbox.
+  /// The dispatch to start: the holder that was unparked, or the first one of the inbox.
   mutating func takeStart() -> Dispatch {
     if let holder {
       let dispatch = holder.takeUnretainedValue()
-      isResumed = false
+      isUnparked = false
       parkedHolder = nil
       return dispatch
     }
@@ -85,12 +170,10 @@ struct LaneState {
 
   /// The holder and those in the inbox before a dispatch; none where it is the holder.
   ///
-  /// - Parameter top: Those that were not taken in, newest first.
+  /// - Parameter top: Those not yet taken in, newest first.
   func dispatches(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
     if isHolder(dispatch) { return [] }
-    let pushed = sequence(first: top, next: { $0.map { $0._withUnsafeGuaranteedRef(\.next) } })
-      .prefix { $0 != nil }.map { $0!.takeUnretainedValue() }
-    let waiting = inbox.all + pushed.reversed()
+    let waiting = inbox.all + DispatchFIFO.linked(from: top).reversed()
     return (holder.map { [$0.takeUnretainedValue()] } ?? []) + waiting.prefix { $0 !== dispatch }
   }
 }

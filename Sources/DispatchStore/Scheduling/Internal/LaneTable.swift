@@ -1,7 +1,7 @@
-/// The named lanes that have something to do.
+/// The named lanes that are not idle.
 ///
-/// Keys are compared outside the lock, since that calls the user's code: under it, lanes go by the hash
-/// of their keys and by identity.
+/// Keys are compared outside the lock, since that calls the user's code: under it, lanes are compared by
+/// the hash of their keys and by identity.
 final class LaneTable: Sendable {
   private let lanes = Locked<[Int: [Lane]]>([:])
 
@@ -9,14 +9,14 @@ final class LaneTable: Sendable {
 
   /// The lane of this name, made where there is none.
   ///
-  /// It may retire before a dispatch was pushed to it; that asks again.
+  /// It may retire before the caller has pushed a dispatch to it; the caller then looks it up again.
   func lane(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
     while true {
       yieldPoint(.findLane, key.description)
       let present = lanes.withLock { $0[key.hash] ?? [] }
       let namesake = present.first { $0.key == key }
       if let namesake, !namesake.isRetired { return namesake }
-      // One that has just retired is still there: it has run empty, so the order is kept.
+      // A lane that has just retired may still be there: it is empty, so the order is kept.
       let lane = Lane(key: key, pool: pool) { [weak self] lane in self?.remove(lane) }
       yieldPoint(.findLane, key.description)
       if replace(present, at: key.hash, by: present.filter { $0 !== namesake } + [lane]) {
@@ -25,7 +25,7 @@ final class LaneTable: Sendable {
     }
   }
 
-  /// False where others have changed the lanes of this hash meanwhile.
+  /// False where another thread has changed the lanes of this hash meanwhile.
   private func replace(_ present: [Lane], at hash: Int, by lanes: [Lane]) -> Bool {
     self.lanes.withLock { table in
       guard (table[hash] ?? []).elementsEqual(present, by: ===) else { return false }

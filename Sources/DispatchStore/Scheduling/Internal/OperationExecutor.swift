@@ -1,11 +1,11 @@
 import Dispatch
 
-/// The executor of one `async` block: runs its jobs where the dispatch's mode wants them.
+/// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
-/// A task made inside the block without structure leaves it; that tells the two apart.
+/// An unstructured task made inside the block leaves it, and so is known not to be the block's.
 final class OperationExecutor: TaskExecutor {
   private let scheduler: Scheduler
-  /// The simulated world that it is of: what resumes a task may be outside.
+  /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 
   init(_ scheduler: Scheduler) {

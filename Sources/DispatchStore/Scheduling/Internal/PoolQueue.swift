@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A queue that tells its pool when it is suspended, and what it asks for at each action.
+/// A queue that notifies its pool when it is suspended or widened; the pool reads both without its lock.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
-  // because what changes is locked or atomic
-  /// Until its dispatcher goes; not weak, which would make all references to the pool dear.
+  // because its superclass is, and what it adds is locked or atomic
+  /// Until its dispatcher goes; not weak, which would make each retain of the pool more expensive.
   private let pool = Locked<ConcurrentPool?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)

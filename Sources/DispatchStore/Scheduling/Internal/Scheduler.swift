@@ -1,12 +1,12 @@
-/// Where a dispatch runs its steps: the one seam through which every mode schedules work.
+/// Runs the steps of dispatches: the one seam through which every mode schedules work.
 ///
-/// A scheduler decides when a dispatch is reached, and continues it when something happened elsewhere.
+/// A scheduler decides when a dispatch starts, and runs its later steps.
 class Scheduler: @unchecked Sendable {
-  // because a subclass says why
+  // because it stores nothing; each subclass says why
   /// The dispatcher that it belongs to, while it is busy.
   var dispatcher: Dispatcher? { nil }
 
-  /// Whether stores that don't wait for each other run beside each other.
+  /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
   /// Whether it runs on the main queue.
@@ -18,21 +18,21 @@ class Scheduler: @unchecked Sendable {
   /// What messages call it.
   var description: String { fatalError("Scheduler is abstract.") }
 
-  /// Takes a dispatch, to reach it in time; false where it is no longer there for any.
+  /// Accepts a dispatch, to start it later; false where it accepts none any longer.
   func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     fatalError("Scheduler is abstract.")
   }
 
-  /// Continues the dispatch that was reached.
+  /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
 
-  /// Reaches again a dispatch that was parked, now that it can run.
+  /// Starts a parked dispatch again, now that it can run.
   func unpark(_ dispatch: Dispatch) { fatalError("Scheduler is abstract.") }
 
-  /// The dispatch that was reached has ended, in a later step.
+  /// The dispatch that was started has ended in a later step.
   func release(_ dispatch: Dispatch) {}
 
-  /// Ends a dispatch that was cancelled while it waited.
+  /// Runs the step that ends a dispatch cancelled while it waited.
   func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Runs a job of an `async` block.
@@ -40,6 +40,6 @@ class Scheduler: @unchecked Sendable {
     fatalError("Scheduler is abstract.")
   }
 
-  /// The dispatches that end before this one is reached.
+  /// The dispatches that end before this one starts.
   func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
 }

@@ -2,48 +2,48 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Where a drainer that has nothing to do looks out for work, for some microseconds.
+/// A drainer's wait for work on a thread that stays awake, for some microseconds.
 ///
-/// Waking a sleeping queue costs more than that. One thread of the process at most does it, and none on
-/// a machine with one core.
+/// Waking a sleeping queue costs more than that. One thread of the process at most spins here, and none
+/// on a machine with one core.
 final class SpinWait: Sendable {
-  private let isTold = Atomic(false)
+  private let isNotified = Atomic(false)
 
-  private static let isManned = Atomic(false)
-  /// The same for a spinWait in a simulation, of which no other process knows.
-  private let isMannedHere = Atomic(false)
-  static let isOfUse = ProcessInfo.processInfo.activeProcessorCount > 1
+  private static let isTaken = Atomic(false)
+  /// The same in a simulation, which runs the same whatever other threads of the process do.
+  private let isTakenInWorld = Atomic(false)
+  static let isUseful = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 20_000
-  /// A lane that runs empty is left sooner, so that others have their turn.
-  static let ofLanes: UInt64 = 4_000
+  /// A drainer leaves an empty lane sooner than the pool, so that other lanes have their turn.
+  static let laneNanoseconds: UInt64 = 4_000
 
-  /// Whether nobody else looks out.
+  /// Reserves the place for this thread; false where another thread spins.
   func begin(on thread: ThreadState) -> Bool {
     if thread.simulated != nil {
-      isTold.store(false, ordering: .relaxed)
-      return !isMannedHere.exchange(true, ordering: .acquiring)
+      isNotified.store(false, ordering: .relaxed)
+      return !isTakenInWorld.exchange(true, ordering: .acquiring)
     }
-    guard Self.isOfUse, !Self.isManned.exchange(true, ordering: .acquiring) else { return false }
-    isTold.store(false, ordering: .relaxed)
+    guard Self.isUseful, !Self.isTaken.exchange(true, ordering: .acquiring) else { return false }
+    isNotified.store(false, ordering: .relaxed)
     return true
   }
 
   func end() {
-    guard !isMannedHere.exchange(false, ordering: .releasing) else { return }
-    Self.isManned.store(false, ordering: .releasing)
+    guard !isTakenInWorld.exchange(false, ordering: .releasing) else { return }
+    Self.isTaken.store(false, ordering: .releasing)
   }
 
-  func tell() {
-    isTold.store(true, ordering: .releasing)
+  func notify() {
+    isNotified.store(true, ordering: .releasing)
   }
 
-  func waitToBeTold() {
-    _ = Self.wait(nanoseconds: Self.nanoseconds) { isTold.load(ordering: .acquiring) }
+  func waitUntilNotified() {
+    _ = Self.spin(nanoseconds: Self.nanoseconds) { isNotified.load(ordering: .acquiring) }
   }
 
   /// Whether the condition came true in time.
-  static func wait(nanoseconds: UInt64, for condition: () -> Bool) -> Bool {
-    if let simulated = ThreadState.current.simulated { return simulated.lookOut(for: condition) }
+  static func spin(nanoseconds: UInt64, until condition: () -> Bool) -> Bool {
+    if let simulated = ThreadState.current.simulated { return simulated.spin(until: condition) }
     let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
     repeat {
       if condition() { return true }

@@ -1,8 +1,8 @@
-/// The jobs of a concurrent queue that start actions.
+/// The jobs of a concurrent pool that start actions.
 ///
-/// In several shards, that threads push to and drainers take from in turn, so that no lock is
-/// everybody's. In a shard, lanes have a line of their own, which is looked at every other time: neither
-/// keeps the other from its turn. Between actions no order is promised.
+/// Threads push to several shards in turn, and workers take from them in turn, so that no lock is shared
+/// by all. In a shard, lanes have a line of their own, and every other take looks there first: neither
+/// starves the other. No order is promised between actions.
 final class StartInbox: Sendable {
   enum Start {
     case dispatch(Dispatch)
@@ -39,21 +39,20 @@ final class StartInbox: Sendable {
     shards = (0..<count).map { _ in Locked(Shard()) }
   }
 
-  /// - Parameter width: How many may take from it at once: more shards than that are of no use, and with
-  ///   one of them a queue of width one keeps the order.
+  /// - Parameter width: How many threads may take from it at once: it uses no more shards than that, and
+  ///   with one of them a queue of width one keeps the order.
   func push(_ start: Start, width: Int, on thread: ThreadState) {
     thread.turn &+= 1
     let shard = Int(truncatingIfNeeded: thread.turn) % min(width, shards.count)
     shards[shard].withLock { $0.push(start) }
   }
 
-  /// - Parameter isHeldBack: Asked where a job is taken: what was pushed after a suspension stays.
-  @inline(__always)
-  func pop(on thread: ThreadState, unless isHeldBack: () -> Bool) -> Job? {
+  /// - Parameter pool: Reads its suspension under the lock: what was pushed after a suspension stays.
+  func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     for _ in shards.indices {
       thread.turn &+= 1
       let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
-      if let job = shards[shard].withLock({ isHeldBack() ? nil : $0.pop() }) { return job }
+      if let job = shards[shard].withLock({ pool.holdsStartsBack ? nil : $0.pop() }) { return job }
     }
     return nil
   }

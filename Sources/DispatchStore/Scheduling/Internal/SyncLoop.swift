@@ -3,15 +3,15 @@ import Foundation
 /// The caller's thread of a `.sync` dispatch: runs its steps, and the jobs of its `async` blocks.
 final class SyncLoop: Scheduler, @unchecked Sendable {
   // because `condition` guards what changes
-  /// Stands for the caller's thread where nothing runs there in steps.
+  /// The scheduler of dispatches that have no loop, since they run inline on their caller's thread.
   static let callerThread = SyncLoop()
 
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
-  /// The caller has gone on: steps run on the threads that post them.
+  /// The caller has left: later steps run on the threads that they come from.
   private var isDetached = false
 
-  /// A loop for a `.sync` dispatch of this thread: its last one, where nobody holds on to that.
+  /// A loop for a `.sync` dispatch of this thread: its last one, where no other reference to that exists.
   static func make(on thread: ThreadState) -> SyncLoop {
     if thread.hasFreeLoop, let loop = thread.spareLoop {
       loop.isDetached = false
@@ -22,14 +22,14 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     return loop
   }
 
-  /// Runs a dispatch to its end, or to where others only have to tell what was left to them.
+  /// Runs a dispatch to its end, or until only the delivery of its commits by other threads is left.
   func run(_ begun: Dispatch, on thread: ThreadState) {
     var dispatch = begun
     _ = Dispatch.start(&dispatch, on: thread)
     runToEnd(of: dispatch, on: thread)
   }
 
-  /// Runs the steps of a dispatch that was reached.
+  /// Runs the steps of a dispatch that was started.
   func runToEnd(of dispatch: Dispatch, on thread: ThreadState) {
     while !detach(from: dispatch) {
       next(on: thread)()
@@ -72,7 +72,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   override var description: String { "the caller's thread" }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
-    yieldPoint(.post, description)
+    yieldPoint(.resume, description)
     condition.lock()
     guard !isDetached else {
       condition.unlock()
@@ -91,7 +91,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    yieldPoint(.post, description)
+    yieldPoint(.resume, description)
     condition.lock()
     let isDetached = self.isDetached
     if !isDetached {
@@ -102,7 +102,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     if isDetached { executor.runAnywhere(job) }
   }
 
-  /// A job has its own context, that of its task, not that of the caller whose thread it borrows.
+  /// Without the caller's context: a job has that of its task.
   private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let thread = ThreadState.current
     let (context, run) = (thread.context, thread.run)

@@ -1,6 +1,6 @@
-/// Who waits for whom among dispatches, so that a wait that can't end is refused.
+/// Which dispatch waits for which, so that a wait that can't end is refused.
 ///
-/// Only waits made from inside a dispatch are entered: no others can close a ring. One lock serves the
+/// It records waits made from inside a dispatch only: no others can close a ring. One lock serves the
 /// process, since handles are awaited across dispatchers. Lock order: the graph, then a lane or a
 /// dispatch.
 package enum WaitGraph {
@@ -13,18 +13,18 @@ package enum WaitGraph {
 
   private static let ofProcess = MainHolders()
 
-  /// Of the process, or of the simulated world that has a main queue of its own.
+  /// Of the process, or of the simulated world, which has another main queue.
   private static var mainHolders: Locked<[Dispatch]> {
     (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).dispatches
   }
 
-  /// A wait that was entered.
+  /// A wait that was recorded.
   struct Wait {
     fileprivate let edges: [(waiter: Dispatch, target: Dispatch)]
     fileprivate let mainHolder: Dispatch?
   }
 
-  /// Enters the wait of a context, and of all that it holds up; throws `wouldDeadlock`.
+  /// Records the wait of a context, and of all that it holds up; throws `wouldDeadlock`.
   static func begin(
     _ context: DispatchContext, on target: Dispatch
   ) throws(DispatchError) -> Wait {
@@ -37,9 +37,9 @@ package enum WaitGraph {
       context, on: target, by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue)
   }
 
-  /// Enters the wait of a `.sync` dispatch for those before it, which holds up its caller.
+  /// Records the wait of a `.sync` dispatch for those before it, which holds up its caller.
   ///
-  /// On the main queue, the caller holds up all that is to run there.
+  /// On the main queue, the caller holds up everything scheduled there.
   static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait {
     try begin(
       synchronous.outer, on: synchronous, by: synchronous.outer?.dispatch ?? synchronous,
@@ -83,7 +83,7 @@ package enum WaitGraph {
     }
   }
 
-  /// A dispatch that is held up by the wait, and the scheduler at which it was met.
+  /// A dispatch that the wait holds up, and the scheduler where the search met it.
   private struct Found {
     let holder: Dispatch
     let scheduler: Scheduler
@@ -100,11 +100,11 @@ package enum WaitGraph {
     private struct Step {
       let dispatch: Dispatch
       let scheduler: Scheduler
-      /// Whether it was met as one of those in its lane; those before it were met with it.
+      /// Whether the search met it in its lane, and so with it those before it.
       var isOfLane = false
     }
 
-    /// Follows what has to end before `dispatch` can, until something that is held up.
+    /// Searches what has to end before `dispatch` can for a dispatch that the wait holds up.
     mutating func find(_ dispatch: Dispatch) -> Found? {
       var path = [Step(dispatch: dispatch, scheduler: dispatch.schedulerForWaits)]
       while let step = path.popLast() {
@@ -115,7 +115,7 @@ package enum WaitGraph {
         guard dispatch.result == nil, seen.insert(ObjectIdentifier(dispatch)).inserted else {
           continue
         }
-        // One that was cancelled while it waited ends elsewhere.
+        // One that was cancelled while it waited ends without its scheduler.
         if dispatch.needsScheduler {
           if step.scheduler.needsMainQueue {
             if holdsUpMainQueue {
@@ -140,7 +140,7 @@ package enum WaitGraph {
   private static func error(
     _ waiter: Dispatch, _ target: Dispatch, _ found: Found
   ) -> DispatchError {
-    // A `.sync` dispatch that waits for others is named with the one that it would wait for.
+    // For a `.sync` dispatch that waits for others, the message names the one that it would wait for.
     let target = target === waiter ? found.holder : target
     let holder = "dispatch \(found.holder.id) (\(found.holder.callSite))"
     let reason =

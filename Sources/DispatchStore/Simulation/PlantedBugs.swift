@@ -1,0 +1,36 @@
+// The bodies of planted bugs that are longer than a condition where the engine has the right ones.
+
+extension Lane {
+  /// `lostStep`: requests the drainer before the step is there.
+  func resumeAfterRequest(_ step: @escaping @Sendable () -> Void) {
+    requestDrainer(isStart: false)
+    yieldPoint(.resume, description)
+    state.withLock { $0.resume(step) }
+  }
+
+  /// `lostWakeUp`: looks for a push, and then leaves whatever was pushed meanwhile.
+  func leaveInTwoSteps(as activity: LaneWord.Activity) -> Bool {
+    if key != nil || hasPush { return word.change { $0.leaving(as: activity) } != nil }
+    yieldPoint(.leave, description)
+    return word.change { LaneWord($0.top, activity) } != nil
+  }
+}
+
+extension DispatchFIFO {
+  /// `laneOrder`: the same dispatches, linked the other way round.
+  static func reversed(_ top: Unmanaged<Dispatch>?) -> Unmanaged<Dispatch>? {
+    linked(from: top).reduce(nil) { before, dispatch in
+      dispatch.next = before
+      return .passUnretained(dispatch)
+    }
+  }
+}
+
+extension Dispatch {
+  /// `forgottenWaiter`: looks whether the dispatch has ended, and then waits, in two steps.
+  func forgetWaiter(_ waiter: @escaping @Sendable () -> Void) {
+    if result != nil { return waiter() }
+    yieldPoint(.await, id.description)
+    _ = makeDetails().withState { $0.wait(waiter) }
+  }
+}
