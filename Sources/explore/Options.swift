@@ -20,7 +20,8 @@ struct Options {
   static let usage = """
     Usage: explore [options]
 
-    Runs programs against the engine in orders that are drawn from seeds.
+    Runs programs against the engine in orders that are drawn from seeds. A release build needs the
+    package's trait: swift run -c release --traits Simulation explore [options]
 
       --seeds N          how many seeds for each scenario; 10000 unless given
       --from N           the first seed; 0 unless given
@@ -37,7 +38,7 @@ struct Options {
       .joined(separator: "\n"))
 
     Exit code: 0 where all is as it should be, 1 where a scenario failed or a mutant survived, 2 for
-    options that don't exist.
+    options that don't exist and for a release build without the trait.
     """
 
   /// Nil where help was asked for.

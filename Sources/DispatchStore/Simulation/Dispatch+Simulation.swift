@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Dispatcher {
   /// The simulated world that runs its work.
   package var world: (any SimulatedWorld)? { pool.world }
@@ -8,7 +6,7 @@ extension Dispatcher {
   @inline(__always)
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else { return }
+      guard hasSimulated else { return }
       let (mine, present) = (pool.world, thread.simulated?.world)
       if mine !== present { noteOther(world: mine, present, at: callSite()) }
     #endif
@@ -51,7 +49,7 @@ extension Dispatch {
   @inline(__always)
   func noteEnd() {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else { return }
+      guard hasSimulated else { return }
       ThreadState.current.simulated?.world.ended(id)
     #endif
   }

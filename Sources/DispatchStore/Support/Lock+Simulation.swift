@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -13,7 +11,7 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   @inline(__always)
   func lock() {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else {
+      guard hasSimulated else {
         pthread_mutex_lock(self)
         return
       }
