@@ -9,7 +9,7 @@ struct EngineRegressionTests {
   /// A drainer asked whether the queue is suspended, and then took in what was pushed after that.
   @Test(arguments: [Dispatcher.Mode.serial, .async])
   func whatIsDispatchedWhileTheQueueIsSuspendedDoesNotStart(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: 0..<3_000) { dispatcher in
+    try await explore(seeds: seeds(3_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let first = dispatcher.dispatch(action: Note.add(1), mode: mode)
       // The drainer is still there, perhaps.
@@ -28,7 +28,7 @@ struct EngineRegressionTests {
   /// cancelled.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func anOperationSaysThatItsDispatchWasCancelled(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: 0..<3_000) { dispatcher in
+    try await explore(seeds: seeds(3_000)) { dispatcher in
       let running = AsyncStream<RunningOperation<Notes, Note>>.makeStream()
       _ = MockStore<Notes, Note>(
         identifier: "notes", model: Notes(), dispatcher: dispatcher,
