@@ -3,7 +3,7 @@ import Testing
 @testable import churn
 
 /// Which replays a command line asks for.
-@Suite(.timeLimit(.minutes(1))) struct ReplayersTests {
+@Suite(.timeLimit(.minutes(5))) struct ReplayersTests {
   private func options(_ arguments: String...) throws -> Options {
     try OptionParser.parse(arguments)
   }

@@ -62,7 +62,7 @@ struct HistoryRecorderTests {
   }
 
   /// An atomic register, from eight threads: nothing is lost, and the stamps tell the order.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func everyOperationOfEightThreadsIsKept() async {
     let recorder = RegisterHistory()
     let register = AtomicRegister()

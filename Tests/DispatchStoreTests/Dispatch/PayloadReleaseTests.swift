@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What an action and a completion captured goes when the dispatch has ended.
-@Suite("Release of payloads", .timeLimit(.minutes(1)))
+@Suite("Release of payloads", .timeLimit(.minutes(5)))
 struct PayloadReleaseTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Hooks of stores whose operations end at once, or elsewhere.
-@Suite("Middleware around operations", .timeLimit(.minutes(1)))
+@Suite("Middleware around operations", .timeLimit(.minutes(5)))
 struct OperationMiddlewareTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

@@ -5,7 +5,7 @@ import Testing
 /// A teller that waits inside the library holds up nobody: no ring of turns and handles closes.
 ///
 /// Each test runs in a process of its own, which an alarm ends where a ring did close.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TellingRingTests {
   /// The observer's `.sync` dispatch waits for a callback, that commits to the store being told.
   @Test func aCallbackMayCommitToTheStoreWhoseTellerWaitsForIt() async {

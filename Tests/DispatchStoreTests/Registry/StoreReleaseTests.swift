@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Nothing that has ended keeps a store, a dispatcher or a middleware: no queue, and no thread.
-@Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(1)))
+@Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(5)))
 struct StoreReleaseTests {
   private final class KeptReducer: Reducer<Int, Ping> {
     private let mortal: Mortal

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Waits of blocks that look as if they could not end, or could, and are the other.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancelledWaitTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aDispatchThatWasCancelledOnTheLaneMayBeAwaitedThere(mode: Dispatcher.Mode) async {
