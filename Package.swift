@@ -1,14 +1,18 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
+// Only with the compiler that the package is checked with: another one's new warnings break no build.
+#if compiler(<6.4)
+  settings.append(.treatAllWarnings(as: .error))
+#endif
 
-/// The points between two transitions at which a simulation may let another thread go on: in debug
-/// builds, and where the trait asks for them.
+/// The points between two transitions at which a simulation may switch threads: in debug builds, and
+/// in release builds with the trait.
 let simulation: [SwiftSetting] = [
   .define("SIMULATION", .when(configuration: .debug)),
   .define("SIMULATION", .when(traits: ["Simulation"])),
@@ -26,8 +30,7 @@ let package = Package(
   traits: [
     .trait(
       name: "Simulation",
-      description: "Simulations with DispatchStoreTesting in release builds too."),
-    .default(enabledTraits: ["Simulation"]),
+      description: "Simulations with DispatchStoreTesting in release builds too.")
   ],
   targets: [
     .target(name: "DispatchStore", swiftSettings: settings + simulation),

@@ -6,8 +6,9 @@ usage: check-docs.py [FILE.md ...]        (default: README.md and docs/*.md)
 A block is a whole file: it has its imports, and may have statements at its top level. One that begins
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
 sh, text and json; a block without a language, or any other, is an error, so that none escapes.
-Each block becomes a target of a package generated in .build-docs, with warnings as errors. Errors
-point to the line in the Markdown file. Blocks are compiled and linked, not run.
+Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
+Tests/Consumer is, so that both use one build of the library. Errors point to the line in the Markdown
+file. Blocks are compiled and linked, not run.
 """
 
 import json
@@ -19,6 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / ".build-docs"
+SCRATCH = ROOT / ".build-consumer"
 NOT_COMPILED = {"sh", "text", "json"}
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
@@ -111,7 +113,8 @@ def main():
         write(sources / name / file, text)
     if targets:
         write(OUTPUT / "Package.swift", manifest(targets))
-        build = subprocess.run(["swift", "build", "--package-path", str(OUTPUT)])
+        build = subprocess.run(
+            ["swift", "build", "--package-path", str(OUTPUT), "--scratch-path", str(SCRATCH)])
         succeeded &= build.returncode == 0
     if not targets and not manifests:
         print("error: no Swift block was found")

@@ -18,8 +18,7 @@ let package = Package(
     .executable(name: "instructions", targets: ["Instructions"]),
   ],
   dependencies: [
-    // Without its traits: what is measured has no trace of simulations in it.
-    .package(name: "DispatchStore", path: "..", traits: []),
+    .package(name: "DispatchStore", path: ".."),
     // Without its traits, which need two more packages; `CCounters` counts instead.
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
   ],

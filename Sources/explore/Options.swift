@@ -20,7 +20,8 @@ struct Options {
   static let usage = """
     Usage: explore [options]
 
-    Runs scenarios against the engine in orders that are drawn from seeds.
+    Runs programs against the engine in orders that are drawn from seeds. A release build needs the
+    package's trait: swift run -c release --traits Simulation explore [options]
 
       --seeds N          how many seeds for each scenario; 10000 unless given
       --from N           the first seed; 0 unless given
@@ -36,8 +37,8 @@ struct Options {
     \(Scenario.all.map { "  " + Program.column($0.name, 20) + $0.summary }
       .joined(separator: "\n"))
 
-    Exit code: 0 where all is well, 1 where a scenario failed or a mutant survived, 2 for
-    options that don't exist.
+    Exit code: 0 where no scenario failed and no mutant survived, 1 where a scenario failed or a mutant survived, 2 for
+    options that don't exist and for a release build without the trait.
     """
 
   /// Nil for `--help`.

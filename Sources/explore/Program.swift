@@ -11,11 +11,21 @@ enum Program {
         say(Options.usage)
         return
       }
+      guard hasYieldPoints else { throw NoYieldPoints() }
       exit(run(options) ? 0 : 1)
     } catch {
       try? FileHandle.standardError.write(contentsOf: Data("error: \(error)\n".utf8))
       exit(2)
     }
+  }
+
+  /// The engine was built without the points at which a simulation switches threads.
+  private struct NoYieldPoints: Error, CustomStringConvertible {
+    let description = """
+      This release build has no yield points, so there is nothing to explore. Run
+        swift run -c release --traits Simulation explore \
+      \(CommandLine.arguments.dropFirst().joined(separator: " "))
+      """
   }
 
   /// Whether no scenario failed, or no mutant survived.

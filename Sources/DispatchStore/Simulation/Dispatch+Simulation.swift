@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Dispatcher {
   /// The simulated world that runs its work.
   package var world: (any SimulatedWorld)? { pool.world }
@@ -7,7 +5,7 @@ extension Dispatcher {
   /// Reports a dispatch that comes from outside the simulated world of its dispatcher.
   func checkWorld(on thread: ThreadState, at callSite: @autoclosure () -> CallSite) {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else { return }
+      guard hasSimulated else { return }
       let (mine, present) = (pool.world, thread.simulated?.world)
       if mine !== present { noteOther(world: mine, present, at: callSite()) }
     #endif
@@ -48,7 +46,7 @@ extension Dispatch {
   /// Notes in the world that it has ended.
   func noteEnd() {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else { return }
+      guard hasSimulated else { return }
       ThreadState.current.simulated?.world.ended(id)
     #endif
   }

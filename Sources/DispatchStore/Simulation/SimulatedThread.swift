@@ -28,7 +28,7 @@ extension SimulatedThread {
   /// From now on the calling thread is this one, and knows nothing yet.
   package func begin() {
     #if SIMULATION
-      hasSimulated.store(true, ordering: .relaxed)
+      staticAtomic(&simulatedStorage).pointee.store(1, ordering: .relaxed)
     #endif
     ThreadState.renew()
     ThreadState.current.simulated = self
@@ -55,13 +55,17 @@ package var hasYieldPoints: Bool {
 #if SIMULATION
   /// Whether some thread of the process is of a world, or was.
   ///
-  /// Asked first, because that costs next to nothing. A thread of a world has written it itself.
-  let hasSimulated = Atomic(false)
+  /// Read first, because that costs next to nothing. A thread of a world has written it itself.
+  var hasSimulated: Bool {
+    @inline(__always) get { staticAtomic(&simulatedStorage).pointee.load(ordering: .relaxed) != 0 }
+  }
+
+  nonisolated(unsafe) private var simulatedStorage: UInt = 0
 #endif
 
 /// Where one transition has ended and the next one begins; nothing but in a simulation.
 ///
-/// Compiled where the trait `Simulation` is on, and in debug builds.
+/// Compiled in debug builds, and in release builds with the trait `Simulation`.
 ///
 /// - Parameter subject: What it is about; asked for where a trace is written.
 @inline(__always)
@@ -70,7 +74,7 @@ func yieldPoint(
   _ subject: @autoclosure () -> String = ""
 ) {
   #if SIMULATION
-    if hasSimulated.load(ordering: .relaxed), let simulated = (thread ?? .current).simulated {
+    if hasSimulated, let simulated = (thread ?? .current).simulated {
       simulated.yield(transition, subject)
     }
   #endif
@@ -80,7 +84,7 @@ func yieldPoint(
 @inline(__always)
 func isPlanted(_ mutant: Mutant) -> Bool {
   #if SIMULATION
-    hasSimulated.load(ordering: .relaxed) && ThreadState.current.simulated?.mutant == mutant
+    hasSimulated && ThreadState.current.simulated?.mutant == mutant
   #else
     false
   #endif

@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -12,7 +10,7 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   /// Locks it; in a simulation the caller yields until the thread that has locked it has run.
   func lock() {
     #if SIMULATION
-      guard hasSimulated.load(ordering: .relaxed) else {
+      guard hasSimulated else {
         pthread_mutex_lock(self)
         return
       }

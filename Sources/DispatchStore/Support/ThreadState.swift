@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -190,16 +192,33 @@ struct ThreadState {
     end(pointer)
   }
 
-  static let key: pthread_key_t = {
+  /// Created at its first use.
+  static var key: pthread_key_t {
+    @inline(__always) get {
+      let known = staticAtomic(&keyStorage).pointee.load(ordering: .acquiring)
+      return known == 0 ? createKey() : pthread_key_t(known - 1)
+    }
+  }
+
+  /// The key plus one; zero before it is created.
+  nonisolated(unsafe) private static var keyStorage: UInt = 0
+
+  @inline(never)
+  private static func createKey() -> pthread_key_t {
     var key = pthread_key_t()
     let error = pthread_key_create(&key) { pointer in
       #if canImport(Darwin)
-        end(pointer)
+        ThreadState.end(pointer)
       #else
-        if let pointer { end(pointer) }
+        if let pointer { ThreadState.end(pointer) }
       #endif
     }
     precondition(error == 0, "pthread_key_create failed with error \(error).")
-    return key
-  }()
+    let (isFirst, known) = staticAtomic(&keyStorage).pointee.compareExchange(
+      expected: 0, desired: UInt(key) + 1, ordering: .acquiringAndReleasing)
+    if isFirst { return key }
+    // Another thread was first.
+    pthread_key_delete(key)
+    return pthread_key_t(known - 1)
+  }
 }

@@ -61,7 +61,23 @@ extension WorldOptions {
 
 /// Runs a closure that blocks on a new thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  let end = End<Value>()
   await withUnsafeContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(returning: body()) }
+    Thread.detachNewThread {
+      end.value = body()
+      continuation.resume()
+    }
+  }
+  // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
+  return end.value!
+}
+
+private final class End<Value: Sendable>: @unchecked Sendable {  // because `lock` guards the value
+  private let lock = NSLock()
+  private var stored: Value?
+
+  var value: Value? {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
   }
 }

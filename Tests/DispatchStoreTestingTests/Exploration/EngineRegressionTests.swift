@@ -9,7 +9,7 @@ struct EngineRegressionTests {
   /// A drainer read that the queue was not suspended, and then ran an action that was pushed after it was.
   @Test(arguments: [Dispatcher.Mode.serial, .async])
   func whatIsDispatchedWhileTheQueueIsSuspendedDoesNotStart(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: 0..<3_000) { dispatcher in
+    try await explore(seeds: seeds(3_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let first = dispatcher.dispatch(action: Note.add(1), mode: mode)
       // The drainer may not have left yet.
@@ -28,7 +28,7 @@ struct EngineRegressionTests {
   /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func anOperationIsCancelledWithItsDispatch(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: 0..<3_000) { dispatcher in
+    try await explore(seeds: seeds(3_000)) { dispatcher in
       let running = AsyncStream<RunningOperation<Notes, Note>>.makeStream()
       _ = MockStore<Notes, Note>(
         identifier: "notes", model: Notes(), dispatcher: dispatcher,

@@ -31,12 +31,13 @@ struct ChainTests {
     dispatcher.addStage()
     var last = dispatcher.dispatch(
       action: Script.suspends { _ in await released.opened() }, mode: .serial(lane: "first"))
-    for _ in 0..<10_000 {
+    let count = Load.count(10_000)
+    for _ in 0..<count {
       last = dispatcher.dispatch(action: CounterAction.add(1), mode: mode, options: .after(last))
     }
     released.open()
     #expect(await last.result.isSuccess)
-    #expect(stage.model.count == 10_000)
+    #expect(stage.model.count == count)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

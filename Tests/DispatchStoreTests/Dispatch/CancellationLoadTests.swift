@@ -42,7 +42,7 @@ struct CancellationLoadTests {
 
   @Test(arguments: queuedModes)
   func manyThreadsThatCancelPendingOnesEndEachOnce(_ mode: Dispatcher.Mode) async {
-    let total = 10_000
+    let total = Load.count(10_000)
     let (began, mayGoOn) = (Latch(), Latch())
     // This dispatch holds the lane until all the others are pending.
     let holder = dispatcher.dispatch(
@@ -54,9 +54,9 @@ struct CancellationLoadTests {
     let handles = (0..<total).map { dispatch($0, mode) }
     await onOwnThreads(8) { thread in
       var random = SeededGenerator(seed: UInt64(thread))
-      for index in 0..<1_500 {
+      for index in 0..<(total * 3 / 20) {
         handles[Int.random(in: 0..<total, using: &random)].cancel()
-        if index == 700 { mayGoOn.open() }
+        if index == total / 20 { mayGoOn.open() }
       }
     }
     for handle in handles { _ = await handle.result }
@@ -66,7 +66,7 @@ struct CancellationLoadTests {
 
   @Test(arguments: queuedModes)
   func oneThatCancelsWhatAnotherDispatchesEndsEachOnce(_ mode: Dispatcher.Mode) async {
-    let (total, issued) = (4_000, Recorder<DispatchHandle>())
+    let (total, issued) = (Load.count(4_000), Recorder<DispatchHandle>())
     await onOwnThreads(2) { thread in
       if thread == 0 {
         for index in 0..<total { issued.record(dispatch(index, mode)) }

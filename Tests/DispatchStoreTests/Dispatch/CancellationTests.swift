@@ -118,14 +118,16 @@ struct CancellationTests {
 
   @Test(arguments: queuedModes)
   func whileItRunsCancelsTheTaskOfAnAsyncBlock(_ mode: Dispatcher.Mode) async {
-    let began = Latch()
+    let (began, cancelled) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
       action: Script.suspends { _ in
-        began.open()
-        while true {
-          try Task.checkCancellation()
-          await Task.yield()
+        await withTaskCancellationHandler {
+          began.open()
+          await cancelled.opened()
+        } onCancel: {
+          cancelled.open()
         }
+        try Task.checkCancellation()
       }, mode: mode)
     await began.opened()
     handle.cancel()

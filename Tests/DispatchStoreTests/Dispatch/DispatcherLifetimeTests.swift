@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 @Suite struct DispatcherLifetimeTests {
-  @Test(.timeLimit(.minutes(1)), arguments: [.async, .mainThread] + [Dispatcher.Mode.serial])
+  @Test(.timeLimit(.minutes(5)), arguments: [.async, .mainThread] + [Dispatcher.Mode.serial])
   func aDispatcherThatIsDroppedLivesOnUntilItsWorkHasEnded(mode: Dispatcher.Mode) async {
     let (hasBegun, mayEnd) = (Latch(), Latch())
     weak var dropped: Dispatcher?

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObserverOrderTests {
   private let dispatcher = Dispatcher()
 

@@ -1,4 +1,5 @@
 import DispatchStore
+import Foundation
 import Synchronization
 import Testing
 
@@ -14,7 +15,7 @@ struct RegistrationUnderLoadTests {
   func aDispatchingThreadSeesEachStoreFromTheMomentThatItIsRegistered(
     _ mode: Dispatcher.Mode
   ) async {
-    let (dispatcher, total) = (Dispatcher(), 10_000)
+    let (dispatcher, total) = (Dispatcher(), Load.count(10_000))
     let stage = dispatcher.addStage()
     let (registered, dispatched) = (Registered(), Recorder<Dispatched>())
     await onOwnThreads(2) { thread in
@@ -44,7 +45,10 @@ struct RegistrationUnderLoadTests {
     var last = 0
     while last < total {
       let count = registered.count.load(ordering: .acquiring)
-      guard count > last else { continue }
+      guard count > last else {
+        sched_yield()
+        continue
+      }
       last = count
       let name = "\(count - 1)"
       dispatched.toNewest.append(

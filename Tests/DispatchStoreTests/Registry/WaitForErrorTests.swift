@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WaitForErrorTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

@@ -26,7 +26,7 @@ struct BlockedSlotTests {
 
   @Test(arguments: queuedModes, [Dispatcher.Mode.async, .serial])
   func delaysNoOtherDispatch(_ blocked: Dispatcher.Mode, _ mode: Dispatcher.Mode) async {
-    let total = 10_000
+    let total = Load.count(10_000)
     let others = EventCount(of: total)
     for _ in 0..<(total / 4) {
       dispatcher.dispatch(action: Script.runs { _ in }, mode: mode) { others.add() }

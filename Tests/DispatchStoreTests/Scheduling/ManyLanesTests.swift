@@ -63,7 +63,7 @@ struct ManyLanesTests {
   }
 
   @Test func mayAllBeHeldAtOnceWithoutThreads() async {
-    let total = 10_000
+    let total = Load.count(10_000)
     let (dispatcher, held) = (Dispatcher(queue: .wide(2)), EventCount(of: total))
     dispatcher.addStage()
     let (released, log, ends) = (Latch(), Recorder<Int>(), EventCount(of: 2 * total))
@@ -88,7 +88,7 @@ struct ManyLanesTests {
   }
 
   @Test func busyAtOnceAllRunInTheirOwnOrder() async {
-    let (lanes, actions) = (10_000, Load.count(2, long: 20))
+    let (lanes, actions) = (Load.count(10_000), Load.count(2, long: 20))
     let (dispatcher, progress) = (Dispatcher(queue: .wide(2)), Progress(lanes, of: actions))
     dispatcher.addStage()
     let ends = EventCount(of: lanes * actions)

@@ -140,22 +140,23 @@ struct SuspensionUnderLoadTests {
 
   @Test(arguments: heldModes, Owner.allCases)
   func hammeredFromAnotherThreadLosesNothing(_ mode: Dispatcher.Mode, _ owner: Owner) async {
-    let total = 10_000
-    let (dispatcher, log, ended) = (owner.makeDispatcher(width: 2), log, Latch())
+    let total = Load.count(10_000)
+    let (dispatcher, log) = (owner.makeDispatcher(width: 2), log)
     let hammered = Latch()
     Thread {
-      while !ended.isOpen {
-        dispatcher.queue.isSuspended.toggle()
+      // As often as the queue gets on, and so in the middle of a batch.
+      for count in stride(from: 0, to: total, by: 2) {
+        log.waitFor(count)
+        dispatcher.queue.isSuspended = true
         sched_yield()
+        dispatcher.queue.isSuspended = false
       }
-      dispatcher.queue.isSuspended = false
       hammered.open()
     }.start()
     for index in 0..<total {
       dispatcher.dispatch(action: Script.runs { _ in log.record(index) }, mode: mode)
     }
     let all = await log.first(total)
-    ended.open()
     await hammered.opened()
     #expect(log.count == total)
     #expect((mode == .async ? all.sorted() : all) == Array(0..<total))

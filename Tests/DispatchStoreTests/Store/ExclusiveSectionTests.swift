@@ -80,7 +80,7 @@ private func misuse(_ misuse: ExclusiveMisuse, ofOther: Bool, in place: Exclusiv
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExclusiveSectionTests {
   @Test(arguments: ExclusiveMisuse.allCases, [false, true])
   func misuseInsideAnUpdateStopsTheProgramAndNamesBothStores(
