@@ -205,11 +205,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Ends it; all that only the way to the end needed is released before waiting threads and tasks resume,
   /// since a handle may be kept for long.
   func end(_ result: DispatchResult) {
+    // Without details, whether it comes here depends on when the compiler releases a handle.
+    if details != nil { yieldPoint(.notifyWaiters, id.description) }
     let details = makeDetails()
     details.withState { $0.beginEnding() }
     clear()
     details.clear()
-    yieldPoint(.notifyWaiters, id.description)
     details.end(result)
   }
 
