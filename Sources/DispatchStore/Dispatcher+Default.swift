@@ -1,18 +1,5 @@
 extension Dispatcher {
-  /// Dispatches an action through the default dispatcher.
-  ///
-  /// Every store that responds to it takes part. `.sync` runs all of it before this returns; the
-  /// other modes return at once. May be called from anywhere, in every mode.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
-  ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, however it ended.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// Dispatches an action through the default dispatcher, as its method of the same name does.
   @discardableResult
   public static func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
@@ -24,20 +11,7 @@ extension Dispatcher {
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action through the default dispatcher.
-  ///
-  /// Every store that responds to it takes part. `.sync` runs all of it before this returns; the
-  /// other modes return at once. May be called from anywhere, in every mode.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
-  ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// Dispatches an action through the default dispatcher, as its method of the same name does.
   @discardableResult
   public static func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
@@ -49,21 +23,7 @@ extension Dispatcher {
       action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
 
-  /// Dispatches actions one after the other through the default dispatcher.
-  ///
-  /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` say otherwise. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
-  ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, however it ended.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// Dispatches actions one after the other through the default dispatcher, as its method of the same name does.
   @discardableResult
   public static func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
@@ -75,21 +35,7 @@ extension Dispatcher {
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches actions one after the other through the default dispatcher.
-  ///
-  /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` say otherwise. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
-  ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// Dispatches actions one after the other through the default dispatcher, as its method of the same name does.
   @discardableResult
   public static func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,

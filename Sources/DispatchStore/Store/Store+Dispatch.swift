@@ -1,17 +1,8 @@
 extension Store {
-  /// Dispatches an action to this store alone.
+  /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
   ///
-  /// Through the dispatcher that it is registered with; without one, the result's error is
-  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
-  ///
-  /// - Parameters:
-  ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: Further options.
-  ///   - completion: Run exactly once at the end, however it ended.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
+  /// runs here, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ action: Action, mode: Dispatcher.Mode = .async,
@@ -25,19 +16,10 @@ extension Store {
     return refuse(completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action to this store alone.
+  /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
   ///
-  /// Through the dispatcher that it is registered with; without one, the result's error is
-  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
-  ///
-  /// - Parameters:
-  ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: Further options.
-  ///   - completion: Run exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
+  /// runs here, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ action: Action, mode: Dispatcher.Mode = .async,
@@ -52,19 +34,10 @@ extension Store {
     return refuse(.withResult(completion), fileID, line)
   }
 
-  /// Dispatches actions to this store alone, one after the other.
+  /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
   ///
-  /// Through the dispatcher that it is registered with; without one, the result's error is
-  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
-  ///
-  /// - Parameters:
-  ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: Further options.
-  ///   - completion: Run exactly once at the end, however it ended.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher the completion
+  /// runs here, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ actions: [Action], mode: Dispatcher.Mode = .serial,
@@ -79,19 +52,10 @@ extension Store {
     return refuse(completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches actions to this store alone, one after the other.
+  /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
   ///
-  /// Through the dispatcher that it is registered with; without one, the result's error is
-  /// `notRegistered`. As `Dispatcher.dispatch` in all else.
-  ///
-  /// - Parameters:
-  ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: Further options.
-  ///   - completion: Run exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher the completion
+  /// runs here, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ actions: [Action], mode: Dispatcher.Mode = .serial,
@@ -101,7 +65,8 @@ extension Store {
   ) -> DispatchHandle {
     if let dispatcher {
       return dispatcher.enqueue(
-        actions, to: identifier, mode: mode, options: options, .withResult(completion), fileID, line)
+        actions, to: identifier, mode: mode, options: options, .withResult(completion), fileID, line
+      )
     }
     return refuse(.withResult(completion), fileID, line)
   }
