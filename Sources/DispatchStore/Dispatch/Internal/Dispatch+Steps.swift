@@ -28,7 +28,7 @@ extension Dispatch {
       return InlineRun.withMemory { run in
         run.initialize(to: InlineRun(of: dispatch, address, on: thread))
         if dispatch.isSynchronous {
-          dispatch.keep(outer: DispatchContext.around(dispatch.parent, on: thread))
+          dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
         } else if let outer = InlineRun.recorded(on: thread) {
           dispatch.keep(outer: outer)
         }

@@ -27,7 +27,14 @@ class DispatchContext: @unchecked Sendable {
 
   /// The transaction that causes what is dispatched here.
   static func currentTransaction(on thread: ThreadState) -> TransactionID? {
-    if let run = thread.run { return run.pointee.transaction }
+    transaction(of: thread.run, on: thread)
+  }
+
+  /// The same for an innermost run.
+  static func transaction(
+    of run: InlineRun.Address?, on thread: ThreadState
+  ) -> TransactionID? {
+    if let run { return run.pointee.transaction }
     return (thread.context ?? inTask)?.dispatch.id
   }
 
@@ -39,9 +46,13 @@ class DispatchContext: @unchecked Sendable {
 
   /// The context that a `.sync` dispatch of this thread holds up.
   ///
-  /// - Parameter parent: Its cause; without one, there is nothing to look for.
-  static func around(_ parent: TransactionID?, on thread: ThreadState) -> DispatchContext? {
-    parent == nil ? nil : InlineRun.recorded(on: thread) ?? structuredTask
+  /// - Parameters:
+  ///   - parent: Its cause; without one, there is nothing to look for.
+  ///   - run: The innermost inline run around it.
+  static func around(
+    _ parent: TransactionID?, _ run: InlineRun.Address?, on thread: ThreadState
+  ) -> DispatchContext? {
+    parent == nil ? nil : InlineRun.recorded(run, on: thread) ?? structuredTask
   }
 
   /// The context of the `async` block whose own task runs here, or a child of that.

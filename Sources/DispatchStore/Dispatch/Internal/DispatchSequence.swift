@@ -28,7 +28,9 @@ final class DispatchSequence: @unchecked Sendable {
 
   /// The action that is next; nil at the end, and after one that did not succeed.
   var next: (any ActionType)? {
-    guard isBetweenActions, continuesOnFailure || results.last?.isSuccess != false else { return nil }
+    guard isBetweenActions, continuesOnFailure || results.last?.isSuccess != false else {
+      return nil
+    }
     return actions[results.count]
   }
 

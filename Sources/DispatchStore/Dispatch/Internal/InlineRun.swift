@@ -79,7 +79,12 @@ struct InlineRun: ~Copyable {
 
   /// The innermost context on this thread that has a record: runs without one hold nothing up.
   static func recorded(on thread: ThreadState) -> DispatchContext? {
-    var run = thread.run
+    recorded(thread.run, on: thread)
+  }
+
+  /// The same from a run on.
+  static func recorded(_ innermost: Address?, on thread: ThreadState) -> DispatchContext? {
+    var run = innermost
     while let present = run {
       if let record = present.pointee.record { return record.takeUnretainedValue() }
       run = present.pointee.outer
@@ -91,12 +96,9 @@ struct InlineRun: ~Copyable {
   mutating func makeRecord(on thread: ThreadState) -> Dispatch {
     if let record { return record.takeUnretainedValue() }
     let made = thread.spareDispatches.pop() ?? Dispatch()
-    let present = thread.run
-    thread.run = outer
-    let parent = DispatchContext.currentTransaction(on: thread)
+    let parent = DispatchContext.transaction(of: outer, on: thread)
     made.begin(transaction, parent: parent, to: route, completion.take(), callSite)
-    made.beginHere(inside: DispatchContext.around(parent, on: thread))
-    thread.run = present
+    made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
     dispatcher?._withUnsafeGuaranteedRef { $0.note(made, .sync, on: thread) }
     return made
@@ -212,9 +214,7 @@ extension InlineRun.Address {
 
   private func parent(on thread: ThreadState) -> TransactionID? {
     if let record = pointee.record { return record.takeUnretainedValue().parent }
-    thread.run = pointee.outer
-    defer { thread.run = self }
-    return DispatchContext.currentTransaction(on: thread)
+    return DispatchContext.transaction(of: pointee.outer, on: thread)
   }
 
   /// Leaves out weakly held stores that are gone, and takes the order from what reducers say.
@@ -266,7 +266,9 @@ extension InlineRun.Address {
       for position in 0..<route.reductionCount {
         switch route.reduce(action, at: position, on: thread) {
         case .done: continue
-        case .observed: break
+        case .observed:
+          pointee.index = position
+          pointee.begin(route.reduceObserved(action, at: position, in: self, on: thread))
         case .failed(let error): pointee.begin(.ended(.of(thrown: error)))
         }
         return position

@@ -191,7 +191,8 @@ struct RoundState {
 
   mutating func commitDelivered(_ index: Int) -> Step {
     entries[index].undelivered -= 1
-    guard entries[index].undelivered == 0, case .undelivered(let outcome) = entries[index].phase else {
+    guard entries[index].undelivered == 0, case .undelivered(let outcome) = entries[index].phase
+    else {
       return .wait
     }
     // Until it has closed, it counts as undelivered: no `.sync` caller waits for the thread that closes it.

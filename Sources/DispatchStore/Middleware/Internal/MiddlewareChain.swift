@@ -1,5 +1,5 @@
 /// The middlewares of one dispatch, in order of registration: the fan-out of both hooks.
-struct MiddlewareChain {
+final class MiddlewareChain: Sendable {
   let middlewares: [any Middleware]
   /// Those of them that are called for whole dispatches too.
   let witnesses: [any DispatchWitness]

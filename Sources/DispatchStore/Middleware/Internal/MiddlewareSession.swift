@@ -12,7 +12,7 @@ final class MiddlewareSession: @unchecked Sendable {
   /// When the session began, by the dispatcher's clock.
   private let began: Int64
   /// By store index, where a middleware did more than let the action pass.
-  private var replies: [Int: MiddlewareChain.Reply] = [:]
+  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
 
   init(of action: any ActionType, _ chain: MiddlewareChain, in context: MiddlewareContext) {
     self.action = action

@@ -132,8 +132,12 @@ final class Route: @unchecked Sendable {
     case done
     /// Something is to be noted of it.
     case step(InlineStep)
-    /// Nothing was done: the store is observed, or held weakly.
+    /// Nothing was done: the store is held weakly.
     case indirect
+
+    init(_ step: InlineStep) {
+      if case .finished = step { self = .done } else { self = .step(step) }
+    }
   }
 
   /// Takes an action to a store that only reduces.
@@ -142,6 +146,18 @@ final class Route: @unchecked Sendable {
     _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
   ) -> ReducerCalls.Answer {
     targets[index].calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+  }
+
+  /// Takes an action to a store that only reduces, and is observed.
+  func reduceObserved(
+    _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
+  ) -> InlineStep {
+    let target = targets[index]
+    return target.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
+      target.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+        calls.reduceObserved(action, $0, run.pointee.makeRecord(on: thread), thread)
+      }
+    }
   }
 
   /// Takes an action to the store at an index by a call of its reducer.
@@ -155,7 +171,7 @@ final class Route: @unchecked Sendable {
       case .reduction:
         switch calls.reduce(action, thread) {
         case .done: return .done
-        case .observed: return .indirect
+        case .observed: return DirectAnswer(reduceObserved(action, at: index, in: run, on: thread))
         case .failed(let error): return .step(.ended(.of(thrown: error)))
         }
       case .application:
@@ -168,8 +184,7 @@ final class Route: @unchecked Sendable {
         let step = target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
           calls.answer(action, $0, run.pointee.makeRecord(on: thread), thread)
         }
-        if case .finished = step { return .done }
-        return .step(step)
+        return DirectAnswer(step)
       }
     }
   }
