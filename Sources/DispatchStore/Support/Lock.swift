@@ -9,8 +9,7 @@
 /// A lock for state that its owner stores beside it; the owner destroys it.
 ///
 /// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. Where the
-/// guarded type is generic, this is cheaper than `Locked`, whose generic metadata would be looked up for
-/// each call.
+/// guarded type is generic, this is cheaper than `Locked`, whose generic metadata each call would look up.
 struct Lock: @unchecked Sendable {  // because a mutex may be used from any thread
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether two values are the same to the last byte, references and all.
+/// Whether two values have the same bytes, with references compared by address.
 @inlinable
 @inline(__always)  // the size of a user's type is known only where this is inlined: 12 % of `sync-operation`
 func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
