@@ -52,8 +52,8 @@ extension Dispatcher {
   /// Dispatches actions one after the other through the default dispatcher.
   ///
   /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
+  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
+  /// the sequence holds its lane from first to last. An empty list succeeds at once.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
@@ -79,8 +79,8 @@ extension Dispatcher {
   /// Dispatches actions one after the other through the default dispatcher.
   ///
   /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
+  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
+  /// the sequence holds its lane from first to last. An empty list succeeds at once.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.

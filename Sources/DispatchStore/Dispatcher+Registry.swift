@@ -149,7 +149,7 @@ extension Dispatcher {
     }
   }
 
-  /// Evicts this dispatcher's routes from all caches, after a store or middleware has left the registry.
+  /// Evicts this dispatcher's routes from all caches, after a removal from the registry.
   private func evictRoutes() {
     RouteCache.evictAll(of: number)
   }

@@ -83,7 +83,7 @@ public final class Dispatcher: Sendable {
     return queue
   }
 
-  /// The concurrent queue, on which `async` and `serial` run: its width, quality of service and suspension are obeyed.
+  /// The queue of `async` and `serial`: its width, quality of service and suspension are obeyed.
   ///
   /// Suspending it stops both between actions; `sync` and `mainThread` still run.
   public var queue: OperationQueue { pool.queue }

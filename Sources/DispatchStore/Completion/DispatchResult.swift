@@ -54,7 +54,7 @@ public struct DispatchResult: Sendable {
   /// Whether every store run finished; true where no store responded.
   public var isSuccess: Bool { error == nil }
 
-  /// Whether any store took part.
+  /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
   /// How the run of the store with this identifier ended; for a sequence, its last run.

@@ -1,4 +1,4 @@
-/// The place in the source from which an action was dispatched.
+/// The file and line that called `dispatch`.
 public struct CallSite: @unchecked Sendable, CustomStringConvertible {
   // because `start` points to a literal, which is never released
   private let start: UnsafePointer<UInt8>

@@ -1,4 +1,4 @@
-/// A dispatch, in flight or ended: the program can await it, cancel it, or name it in a later one's `after`.
+/// A dispatch, in flight or ended: awaited, cancelled, or named in a later one's `after`.
 ///
 /// Releasing it does not cancel the dispatch. It may be used from any thread.
 public struct DispatchHandle: Sendable {
@@ -76,8 +76,8 @@ public struct DispatchHandle: Sendable {
 
   /// How the dispatch ended, once its completion has run.
   ///
-  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the dispatch
-  /// itself waits for the operation that awaits it, the error is `wouldDeadlock`, at once.
+  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the
+  /// dispatch itself waits for the operation that awaits it, the error is `wouldDeadlock`, at once.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }

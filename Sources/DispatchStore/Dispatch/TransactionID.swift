@@ -2,8 +2,8 @@ import Synchronization
 
 /// The identity of a dispatched action or sequence: unique in the process, ascending on each thread.
 ///
-/// Each thread reserves a block of identifiers at a time, so that making one writes no memory that other
-/// threads write. The order of identifiers of different threads has no meaning.
+/// Each thread reserves a block of identifiers at a time, so that making one writes no memory that
+/// other threads write. The order of identifiers of different threads has no meaning.
 public struct TransactionID: Hashable, Comparable, Sendable {
   let rawValue: UInt64
 

@@ -54,7 +54,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     withState { $0.life.outcome }
   }
 
-  /// Ends the operation as finished; before the start, this takes effect at the start, without the block.
+  /// Ends the operation as finished; before the start, it ends at the start, without its block.
   ///
   /// A second finish is harmless, and is reported as an incident.
   public func finish() {

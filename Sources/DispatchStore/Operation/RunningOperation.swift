@@ -1,6 +1,6 @@
 import Foundation
 
-/// A running operation, as its block gets it: any code with a reference to it can finish it, from any thread.
+/// A running operation, as its block gets it; any code that has it can finish it, from any thread.
 ///
 /// When the last reference to it is released and the operation was not finished, the operation fails
 /// with `operationAbandoned`, and its dispatch ends. The same holds for an operation in another queue.
@@ -66,9 +66,9 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   /// Changes the store on behalf of the operation: one commit, of which the observers are
   /// notified before this returns.
   ///
-  /// From a callback, use this rather than `store.updateModel`: the change that observers get then names
-  /// the action, and the operation does not end before they were notified. After the operation's end
-  /// the model is not changed, which is reported as an incident.
+  /// From a callback, use this rather than `store.updateModel`: the change that observers get then
+  /// names the action, and the operation does not end before they were notified. After the operation's
+  /// end the model is not changed, which is reported as an incident.
   ///
   /// - Returns: The closure's result; nil where the operation had ended.
   @discardableResult

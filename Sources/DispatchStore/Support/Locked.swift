@@ -24,8 +24,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       }, to: Storage.self)
   }
 
-  /// The same for state of the whole process: threads outside a simulation lock it, too, so that simulated
-  /// threads block rather than yield.
+  /// The same for state of the whole process: threads outside a simulation lock it, too, so that
+  /// simulated threads block rather than yield.
   func withLockOfProcess<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

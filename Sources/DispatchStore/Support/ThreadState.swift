@@ -10,8 +10,8 @@ import Synchronization
 
 /// The state of the thread on which the library is called; never kept across an `await`.
 ///
-/// A pointer rather than an object: only its thread uses it, until the thread ends, so that no references
-/// are counted.
+/// A pointer rather than an object: only its thread uses it, until the thread ends, so that no
+/// references are counted.
 @usableFromInline
 struct ThreadState {
   private let fields: UnsafeMutablePointer<Fields>
@@ -21,7 +21,7 @@ struct ThreadState {
     var run: InlineRun.Address?
     /// The context around all inline runs that are linked from `run`.
     var context: DispatchContext?
-    /// The store in whose exclusive section this thread is; the code that entered it keeps the store alive.
+    /// The store in whose exclusive section this thread is; the code inside keeps the store alive.
     unowned(unsafe) var exclusive: StoreStorage?
     /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
@@ -168,7 +168,7 @@ struct ThreadState {
     return ThreadState(fields: fields)
   }
 
-  /// Called when the thread ends. Releasing its objects may run code that creates a new state, which ends likewise.
+  /// Called at the thread's end; what it releases may create a new state, which ends likewise.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()

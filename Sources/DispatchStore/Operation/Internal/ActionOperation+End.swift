@@ -2,7 +2,7 @@ import Foundation
 
 /// The updates through an operation, and its end.
 extension ActionOperation {
-  /// After the block of an inline run has returned: the operation has ended, or another thread will end it.
+  /// After the block of an inline run has returned: it has ended, or is finished later.
   @usableFromInline
   func endInline(_ requested: StoreOutcome?) -> InlineStep {
     let end = withState { state -> StoreOutcome? in
@@ -35,8 +35,7 @@ extension ActionOperation {
     case .repeated:
       store.report(
         .finishedTwice,
-        "The operation for \(action) was finished twice; the second finish, as \(outcome), was ignored."
-      )
+        "The operation for \(action) was finished twice; the second, \(outcome), was ignored.")
     }
   }
 

@@ -11,7 +11,7 @@ extension ActionOperation {
     withState { $0.life.claim() }
   }
 
-  /// Assigns it to a store run, whose `operationEnded` is called at its end; its outcome where it has ended.
+  /// Assigns it to a store run, of which it calls `operationEnded`; its outcome where it has ended.
   func join(_ storeRun: StoreRun) -> StoreOutcome? {
     withState { state in
       state.dispatch = nil
@@ -36,14 +36,14 @@ extension ActionOperation {
     }
   }
 
-  /// Claims it for a dispatch, and runs it on this thread where it may end at once; nil where it was claimed.
+  /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
     let isSuspending = if case .suspending? = subject.pointee.block { true } else { false }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard state.life.claim() else { return (nil, false) }
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
-      // One that ends without its block keeps no reference to the dispatch, which may be gone before it.
+      // One that ends without its block gets no reference to the dispatch, which it may outlive.
       if case .run = start { state.dispatch = dispatch }
       return (start, true)
     }

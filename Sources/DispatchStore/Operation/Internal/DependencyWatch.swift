@@ -3,8 +3,8 @@ import Synchronization
 
 /// Calls a closure once when another operation has finished, without blocking a thread.
 ///
-/// On Linux, Foundation reads a dependent's `isReady` when its last dependency has finished: a watch is a
-/// dependent that is in no queue and has one dependency. So it does not rely on how Foundation counts
+/// On Linux, Foundation reads a dependent's `isReady` when its last dependency has finished: a watch is
+/// a dependent that is in no queue and has one dependency. So it does not rely on how Foundation counts
 /// several dependencies, or one that was removed.
 final class DependencyWatch: Operation, @unchecked Sendable {
   // because its variables are atomic, or set before the closure can be called
@@ -35,7 +35,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {
     #endif
   }
 
-  /// Stops watching. The dependency is removed, since Foundation keeps an unowned reference to a dependent.
+  /// Stops watching; the dependency goes, as Foundation keeps an unowned reference to a dependent.
   func end() {
     isArmed.store(false, ordering: .sequentiallyConsistent)
     #if !canImport(ObjectiveC)

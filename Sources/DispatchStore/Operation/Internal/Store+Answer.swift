@@ -8,7 +8,7 @@ extension Store {
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> InlineStep {
     var operation = reducer.operation(for: action, in: self)
-    // Where no other code has a reference to it, and it is as it was made, it is started without its lock.
+    // It starts without its lock, where no other code has a reference to it and it is as it was made.
     guard isUniquelyReferencedForReuse(&operation), operation.subject.pointee.store === self,
       haveSameBytes(operation.subject.pointee.action, action),
       let block = operation.subject.pointee.block, !block.isSuspending,

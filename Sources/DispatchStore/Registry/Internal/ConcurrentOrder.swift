@@ -1,7 +1,7 @@
-/// The order in which the stores of one dispatch run inline on the concurrent queue, one after the other.
+/// The order in which the stores of one dispatch run inline on the concurrent queue.
 ///
-/// A store that handles the action by more than a reduction may block its thread: only stores that wait for
-/// it come after it. Reductions that wait for no such store come first.
+/// A store that handles the action by more than a reduction may block its thread: only stores that wait
+/// for it come after it. Reductions that wait for no such store come first.
 struct ConcurrentOrder {
   /// By position: the store index.
   let storeIndices: [Int]

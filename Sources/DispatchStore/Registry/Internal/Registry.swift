@@ -55,7 +55,7 @@ struct Registry {
     return matching.compactMap { remove($0.identifier) }
   }
 
-  /// The entry with this identifier, or those that respond to the type; nil for an identifier never registered.
+  /// The entry with this identifier, or those that respond to the type; nil for an unknown identifier.
   mutating func responders(
     to type: any ActionType.Type, identifier: String?
   ) -> [StoreEntry]? {

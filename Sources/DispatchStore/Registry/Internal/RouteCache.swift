@@ -10,8 +10,8 @@ import Synchronization
 
 /// The routes that one thread uses, so that a dispatch writes no memory that other threads write.
 ///
-/// Only its own thread looks routes up and inserts them. Any thread may evict those of a dispatcher, so that
-/// no cache keeps a store alive after it was unregistered.
+/// Only its own thread looks routes up and inserts them. Any thread may evict those of a dispatcher, so
+/// that no cache keeps a store alive after it was unregistered.
 struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   struct Key {
     let dispatcher: UInt64
@@ -22,8 +22,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     fileprivate var slot: Int {
       var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
       if let storeIdentifier {
-        // The string's two words. A string with its text on the heap hashes by its address: an equal one at
-        // another address misses the cache, and is looked up in the registry.
+        // The string's two words. A string with its text on the heap hashes by its address: an equal
+        // one at another address misses the cache, and is looked up in the registry.
         let words = unsafeBitCast(storeIdentifier, to: (UInt64, UInt64).self)
         bits = (bits ^ words.0 ^ (words.1 &* 31)) &* 0x9E37_79B9_7F4A_7C15
         bits ^= bits >> 32
@@ -93,7 +93,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     isLocked.pointee.store(false, ordering: .releasing)
   }
 
-  /// The route for a version of the registry, outstanding for one more dispatch; nil where there is none.
+  /// The route for a registry version, outstanding for one more dispatch; nil where there is none.
   @inline(__always)
   func take(
     _ key: Key, version: UInt64, on thread: ThreadState
@@ -116,8 +116,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   }
 
   #if SIMULATION
-    /// The first slot with the key, or a free one: by the hash, addresses would decide which keys share a
-    /// slot, and a seed would not repeat its run.
+    /// The first slot with the key, or a free one: by the hash, addresses would decide which keys share
+    /// a slot, and a seed would not repeat its run.
     @inline(never)
     private func simulatedSlot(for key: Key) -> UnsafeMutablePointer<Slot> {
       lock()
@@ -183,7 +183,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
 
   private static let all = Locked<[UnsafeMutablePointer<Slot>: RouteCache]>([:])
 
-  /// Evicts a dispatcher's routes, and with them its stores and middlewares, from the caches of all threads.
+  /// Evicts a dispatcher's routes, and so its stores and middlewares, from the caches of all threads.
   static func evictAll(of dispatcher: UInt64) {
     // Outside the locks, as releasing a route may run deinitializers of the program.
     let evicted = all.withLockOfProcess { caches in

@@ -81,7 +81,7 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   init(
     _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
   ) {
-    // A weak reference makes every later retain of the store slower: made only for a weakly owned store.
+    // A weak reference slows every later retain of the store: only a weakly owned one has it.
     strong = ownership == .strong ? store : nil
     weakly = ownership == .weak ? store : nil
     super.init(
@@ -103,7 +103,7 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override var isGone: Bool { strong == nil && weakly == nil }
 
-  /// Passes the action as the store's action type, without a cast: the registry has compared the types.
+  /// Passes the action as the store's action type, without a cast: the registry has matched them.
   @inline(__always)
   func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
     // It is of that type, or of a subclass of it, and so a reference in both cases.

@@ -94,7 +94,8 @@ struct WaitOrder {
       code: .unknownStore,
       message: """
         Store "\(waiter)" waits for "\(identifier)", under which no store was ever registered \
-        ("\(waiter)" → "\(identifier)"). No store was run; register that store first, or correct the identifier.
+        ("\(waiter)" → "\(identifier)"). No store was run; register that store first, or correct \
+        the identifier.
         """,
       storeIdentifiers: [waiter, identifier])
   }
