@@ -1,15 +1,15 @@
 extension Dispatcher {
   /// Dispatches an action.
   ///
-  /// Every store that responds to it takes part. `.sync` runs all of it before this returns; the
-  /// other modes return at once. May be called from anywhere, in every mode.
+  /// Every store that responds to it runs. With `.sync` the dispatch has run before this returns; the
+  /// other modes return at once. May be called from any code, in every mode.
   ///
   /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
+  ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, however it ended.
+  ///   - mode: Where and in which order the dispatch runs.
+  ///   - options: Further options.
+  ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
@@ -27,15 +27,15 @@ extension Dispatcher {
 
   /// Dispatches an action.
   ///
-  /// Every store that responds to it takes part. `.sync` runs all of it before this returns; the
-  /// other modes return at once. May be called from anywhere, in every mode.
+  /// Every store that responds to it runs. With `.sync` the dispatch has run before this returns; the
+  /// other modes return at once. May be called from any code, in every mode.
   ///
   /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
+  ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - action: The action.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, with the result.
+  ///   - mode: Where and in which order the dispatch runs.
+  ///   - options: Further options.
+  ///   - completion: Runs exactly once at the end, with the result.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
@@ -53,15 +53,15 @@ extension Dispatcher {
   /// Dispatches actions one after the other.
   ///
   /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` say otherwise. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
+  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
+  /// the sequence holds its lane from first to last. An empty list succeeds at once.
   ///
   /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
+  ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, however it ended.
+  ///   - mode: Where and in which order the dispatch runs.
+  ///   - options: Further options.
+  ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
@@ -73,21 +73,22 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     enqueue(
-      actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain), fileID, line)
+      actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
+      fileID, line)
   }
 
   /// Dispatches actions one after the other.
   ///
   /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` say otherwise. In `serial` and `mainThread` the
-  /// sequence holds its lane from first to last. An empty list succeeds at once.
+  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
+  /// the sequence holds its lane from first to last. An empty list succeeds at once.
   ///
   /// - Parameters:
-  ///   - storeIdentifier: The only store to take part; nil for all that respond.
+  ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - actions: The actions, in order.
-  ///   - mode: How to schedule it.
-  ///   - options: What else to ask for.
-  ///   - completion: Run exactly once at the end, with the result.
+  ///   - mode: Where and in which order the dispatch runs.
+  ///   - options: Further options.
+  ///   - completion: Runs exactly once at the end, with the result.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
@@ -99,7 +100,8 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchStore::DispatchHandle {
     enqueue(
-      actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID, line)
+      actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID,
+      line)
   }
 }
 

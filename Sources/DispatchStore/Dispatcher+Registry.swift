@@ -1,16 +1,16 @@
 import Synchronization
 
 extension Dispatcher {
-  /// Registers a store, at any time, from any thread; a dispatch under way keeps its snapshot.
+  /// Registers a store, at any time, from any thread; a dispatch in flight keeps its snapshot.
   ///
-  /// A store belongs to one dispatcher. Constant in time, however many stores there are.
+  /// A store belongs to one dispatcher. Takes constant time, however many stores there are.
   ///
   /// - Parameters:
   ///   - store: The store.
   ///   - waitFor: The stores that it waits for, registered earlier or later.
   ///   - ownership: Whether the dispatcher keeps it alive.
   /// - Returns: The store registered under its identifier: this one, or one of the same type that was
-  ///   there already, and stays as it was registered.
+  ///   registered before, and stays so, with its own `waitFor` and ownership.
   /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
   @discardableResult
   public func register<Model, Action>(
@@ -49,7 +49,7 @@ extension Dispatcher {
     }
   }
 
-  /// What a registration finds.
+  /// What stands in the way of a registration.
   private enum Found {
     case none
     /// A store that has the identifier.
@@ -58,7 +58,7 @@ extension Dispatcher {
     case elsewhere(Dispatcher)
   }
 
-  /// Unregisters a store; dispatches under way go on with it.
+  /// Unregisters a store; dispatches in flight still run it.
   ///
   /// - Returns: Whether it was registered here.
   @discardableResult
@@ -108,12 +108,12 @@ extension Dispatcher {
     registry.withLock { $0.stores }
   }
 
-  /// Registers a middleware, behind those that are registered; once, however often this is called.
+  /// Registers a middleware, after those registered before; one that is registered keeps its position.
   public func register(middleware: any Middleware) {
     changeRegistry(.register) { $0.insert(middleware) }
   }
 
-  /// Unregisters a middleware; of a dispatch whose `willDispatch` it has seen, it still gets `didDispatch`.
+  /// Unregisters a middleware; where its `willDispatch` was called, its `didDispatch` still is.
   ///
   /// - Returns: Whether it was registered.
   @discardableResult
@@ -138,7 +138,7 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// Changes the registry: the routes that threads have in their caches are out of date from then on.
+  /// Changes the registry; the routes in the threads' caches are out of date from then on.
   private func changeRegistry<Result>(
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
@@ -149,12 +149,12 @@ extension Dispatcher {
     }
   }
 
-  /// Something has left the registry: no thread's cache is to keep it.
+  /// Evicts this dispatcher's routes from all caches, after a removal from the registry.
   private func evictRoutes() {
     RouteCache.evictAll(of: number)
   }
 
-  /// The route of one dispatch, which has to end it.
+  /// The route of one dispatch, outstanding until that dispatch ends its use.
   @inline(__always)  // on the path of each dispatch, with one caller per form of `dispatch`
   func route(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
@@ -180,13 +180,13 @@ extension Dispatcher {
       )
     }
     var entries = found ?? []
-    // Those found by type respond to it; one found by its identifier need not.
+    // A store found by its identifier need not respond to the type.
     if identifier != nil { entries.removeAll { !$0.responds(to: type) } }
     let route = Route(
       entries, chain: MiddlewareChain(middlewares),
       failure: found == nil ? unknown(identifier!) : nil, wasRegistered: wasRegistered)
     let cached = thread.routeCache.put(route, for: key, version: version, on: thread)
-    // What left the registry meanwhile was not found in this cache, which would keep it.
+    // What has left the registry since was not in this cache yet, so that `evictRoutes` has missed it.
     if registryVersion.load(ordering: .acquiring) != version {
       thread.routeCache.evict(key, version: version, on: thread)
     }
@@ -197,7 +197,7 @@ extension Dispatcher {
     registry.withLock { $0.wasRegistered(identifier) }
   }
 
-  /// Unregisters those that were held weakly and are gone; false where all are there.
+  /// Unregisters the weakly owned stores that were released; false where there is none.
   func unregisterGone(_ entries: [StoreEntry]) -> Bool {
     guard entries.contains(where: \.isGone) else { return false }
     changeRegistry(.unregister) { registry in

@@ -1,36 +1,36 @@
 public import Foundation
 import Synchronization
 
-/// Holds the stores, and takes each action to those that respond to it.
+/// Holds stores and middlewares, and takes each action to the stores that respond to it.
 ///
 /// One dispatch, step by step, and where its code is:
 ///
 /// 1. **Registry** (`Registry/`): a snapshot of the stores that respond to the action's type, in the
-///    order that `waitFor` asks for. A cycle or an unknown identifier ends the dispatch here.
+///    order that `waitFor` requires. A cycle or an unknown identifier ends the dispatch here.
 /// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
 /// 3. **Scheduling** (`Scheduling/`): the mode's scheduler queues the dispatch and starts it: the
 ///    concurrent queue, a lane, the main queue, or the caller's thread.
 /// 4. **Dispatch** (`Dispatch/`): an inline run takes the action through its stores, one after the other;
-///    a round goes on with those that can't end at once.
-/// 5. **Operation** (`Operation/`): each store's reducer answers, by a change of its model or by an
+///    a round takes over where a store can't end at once.
+/// 5. **Operation** (`Operation/`): each store's reducer handles it, by a change of its model or by an
 ///    `ActionOperation`.
 /// 6. **Store** (`Store/`, `Observers/`): observers are notified of its commits, in commit order.
-/// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store's part has ended,
+/// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store run has ended,
 ///    the completion; then threads and tasks that wait for the handle resume.
 ///
 /// All of it may be called from any thread, also from inside blocks, hooks, observers and completions,
-/// in every mode. A dispatcher that is dropped lives on until the work in flight has ended.
+/// in every mode. A dispatcher that is released stays alive until the dispatches in flight have ended.
 public final class Dispatcher: Sendable {
   /// The dispatcher that the static functions use.
   public static let `default` = Dispatcher(name: "default")
 
-  /// What messages call it.
+  /// Its name in messages.
   public let name: String
 
   let clock: DispatcherClock
   let carriedTaskLocals: [CarriedTaskLocal]
   let carriesTaskLocals: Bool
-  /// A copy of the global, which takes a call to read.
+  /// A copy of the static one, which takes a call to read.
   let threadKey = ThreadState.key
   /// Unique in the process, also among dispatchers that were released.
   let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
@@ -49,11 +49,11 @@ public final class Dispatcher: Sendable {
   /// Makes a dispatcher.
   ///
   /// - Parameters:
-  ///   - name: What messages call it.
-  ///   - queue: The executor of `async` and `serial`; by default a concurrent queue of its own, as wide
-  ///     as the machine has active processors.
-  ///   - clock: What durations are measured with; a test gives one that stands still.
-  ///   - taskLocals: The task-local values that follow an action to where it runs.
+  ///   - name: Its name in messages.
+  ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, as wide as the
+  ///     machine has active processors.
+  ///   - clock: Measures durations; a test passes one that stands still.
+  ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
     clock: (any Clock<Duration>)? = nil, carrying taskLocals: [CarriedTaskLocal] = []
@@ -61,7 +61,7 @@ public final class Dispatcher: Sendable {
     self.init(name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil)
   }
 
-  /// Makes one whose work a simulated world runs.
+  /// Makes one whose dispatches a simulated world runs.
   package init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
@@ -83,18 +83,18 @@ public final class Dispatcher: Sendable {
     return queue
   }
 
-  /// The executor of `async` and `serial`: its width, quality of service and suspension are obeyed.
+  /// The queue of `async` and `serial`: its width, quality of service and suspension are obeyed.
   ///
-  /// Suspending it stops both between actions, and touches neither `sync` nor `mainThread`.
+  /// Suspending it stops both between actions; `sync` and `mainThread` still run.
   public var queue: OperationQueue { pool.queue }
 
-  /// Sets what is called for harmless mistakes, such as a second finish; by default they are written to
-  /// standard error.
+  /// Sets the closure that is called with each incident, such as a second finish; the default writes it
+  /// to standard error.
   ///
   /// Called on the thread on which the incident occurs, with no lock held.
   public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
     var body = body
-    // The one before is released outside the lock.
+    // The previous closure is released outside the lock.
     onIncident.withLock { swap(&$0, &body) }
   }
 
@@ -119,12 +119,12 @@ public final class Dispatcher: Sendable {
     }
   }
 
-  /// A scheduler beside the others, for what has no place to keep.
+  /// A scheduler for an empty sequence, which takes no position in the mode's order.
   func freeScheduler(of mode: Mode) -> Scheduler {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
   }
 
-  /// The task-local values that a dispatch takes along from here.
+  /// The carried task-local values, as they are bound here.
   func captureTaskLocals() -> [CapturedTaskLocal] {
     carriedTaskLocals.map { $0.capture() }
   }

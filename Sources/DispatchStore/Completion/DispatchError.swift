@@ -1,14 +1,14 @@
-/// Why the dispatcher itself ended a dispatch, or one store's part of it.
+/// Why the dispatcher itself ended a dispatch or a store run.
 ///
-/// Errors that a store's operation throws are not wrapped in it.
+/// An error that a store's operation throws is not wrapped in it.
 public struct DispatchError: Error, Sendable {
   /// What happened.
   public let code: Code
-  /// What happened, to whom, and what to do about it.
+  /// What happened, the stores or dispatches concerned, and what to do about it.
   public let message: String
-  /// The stores concerned, where the message names any: of a path, in its order.
+  /// The stores that the message names, in its order.
   public let storeIdentifiers: [String]
-  /// The dispatches concerned, where the message names any, by their places in the source.
+  /// The call sites of the dispatches that the message names.
   public let callSites: [CallSite]
   /// The error that led to it.
   public let cause: (any Error)?
@@ -50,17 +50,17 @@ extension DispatchError {
     /// The code's name.
     public let description: String
 
-    /// Waiting would never end: the message names the lane and both call sites.
+    /// Waiting would never end; the message names the lane and both call sites.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
-    /// Stores wait for each other in a circle: the message names the whole path.
+    /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")
-    /// A store waits for an identifier under which none was ever registered.
+    /// A store waits for an identifier under which no store was ever registered.
     public static let unknownStore = Code(description: "unknownStore")
-    /// A store that this one waits for did not finish.
+    /// A prerequisite of the store did not finish.
     public static let dependencyFailed = Code(description: "dependencyFailed")
     /// A middleware vetoed the action.
     public static let vetoed = Code(description: "vetoed")
-    /// A middleware threw, or replaced an action by one of another type.
+    /// A middleware threw, or replaced an action with one of another type.
     public static let middlewareFailed = Code(description: "middlewareFailed")
     /// An operation was released without having been finished.
     public static let operationAbandoned = Code(description: "operationAbandoned")
@@ -68,7 +68,7 @@ extension DispatchError {
     public static let invalidOperation = Code(description: "invalidOperation")
     /// A reducer overrides neither `operation(for:in:)` nor `reduce(into:action:)`.
     public static let reducerMissing = Code(description: "reducerMissing")
-    /// The store that was asked to dispatch is not registered with a dispatcher.
+    /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something harmless that should not have happened, and that somebody should hear of.
+/// A harmless mistake of the program, which the dispatcher reports to `onIncident`.
 public struct DispatchIncident: Sendable {
   /// Kinds of incidents; later versions may add more.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -9,24 +9,24 @@ public struct DispatchIncident: Sendable {
 
     /// An operation was finished a second time; the first one counts.
     public static let finishedTwice = Kind(description: "finishedTwice")
-    /// An update through an operation that had ended; nothing was changed.
+    /// An update was made through an operation that had ended; the model was not changed.
     public static let updateAfterEnd = Kind(description: "updateAfterEnd")
     /// An operation was released without having been finished; it failed.
     public static let abandoned = Kind(description: "abandoned")
-    /// A `didDispatch` hook threw; the others were told all the same.
+    /// A `didDispatch` hook threw; those of the other middlewares were called all the same.
     public static let middlewareFailed = Kind(description: "middlewareFailed")
   }
 
   /// What happened.
   public let kind: Kind
-  /// The store to which it happened, where there is one.
+  /// The store concerned, where there is one.
   public let storeIdentifier: String?
-  /// What happened, and to whom.
+  /// What happened, with the action and the store.
   public let message: String
 
-  /// Writes the incident to standard error: what a dispatcher does unless told otherwise.
+  /// Writes the incident to standard error: the default of `onIncident`.
   static func writeToStandardError(_ incident: DispatchIncident) {
-    // Where nobody can read it, that is no reason to stop.
+    // A closed standard error is no reason to trap.
     try? FileHandle.standardError.write(
       contentsOf: Data("DispatchStore: \(incident.message)\n".utf8))
   }

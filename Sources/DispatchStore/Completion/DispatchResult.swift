@@ -1,20 +1,20 @@
-/// How a dispatch ended: store by store, in the order in which the stores were to run.
+/// How a dispatch ended: the result of each store run, in the order of their store indices.
 public struct DispatchResult: Sendable {
-  /// The dispatch.
+  /// The identity of the dispatch.
   public let transaction: TransactionID
-  /// Of `dispatch(actions:)`, one result for each action that was dispatched; else empty.
+  /// For a sequence, one result for each action that was dispatched; else empty.
   public let steps: [DispatchResult]
-  /// Of `dispatch(actions:)`, how many actions were not dispatched, because an earlier one failed.
+  /// For a sequence, the number of actions that were not dispatched, because an earlier one failed.
   public let skippedActionCount: Int
   /// The first error, in the order of `stores`; nil on success.
   ///
   /// A store's own error, `CancellationError`, or a `DispatchError`.
   public let error: (any Error)?
   private let identifiers: [String]
-  /// By store; empty where all have finished.
+  /// By store index; empty where all have finished.
   private let outcomes: [StoreOutcome]
 
-  /// - Parameter outcomes: By store; empty where all have finished.
+  /// - Parameter outcomes: By store index; empty where all have finished.
   init(
     transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
     error: (any Error)? = nil
@@ -27,7 +27,7 @@ public struct DispatchResult: Sendable {
     skippedActionCount = 0
   }
 
-  /// Of several actions.
+  /// Makes the result of a sequence.
   init(
     transaction: TransactionID, steps: [DispatchResult], skippedActionCount: Int,
     error: (any Error)?
@@ -40,24 +40,24 @@ public struct DispatchResult: Sendable {
     outcomes = []
   }
 
-  /// The part of each store that took part; for several actions, one action after the other.
+  /// The results of the store runs; for a sequence, one action after the other.
   ///
-  /// Made when asked for: linear in the stores.
+  /// Computed by each access, in time linear in the stores.
   public var stores: [StoreResult] {
     guard steps.isEmpty else { return steps.flatMap(\.stores) }
-    return identifiers.enumerated().map { place, identifier in
+    return identifiers.enumerated().map { index, identifier in
       StoreResult(
-        storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[place])
+        storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[index])
     }
   }
 
-  /// Whether every part finished; also where no store responded.
+  /// Whether every store run finished; true where no store responded.
   public var isSuccess: Bool { error == nil }
 
-  /// Whether any store took part.
+  /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
-  /// How the part of the store with this identifier ended, the last one for several actions.
+  /// How the run of the store with this identifier ended; for a sequence, its last run.
   public subscript(storeIdentifier: String) -> StoreOutcome? {
     stores.last { $0.storeIdentifier == storeIdentifier }?.outcome
   }
@@ -70,19 +70,19 @@ public struct DispatchResult: Sendable {
   }
 }
 
-/// One store's part in a dispatch.
+/// The result of one store run.
 public struct StoreResult: Sendable {
   /// The store.
   public let storeIdentifier: String
-  /// How its part ended.
+  /// How its run ended.
   public let outcome: StoreOutcome
 }
 
 extension DispatchResult: CustomStringConvertible {
   /// The transaction and each store's outcome, on one line.
   public var description: String {
-    let parts = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
-    let told = parts.isEmpty ? [error.map { "\($0)" } ?? "no store responded"] : parts
-    return "\(transaction): " + told.joined(separator: ", ")
+    let runs = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
+    let items = runs.isEmpty ? [error.map { "\($0)" } ?? "no store responded"] : runs
+    return "\(transaction): " + items.joined(separator: ", ")
   }
 }

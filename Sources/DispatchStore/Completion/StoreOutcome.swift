@@ -1,8 +1,8 @@
-/// How one store's part in a dispatch ended.
+/// How an operation or a store run ended.
 public enum StoreOutcome: Sendable {
-  /// Its operation finished.
+  /// The operation finished.
   case finished
-  /// Its operation failed with this error, or the dispatcher could not run it (`DispatchError`).
+  /// The operation failed with this error, or the dispatcher could not run it (`DispatchError`).
   case failed(any Error)
   /// It was cancelled before its start, or its block threw `CancellationError`.
   case cancelled
@@ -24,7 +24,7 @@ public enum StoreOutcome: Sendable {
     if case .vetoed(let veto) = self { veto } else { nil }
   }
 
-  /// What a throwing caller is told; nil when it finished.
+  /// The error that a throwing method throws for it; nil when it finished.
   public var error: (any Error)? {
     switch self {
     case .finished: nil
@@ -34,7 +34,7 @@ public enum StoreOutcome: Sendable {
     }
   }
 
-  /// Kept out of the way of what does not throw.
+  /// Not inlined, so that code that does not throw stays small.
   @inline(never)
   static func of(thrown error: any Error) -> StoreOutcome {
     StoreOutcome(thrown: error)
@@ -60,12 +60,12 @@ extension StoreOutcome: CustomStringConvertible {
 
 /// A middleware's refusal to let an action reach a store.
 public struct Veto: Sendable, CustomStringConvertible {
-  /// Who refused.
+  /// The middleware that refused.
   public let middleware: any Middleware
-  /// Why, in its own words.
+  /// The reason that it gave.
   public let reason: String
 
-  /// Who refused, and why.
+  /// The middleware's type and its reason.
   public var description: String {
     "vetoed by \(type(of: middleware))" + (reason.isEmpty ? "" : ": \(reason)")
   }

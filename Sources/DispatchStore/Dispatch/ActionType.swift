@@ -1,6 +1,6 @@
 /// An event that stores respond to.
 ///
-/// A store answers to its action type and, where that is a class, to its subclasses.
+/// A store responds to its action type and, where that is a class, to its subclasses.
 public protocol ActionType: Sendable {}
 
 /// Any action.

@@ -1,19 +1,19 @@
-/// The place in the source from which an action was dispatched.
+/// The file and line that called `dispatch`.
 public struct CallSite: @unchecked Sendable, CustomStringConvertible {
-  // because what `start` points to is a literal, that is there for good
+  // because `start` points to a literal, which is never released
   private let start: UnsafePointer<UInt8>
   private let count: UInt32
   private let lineNumber: UInt32
 
   init(fileID: StaticString, line: UInt) {
-    // Any literal but one that was asked for as a single Unicode scalar has a pointer.
+    // Any literal has a pointer, except one that was made as a single Unicode scalar.
     let literal = fileID.hasPointerRepresentation ? fileID : "?"
     start = literal.utf8Start
     count = UInt32(truncatingIfNeeded: literal.utf8CodeUnitCount)
     lineNumber = UInt32(truncatingIfNeeded: line)
   }
 
-  /// The module and file, as `#fileID` gives them.
+  /// The module and file, in the form of `#fileID`.
   public var fileID: String {
     String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }

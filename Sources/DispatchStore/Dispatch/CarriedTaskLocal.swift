@@ -1,7 +1,7 @@
-/// A task-local value that follows an action from where it is dispatched to where it runs.
+/// A task-local value that is read where an action is dispatched, and bound where it runs.
 ///
-/// Task-local values do not cross into an operation queue of themselves. A dispatcher carries those
-/// that it was made with: into blocks, hooks, inline observers and completions.
+/// An operation queue does not propagate task-local values. A dispatcher binds those that it was made
+/// with in blocks, hooks, inline observers and completions.
 public struct CarriedTaskLocal: Sendable {
   let capture: @Sendable () -> CapturedTaskLocal
 
@@ -14,7 +14,7 @@ public struct CarriedTaskLocal: Sendable {
   }
 }
 
-/// Runs a closure with the values bound that were found where the action was dispatched.
+/// Runs a closure with the value bound that was read where the action was dispatched.
 typealias CapturedTaskLocal = @Sendable (() -> Void) -> Void
 
 extension [CapturedTaskLocal] {

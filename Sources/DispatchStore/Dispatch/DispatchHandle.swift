@@ -1,10 +1,11 @@
-/// A dispatch under way or ended: to be awaited, cancelled, or waited for by later dispatches.
+/// A dispatch, in flight or ended: awaited, cancelled, or named in a later one's `after`.
 ///
-/// Dropping it cancels nothing. It may be used from any thread.
+/// Releasing it does not cancel the dispatch. It may be used from any thread.
 public struct DispatchHandle: Sendable {
   private enum Subject: Sendable {
     case dispatch(Dispatch)
-    /// Those that ended before anybody had the handle: their store, or all their stores, have finished.
+    /// Dispatches that ended before `dispatch` returned, without a record: their only store, or all of
+    /// their stores, have finished.
     case finishedOne(TransactionID, identifier: String)
     case finished(TransactionID, identifiers: [String])
   }
@@ -25,12 +26,12 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// The dispatch; nil where it has ended, so that nobody can wait for it.
+  /// The record; nil where the dispatch ended without one, so that there is no need to wait.
   var dispatch: Dispatch? {
     if case .dispatch(let dispatch) = subject { dispatch } else { nil }
   }
 
-  /// The dispatch's transaction; of several actions, the one that the actions' own have as parent.
+  /// The dispatch's transaction; for a sequence, the parent of its actions' transactions.
   public var transaction: TransactionID {
     switch subject {
     case .dispatch(let dispatch): dispatch.id
@@ -45,8 +46,8 @@ public struct DispatchHandle: Sendable {
 
   /// How the dispatch ended; nil until its completion has run.
   ///
-  /// With `.sync` it has ended when `dispatch` returns, but where an observer dispatched it and the
-  /// telling of its change was left to another thread.
+  /// With `.sync` the dispatch has ended when `dispatch` returns, unless an observer dispatched it and
+  /// its commit was deferred to another thread.
   public var resultIfEnded: DispatchResult? {
     switch subject {
     case .dispatch(let dispatch): dispatch.result
@@ -57,25 +58,26 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// The first error of one that has ended, as its result has it; nil on success.
+  /// The `error` of the result; nil on success, and until the dispatch has ended.
   ///
-  /// Cheaper than the result, where nothing else is asked for.
+  /// Cheaper than `resultIfEnded`.
   public var errorIfEnded: (any Error)? {
     dispatch?.result?.error
   }
 
-  /// Cancels what has not started, and tells what has.
+  /// Cancels the dispatch: stores that have not started do not run.
   ///
-  /// A dispatch that waits ends promptly as cancelled, its completion on the concurrent queue. An
-  /// operation that has started decides for itself. After the end it does nothing.
+  /// A dispatch that waits ends promptly as cancelled, with its completion on the concurrent queue. An
+  /// operation that has started gets `isCancelled`, and decides how to end. After the end this has no
+  /// effect.
   public func cancel() {
     dispatch?.cancel()
   }
 
   /// How the dispatch ended, once its completion has run.
   ///
-  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Inside an
-  /// operation that holds what the dispatch needs, the error is `wouldDeadlock`, at once.
+  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the
+  /// dispatch itself waits for the operation that awaits it, the error is `wouldDeadlock`, at once.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }
@@ -121,7 +123,7 @@ extension Dispatch {
       }
     }
     if let wait { WaitGraph.end(wait) }
-    // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
+    // Read under the lock, not passed through the continuation: Thread Sanitizer understands the lock.
     return result!
   }
 }

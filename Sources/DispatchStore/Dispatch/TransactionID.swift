@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Names one dispatched action: unique in the process, rising on each thread.
+/// The identity of a dispatched action or sequence: unique in the process, ascending on each thread.
 ///
-/// Each thread takes its identifiers from a block of its own, so that making one writes no memory
-/// that other threads write. Identifiers of different threads compare in no meaningful order.
+/// Each thread reserves a block of identifiers at a time, so that making one writes no memory that
+/// other threads write. The order of identifiers of different threads has no meaning.
 public struct TransactionID: Hashable, Comparable, Sendable {
   let rawValue: UInt64
 

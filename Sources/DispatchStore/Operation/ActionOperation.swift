@@ -1,10 +1,10 @@
 public import Foundation
 
-/// One store's answer to one action: a real `Operation`.
+/// Handles one action for one store: a true Foundation `Operation`.
 ///
-/// A reducer returns one, and the dispatcher runs it. It may also be put into an `OperationQueue` of
-/// your own, depended on, observed, waited for and cancelled as any other operation; then no
-/// middleware and no completion hears of it.
+/// A reducer returns one, and the dispatcher runs it. It may also be added to any `OperationQueue`,
+/// depended on, observed, waited for and cancelled as any other operation; then no middleware and no
+/// completion is called for it.
 ///
 /// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
 /// in exactly one outcome: finished, failed or cancelled. `cancel()` before the start means that it
@@ -24,17 +24,17 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   deinit {
     if core.hasDependencies { forgetDependencies() }
-    if core.isGivenOut { subject.deinitialize(count: 1) }
+    if core.isInUse { subject.deinitialize(count: 1) }
     subject.deallocate()
     core.destroy()
   }
 
-  /// The action that it answers.
+  /// The action that it handles.
   public var action: Action { subject.pointee.action }
   /// The store that it changes.
   public var store: Store<Model, Action> { subject.pointee.store }
 
-  /// Makes one, of this thread's spare one where there is one.
+  /// Makes one, or reuses this thread's spare one.
   @inlinable
   static func make(
     _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>,
@@ -45,7 +45,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
         unsafeDowncast($0, to: ActionOperation.self)
       } ?? ActionOperation()
     operation.subject.initialize(to: OperationSubject(action, store, block))
-    operation.core.give(asReduction: isReduction)
+    operation.core.beginUse(asReduction: isReduction)
     return operation
   }
 
@@ -54,7 +54,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     withState { $0.life.outcome }
   }
 
-  /// Ends the operation as finished; before the start that takes effect at the start, without the block.
+  /// Ends the operation as finished; before the start, it ends at the start, without its block.
   ///
   /// A second finish is harmless, and is reported as an incident.
   public func finish() {
@@ -77,7 +77,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Whether it has ended.
   public override var isFinished: Bool { withState { $0.life.outcome != nil } }
 
-  /// Whether it was cancelled, itself or by the handle of its dispatch.
+  /// Whether it was cancelled, by `cancel()` or through the handle of its dispatch.
   public override var isCancelled: Bool {
     let (isCancelled, dispatch) = withState { ($0.life.isCancelled, $0.dispatch) }
     return isCancelled || dispatch?.isCancelled == true
@@ -98,7 +98,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     stopWatching(operation)
   }
 
-  /// Runs it on this thread; called by the queue that it was given to.
+  /// Runs it on this thread; called by the queue that it was added to.
   ///
   /// - Precondition: All that it depends on has finished, or it was cancelled.
   public override func start() {
@@ -117,18 +117,18 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
   public override func cancel() {
     yieldPoint(.cancelOperation, store.identifier)
-    let (isNews, task) = withState { state in
+    let (isFirst, task) = withState { state in
       state.isTouched = true
       return (state.life.cancel(), state.task)
     }
-    guard isNews else { return }
+    guard isFirst else { return }
     yieldPoint(.cancelOperation, store.identifier)
     super.cancel()
     task?.cancel()
     stopWatchingAll()
   }
 
-  // MARK: What stays with the object, so that one where it was set is not given out again
+  // MARK: Properties that stay with the object: where one was set, the object is not reused
 
   private func touch() {
     withState { $0.isTouched = true }
@@ -152,7 +152,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     }
   }
 
-  /// Its place among the ready operations of a queue of your own.
+  /// Its priority among the ready operations of the queue that it was added to.
   public override var queuePriority: QueuePriority {
     get { super.queuePriority }
     set {
@@ -161,7 +161,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     }
   }
 
-  /// How much of the system's resources it gets in a queue of your own.
+  /// Its share of the system's resources in the queue that it was added to.
   public override var qualityOfService: QualityOfService {
     get { super.qualityOfService }
     set {

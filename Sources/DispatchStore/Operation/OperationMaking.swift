@@ -1,18 +1,18 @@
-/// What an `ActionOperation` is made by; not to be conformed to.
+/// Declares the initializers of `ActionOperation`; no other type may conform to it.
 ///
-/// Making a Foundation `Operation` costs more than most reducers do. These initializers give out again
-/// an operation that the library ran and that nobody holds or has looked at since: only those of a
-/// protocol may return an object that exists.
+/// Making a Foundation `Operation` costs more than most reducers do. These initializers reuse an
+/// operation that the library ran, and to which no reference is left: only an initializer of a protocol
+/// may return an object that exists.
 public protocol OperationMaking {
   associatedtype Model: Sendable
   associatedtype Action: ActionType
 }
 
 extension OperationMaking {
-  /// Makes an operation that its block ends, now or from a callback, by `operation.finish()`.
+  /// Makes an operation that its block ends by `operation.finish()`, at once or from a callback.
   ///
-  /// An error that the block throws ends it as failed. When everybody has let go of the block's
-  /// `operation` without finishing it, it fails with `operationAbandoned`.
+  /// An error that the block throws ends it as failed. When the last reference to the block's
+  /// `operation` is released before it was finished, it fails with `operationAbandoned`.
   @inlinable
   public init(
     action: Action, store: Store<Model, Action>,
@@ -64,7 +64,7 @@ extension OperationMaking {
   static func make(
     _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>
   ) -> Self {
-    // ActionOperation is the one type that conforms.
+    // ActionOperation is the only type that conforms.
     unsafeBitCast(ActionOperation.make(action, store, block), to: Self.self)
   }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A running operation, as its block sees it: whoever holds it can finish it, from any thread.
+/// A running operation, as its block gets it; any code that has it can finish it, from any thread.
 ///
 /// When the last reference to it is released and the operation was not finished, the operation fails
-/// with `operationAbandoned`, and its lane goes on. That holds in a queue of the user's own too.
+/// with `operationAbandoned`, and its dispatch ends. The same holds for an operation in another queue.
 public final class RunningOperation<Model: Sendable, Action: ActionType>: @unchecked Sendable {
-  // because `subject` changes only while nobody else refers to the object
+  // because `subject` changes only while there is one reference to the object
   @usableFromInline var subject: ActionOperation<Model, Action>?
 
   /// The operation itself.
@@ -18,7 +18,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     subject?.abandon()
   }
 
-  /// Makes one for an operation, of the thread's spare one where there is one.
+  /// Makes one for an operation, or reuses the thread's spare one.
   @inlinable
   static func make(
     for operation: ActionOperation<Model, Action>, on thread: ThreadState
@@ -29,26 +29,26 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     return running
   }
 
-  /// Does what its release does, and keeps it for the next one of its kind.
+  /// Does what `deinit` does, and keeps the object as the thread's spare one.
   ///
-  /// The caller holds the only reference to it.
+  /// The caller has the only strong reference to it.
   @inlinable
   func recycle(on thread: ThreadState) {
     let operation = subject.unsafelyUnwrapped
     subject = nil
     operation.abandon()
-    if ThreadState.isUnseen(self) {
+    if hasNoWeakOrUnownedReferences(self) {
       thread.keepSpareToken(self, of: operation.subject.pointee.store.operationType)
     }
   }
 
-  /// The action that it answers.
+  /// The action that it handles.
   public var action: Action { operation.action }
 
   /// The store whose reducer made it.
   public var store: Store<Model, Action> { operation.store }
 
-  /// Whether it was cancelled: the block decides what follows from that.
+  /// Whether it was cancelled; the block decides how to react.
   public var isCancelled: Bool { operation.isCancelled }
 
   /// Ends the operation as finished, once its block has returned.
@@ -63,13 +63,14 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     operation.finish(throwing: error)
   }
 
-  /// Changes the store on behalf of the operation: one commit, told before this returns.
+  /// Changes the store on behalf of the operation: one commit, of which the observers are
+  /// notified before this returns.
   ///
-  /// From a callback, use this rather than `store.updateModel`: observers then hear of the action,
-  /// and the operation does not end before they have. After its end nothing is changed, which is
-  /// reported as an incident.
+  /// From a callback, use this rather than `store.updateModel`: the change that observers get then
+  /// names the action, and the operation does not end before they were notified. After the operation's
+  /// end the model is not changed, which is reported as an incident.
   ///
-  /// - Returns: What the closure returned; nil where the operation had ended.
+  /// - Returns: The closure's result; nil where the operation had ended.
   @discardableResult
   public func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value

@@ -2,8 +2,8 @@
 public enum StoreOwnership: Sendable {
   /// The dispatcher keeps the store alive until it is unregistered.
   case strong
-  /// The store lives as long as somebody else holds it; its identifier is free once it is gone.
+  /// The dispatcher does not keep the store alive; its identifier is free once the store is released.
   ///
-  /// A store that is gone when its turn in a dispatch comes ends its part as cancelled.
+  /// If the store is released before its run in a dispatch starts, that run ends as cancelled.
   case weak
 }

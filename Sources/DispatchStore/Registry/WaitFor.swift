@@ -1,11 +1,11 @@
-/// The stores that a store waits for, and whether it runs however those end.
+/// The stores that a store waits for within a dispatch, its prerequisites.
 ///
-/// Of the stores named, those that take part in the same dispatch are waited for. An identifier
-/// under which no store was ever registered ends the dispatch with an error, and so does a cycle.
+/// The store waits for those of them that run in the same dispatch. An identifier under which no store
+/// was ever registered ends the dispatch with an error, and so does a cycle.
 public struct WaitFor: Hashable, Sendable {
-  /// The identifiers of the stores waited for.
+  /// The identifiers of the prerequisites.
   public var storeIdentifiers: [String]
-  /// Whether the store runs also where one that it waits for failed, was vetoed or cancelled.
+  /// Whether the store runs also where a prerequisite failed, was vetoed or cancelled.
   public var runsRegardless: Bool
 
   /// Waits for the stores with these identifiers.
@@ -24,14 +24,14 @@ public struct WaitFor: Hashable, Sendable {
 }
 
 extension WaitFor: ExpressibleByArrayLiteral {
-  /// Waits for the stores with these identifiers, and fails with `dependencyFailed` after them.
+  /// Waits for the stores with these identifiers; fails with `dependencyFailed` if one does not finish.
   public init(arrayLiteral elements: String...) {
     self.init(elements)
   }
 }
 
 extension WaitFor {
-  /// Whether it says the same, looking at the same storage first.
+  /// Whether both are equal; cheaper than `==` where both are empty.
   func isSame(as other: WaitFor) -> Bool {
     runsRegardless == other.runsRegardless
       && (storeIdentifiers.isEmpty

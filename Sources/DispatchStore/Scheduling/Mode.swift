@@ -1,5 +1,5 @@
 extension Dispatcher {
-  /// How a dispatch is scheduled.
+  /// Where and in which order a dispatch runs.
   public struct Mode: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case async
@@ -14,21 +14,21 @@ extension Dispatcher {
     var isSync: Bool { if case .sync = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
-    /// On the concurrent queue; no order is promised between actions.
+    /// On the concurrent queue, without a guaranteed order between dispatches.
     public static let async = Mode(kind: .async)
 
     /// On the caller's thread, before `dispatch` returns.
     public static let sync = Mode(kind: .sync)
 
-    /// On the default lane: one dispatch at a time, in dispatch order.
+    /// On the default lane: one dispatch at a time, first in, first out.
     public static let serial = Mode(kind: .serial(nil))
 
-    /// On the main queue, one dispatch at a time, in dispatch order; always enqueued.
+    /// On the main queue, one dispatch at a time, first in, first out; always enqueued.
     public static let mainThread = Mode(kind: .mainThread)
 
-    /// On the lane with this key: one dispatch at a time in each lane, lanes concurrently.
+    /// On the lane with this key: one dispatch at a time in each lane; lanes run concurrently.
     ///
-    /// Keys compare by type and value. An empty lane costs nothing.
+    /// Keys compare by type and value. An empty lane takes no memory.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
       Mode(kind: .serial(LaneKey(key)))
     }

@@ -1,4 +1,4 @@
-/// A first-in, first-out queue with amortised constant-time ends.
+/// A first-in, first-out queue; appending and removing take amortised constant time.
 struct FIFO<Element> {
   private var elements: [Element?] = []
   private var head = 0

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A value that one thread waits for and another one gives, once.
+/// A value that one thread waits for, and another one sets once.
 final class Gate<Value: Sendable>: Sendable {
   private let value = Locked<Value?>(nil)
   private let isOpen = DispatchSemaphore(value: 0)

@@ -7,7 +7,7 @@
 #endif
 
 extension UnsafeMutablePointer<pthread_mutex_t> {
-  /// Locks it; in a simulation the caller yields until the thread that has locked it has run.
+  /// Locks it; a simulated thread yields until the thread that has the lock has unlocked it.
   func lock() {
     #if SIMULATION
       guard hasSimulated else {
@@ -23,7 +23,7 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
   #if SIMULATION
     @inline(never)
     private func lockContended() {
-      // This may be called while the thread's state is made.
+      // May be called while the thread's state is created.
       guard let thread = ThreadState.known?.simulated else {
         pthread_mutex_lock(self)
         return

@@ -8,9 +8,8 @@
 
 /// A lock for state that its owner stores beside it; the owner destroys it.
 ///
-/// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. Where the
-/// guarded type is generic, this is cheaper than `Locked`, whose generic metadata would be looked up for
-/// each call.
+/// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. Where
+/// the guarded type is generic, this is cheaper than `Locked`: no call looks up generic metadata.
 struct Lock: @unchecked Sendable {  // because a mutex may be used from any thread
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

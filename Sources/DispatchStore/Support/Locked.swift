@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A value behind one lock, reachable only inside `withLock`.
+/// A value behind one lock, accessible only inside `withLock`.
 ///
 /// Value and lock share one allocation. The lock is a POSIX mutex rather than `Mutex`, which Thread
 /// Sanitizer does not understand on Linux.
@@ -24,8 +24,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       }, to: Storage.self)
   }
 
-  /// The same for state of the whole process: threads outside a simulation lock it, too, and its threads
-  /// block rather than yield.
+  /// The same for state of the whole process: threads outside a simulation lock it, too, so that
+  /// simulated threads block rather than yield.
   func withLockOfProcess<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,8 +1,10 @@
 import Foundation
 
-/// Whether two values are the same to the last byte, references and all.
+/// Whether two values have the same bytes, with references compared by address.
+///
+/// Always inlined: the size of a user's type is known only in its module. Saves 12 % of `sync-operation`.
 @inlinable
-@inline(__always)  // the size of a user's type is known only where this is inlined: 12 % of `sync-operation`
+@inline(__always)
 func haveSameBytes<Value>(_ first: Value, _ second: Value) -> Bool {
   withUnsafeBytes(of: first) { first in
     withUnsafeBytes(of: second) { second in

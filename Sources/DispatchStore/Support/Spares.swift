@@ -1,4 +1,4 @@
-/// Objects that one thread keeps for reuse: the last one of each of a few types.
+/// Objects that one thread keeps for reuse: the last one of each type, for a few types.
 struct Spares {
   private struct Slot {
     var type: ObjectIdentifier?
@@ -28,7 +28,7 @@ struct Spares {
     return slot.pointee.type == type ? slot.pointee.object.take() : nil
   }
 
-  /// Keeps an object, in the place of one that was kept before.
+  /// Keeps an object, and releases the one that was in its slot.
   func put(_ object: AnyObject, of type: ObjectIdentifier) {
     let slot = slot(of: type)
     slot.pointee.type = type

@@ -2,8 +2,8 @@ import Synchronization
 
 /// An atomic view of a static word, which a literal initializes.
 ///
-/// A static `Atomic` is initialized by `swift_once`, which each access passes, in a debug build always. Under
-/// Thread Sanitizer that takes one lock in all threads, each time. A static variable's address is stable.
+/// A static `Atomic` is initialized by `swift_once`: in a debug build, each access calls it, and under
+/// Thread Sanitizer each call takes one lock of the process. A static variable's address is stable.
 @inline(__always)
 func staticAtomic(_ storage: UnsafeMutablePointer<UInt>) -> UnsafeMutablePointer<Atomic<UInt>> {
   UnsafeMutableRawPointer(storage).assumingMemoryBound(to: Atomic<UInt>.self)

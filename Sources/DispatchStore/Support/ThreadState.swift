@@ -8,46 +8,45 @@ import Synchronization
   import Darwin
 #endif
 
-/// What the library knows of the thread it is called on; never kept across an `await`.
+/// The state of the thread on which the library is called; never kept across an `await`.
 ///
-/// A pointer rather than an object: the thread has it to itself until it ends, so that nothing need be
-/// counted.
+/// A pointer rather than an object: only its thread uses it, until the thread ends, so that no
+/// references are counted.
 @usableFromInline
 struct ThreadState {
   private let fields: UnsafeMutablePointer<Fields>
 
   private struct Fields {
-    /// The innermost inline run, whose frame is on this thread's stack.
+    /// The innermost inline run on this thread's stack.
     var run: InlineRun.Address?
     /// The context around all inline runs that are linked from `run`.
     var context: DispatchContext?
-    /// The store in whose exclusive section this thread is; whoever entered it holds the store.
+    /// The store in whose exclusive section this thread is; the code inside keeps the store alive.
     unowned(unsafe) var exclusive: StoreStorage?
     /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
-    /// Whose commits were delivered on this thread for others: it also resumes those.
+    /// The owners of the deferred commits that this thread has delivered, and is to resume.
     var deliveredOwners: [any CommitOwner] = []
-    /// The same thread, where it is one of a simulated world; the world keeps it.
+    /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool whose slot this thread occupies.
     var pool: ConcurrentPool?
     /// The loop of this thread's last `.sync` dispatch.
     var spareLoop: SyncLoop?
-    /// Operations, to be given out again.
+    /// Operations to be reused.
     let spareOperations = Spares()
-    /// What their blocks were given, to be given out again.
+    /// Objects of type `RunningOperation` to be reused.
     let spareTokens = Spares()
-    /// Dispatches to be used again.
+    /// Records to be reused.
     var spareDispatches = DispatchStack()
-    /// What it knows of the dispatchers' registries.
     let routeCache = RouteCache()
-    /// Whether it has resumed somebody who may need this very thread to go on.
+    /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
-    /// Whether it has just found work by spinning.
+    /// Whether its last spin wait has found work.
     var foundWorkBySpinning = false
-    /// Which shard of an inbox is next.
+    /// The next shard of an inbox to use.
     var turn: UInt32 = 0
-    /// The next transaction identifier of this thread's block, and the end of the block.
+    /// The next transaction identifier of this thread's block, and the block's end.
     var identifier: UInt64 = 0
     var identifierEnd: UInt64 = 0
   }
@@ -112,11 +111,13 @@ struct ThreadState {
     @inline(__always) nonmutating _modify { yield &fields.pointee.turn }
   }
 
-  /// The next transaction identifier; `makeBlock` gives more when a block is used up.
+  /// The next transaction identifier; `makeBlock` returns a new block when the last one is used up.
   func nextIdentifier(_ makeBlock: () -> Range<UInt64>) -> UInt64 {
     if fields.pointee.identifier == fields.pointee.identifierEnd {
       let block = makeBlock()
-      (fields.pointee.identifier, fields.pointee.identifierEnd) = (block.lowerBound, block.upperBound)
+      (fields.pointee.identifier, fields.pointee.identifierEnd) = (
+        block.lowerBound, block.upperBound
+      )
     }
     defer { fields.pointee.identifier &+= 1 }
     return fields.pointee.identifier
@@ -126,12 +127,12 @@ struct ThreadState {
   var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
-  /// Whether nobody holds on to the last loop.
+  /// Whether there is a spare loop, with no other reference to it.
   var hasFreeLoop: Bool {
     fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)
   }
 
-  /// Resumes what waited for those deliveries: once no delivery turn is left here, or before this blocks.
+  /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.
   func resumeDeliveredOwners() {
     while !self.deliveredOwners.isEmpty {
       let owners = self.deliveredOwners
@@ -140,17 +141,17 @@ struct ThreadState {
     }
   }
 
-  // MARK: Of this thread
+  // MARK: The current thread
 
   static var current: ThreadState {
     @inline(__always) get { current(by: key) }
   }
 
-  /// The same, for code that is inlined elsewhere.
+  /// The same, for code that is inlined into other modules.
   @usableFromInline
   static func here(_ store: StoreStorage) -> ThreadState { current(by: store.threadKey) }
 
-  /// The same, for a caller who has the key at hand.
+  /// The same, for a caller that has the key.
   @inline(__always)
   static func current(by key: pthread_key_t) -> ThreadState {
     if let pointer = pthread_getspecific(key) {
@@ -167,7 +168,7 @@ struct ThreadState {
     return ThreadState(fields: fields)
   }
 
-  /// The thread ends; what goes with it may run code that makes a new state, which ends likewise.
+  /// Called at the thread's end; what it releases may create a new state, which ends likewise.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()
@@ -178,14 +179,14 @@ struct ThreadState {
     fields.deallocate()
   }
 
-  /// The same where the thread has one already: to be asked where one can't be made.
+  /// The current thread's state if it was created, for callers that must not create it.
   static var known: ThreadState? {
     pthread_getspecific(key).map {
       ThreadState(fields: $0.assumingMemoryBound(to: Fields.self))
     }
   }
 
-  /// Forgets what this thread knows, as if it were a new one.
+  /// Destroys this thread's state, as if the thread were a new one.
   static func renew() {
     guard let pointer = pthread_getspecific(key) else { return }
     pthread_setspecific(key, nil)
@@ -217,8 +218,31 @@ struct ThreadState {
     let (isFirst, known) = staticAtomic(&keyStorage).pointee.compareExchange(
       expected: 0, desired: UInt(key) + 1, ordering: .acquiringAndReleasing)
     if isFirst { return key }
-    // Another thread was first.
+    // Another thread was first: its key is the one to use.
     pthread_key_delete(key)
     return pthread_key_t(known - 1)
+  }
+}
+
+/// Access to the spare objects, for code that is inlined into other modules.
+extension ThreadState {
+  @usableFromInline
+  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreStorage) -> AnyObject? {
+    current(by: store.threadKey).spareOperations.take(type)
+  }
+
+  @usableFromInline
+  func keepSpareOperation(_ operation: AnyObject, of type: ObjectIdentifier) {
+    self.spareOperations.put(operation, of: type)
+  }
+
+  @usableFromInline
+  func takeSpareToken(_ type: ObjectIdentifier) -> AnyObject? {
+    self.spareTokens.take(type)
+  }
+
+  @usableFromInline
+  func keepSpareToken(_ token: AnyObject, of type: ObjectIdentifier) {
+    self.spareTokens.put(token, of: type)
   }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the caller has the only reference to an object, and so may use it again.
+/// Whether the caller has the only strong reference to an object, and so may reuse it.
 ///
 /// The count alone is a relaxed load: on arm64 the thread could still read what the object held before
 /// the other threads dropped their references. The fence orders their last accesses before its own.
@@ -11,7 +11,7 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> 
   return true
 }
 
-/// The same for an optional one; false where there is none.
+/// The same for an optional; false for nil.
 @inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
@@ -19,8 +19,21 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) ->
   return true
 }
 
-/// Not inlined into users' modules, which would have to import `Synchronization` for it.
+/// Not inlined into other modules, which would have to import `Synchronization` for it.
 @usableFromInline
 func acquireDroppedReferences() {
   atomicMemoryFence(ordering: .acquiring)
+}
+
+/// Whether an object has no weak or unowned references, by which other code could reach it again.
+///
+/// The caller has the only strong reference to it.
+@usableFromInline
+func hasNoWeakOrUnownedReferences(_ object: AnyObject) -> Bool {
+  #if canImport(ObjectiveC)
+    // The runtime does not reveal associated objects and weak references there.
+    false
+  #else
+    _getWeakRetainCount(object) == 1 && _getUnownedRetainCount(object) == 1
+  #endif
 }

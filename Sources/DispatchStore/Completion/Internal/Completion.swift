@@ -4,7 +4,7 @@ enum Completion: Sendable {
   case plain(@Sendable () -> Void)
   case withResult(@Sendable (DispatchResult) -> Void)
 
-  /// - Parameter result: Made only for a closure that takes it.
+  /// - Parameter result: Evaluated only for a closure that takes it.
   func run(_ result: @autoclosure () -> DispatchResult) {
     switch self {
     case .plain(let body): body()

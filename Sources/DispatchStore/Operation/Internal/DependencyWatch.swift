@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Hears once when an operation of somebody else has finished, without holding a thread for it.
+/// Calls a closure once when another operation has finished, without blocking a thread.
 ///
-/// On Linux, Foundation asks a dependent whether it is ready when its last dependency has finished: a
-/// watch is such a dependent, that is in no queue, and whose only dependency this is. So nothing hangs
-/// on how Foundation counts several of them, or on one that was removed.
+/// On Linux, Foundation reads a dependent's `isReady` when its last dependency has finished: a watch is
+/// a dependent that is in no queue and has one dependency. So it does not rely on how Foundation counts
+/// several dependencies, or one that was removed.
 final class DependencyWatch: Operation, @unchecked Sendable {
-  // because what changes is atomic, or set before the operation can be heard of
+  // because its variables are atomic, or set before the closure can be called
   private let watched: Operation
   private let onFinish: @Sendable () -> Void
   private let isArmed = Atomic(true)
-  /// In a simulation: Foundation tells the dependents of an operation in an order that hangs on addresses.
+  /// For a simulation: Foundation notifies dependents in an order that depends on addresses.
   private let number = ThreadState.current.simulated?.world.makeNumber()
   #if canImport(ObjectiveC)
     private var observation: NSKeyValueObservation?
@@ -22,7 +22,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {
     self.onFinish = onFinish
   }
 
-  /// Begins to watch; calls back here where the operation has finished already.
+  /// Starts watching; calls the closure on this thread where the operation has finished already.
   func begin() {
     #if canImport(ObjectiveC)
       observation = watched.observe(\.isFinished, options: [.initial]) { [weak self] watched, _ in
@@ -30,12 +30,12 @@ final class DependencyWatch: Operation, @unchecked Sendable {
       }
     #else
       addDependency(watched)
-      // Ended meanwhile on another thread, which may have been too early to remove it.
+      // Another thread may have called `end()` before the dependency was there to be removed.
       if !isArmed.load(ordering: .sequentiallyConsistent) { removeDependency(watched) }
     #endif
   }
 
-  /// Watches no longer: Foundation keeps an unowned reference to a dependent, so it has to be told.
+  /// Stops watching; the dependency goes, as Foundation keeps an unowned reference to a dependent.
   func end() {
     isArmed.store(false, ordering: .sequentiallyConsistent)
     #if !canImport(ObjectiveC)

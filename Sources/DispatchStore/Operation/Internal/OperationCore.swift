@@ -1,27 +1,27 @@
-/// What of an operation's state has no type of the user's, and the lock that guards it.
+/// The state of an operation that does not depend on its generic types, and the lock that guards it.
 ///
-/// A pointer, that its operation allocates and destroys: reached without looking a generic type up.
+/// A pointer that its operation allocates and destroys: an access looks up no generic metadata.
 @usableFromInline
 struct OperationCore: @unchecked Sendable {
   // because every access holds the lock, or the only reference
   struct State {
     var life = OperationState()
     var task: Task<Void, Never>?
-    /// The part of a dispatch that it is.
-    var part: StoreRun?
-    /// The dispatch that runs it straight through: nil before that can go.
+    /// The store run that it belongs to.
+    var storeRun: StoreRun?
+    /// The dispatch that runs it inline; nil again before that can be released.
     unowned(unsafe) var dispatch: Dispatch?
-    /// The unfinished operations that a dispatch waits for.
+    /// The watches of unfinished dependencies, by operation.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
-    /// Called once, when none of them is left.
+    /// Called once, when no watch is left.
     var onReady: (@Sendable () -> Void)?
-    /// Whether the library made it, for the action that it was asked for.
+    /// Whether the library made it, to call `reduce(into:action:)`.
     var isReduction = false
     var hasDependencies = false
-    /// Somebody has changed what stays with the object.
+    /// Whether code outside the library has changed a property that stays with the object.
     var isTouched = false
-    /// Whether it was given out, and so has a subject.
-    var isGivenOut = false
+    /// Whether it has a subject: true but for a thread's spare one.
+    var isInUse = false
 
     mutating func takeWatch(of operation: ObjectIdentifier) -> (
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
@@ -30,7 +30,7 @@ struct OperationCore: @unchecked Sendable {
       return (watch, watches.isEmpty ? onReady.take() : nil)
     }
 
-    var commitOwner: (any CommitOwner)? { part ?? dispatch }
+    var commitOwner: (any CommitOwner)? { storeRun ?? dispatch }
   }
 
   private let lock = Lock()
@@ -54,18 +54,18 @@ struct OperationCore: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  // MARK: For whoever holds the only reference to the operation
+  // MARK: Without the lock, for a caller with the only reference to the operation
 
   var hasDependencies: Bool { state.pointee.hasDependencies }
-  var isGivenOut: Bool { state.pointee.isGivenOut }
+  var isInUse: Bool { state.pointee.isInUse }
 
   @usableFromInline
-  func give(asReduction isReduction: Bool) {
-    state.pointee.isGivenOut = true
+  func beginUse(asReduction isReduction: Bool) {
+    state.pointee.isInUse = true
     state.pointee.isReduction = isReduction
   }
 
-  /// Starts it for a dispatch that runs inline; false where it is not as it was made.
+  /// Starts it for an inline run; false where it was changed since it was made.
   @usableFromInline
   func beginInline(for dispatch: Dispatch) -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }
@@ -74,8 +74,8 @@ struct OperationCore: @unchecked Sendable {
     return true
   }
 
-  /// Its block has returned; whether it has ended as finished, and nothing has been done with it that
-  /// somebody could tell.
+  /// After its block has returned: whether it has ended as finished and can be reused, as no property
+  /// that stays with it was changed.
   @usableFromInline
   func endInline(isFinished: Bool) -> Bool {
     guard !state.pointee.isTouched, state.pointee.life.endsFinished(isFinished) else {
@@ -83,7 +83,7 @@ struct OperationCore: @unchecked Sendable {
     }
     state.pointee.dispatch = nil
     state.pointee.life = OperationState()
-    state.pointee.isGivenOut = false
+    state.pointee.isInUse = false
     return true
   }
 }

@@ -1,47 +1,47 @@
-/// The life of one operation, without threads.
+/// The state machine of one operation, without locks or threads.
 ///
-/// It ends when a finish was asked for and nothing that it has under way is left: its synchronous
-/// block, and updates through it on other threads.
+/// It ends when an outcome was requested and no call is in progress: its synchronous block, and updates
+/// through it on other threads.
 struct OperationState {
   private enum Phase {
     /// Not started. Can become running or ended.
     case pending
     /// The block was called. Can become ended.
     case running
-    /// Nothing follows.
+    /// Final.
     case ended(StoreOutcome)
   }
 
   private var phase = Phase.pending
-  /// What a finish asked for; before the start it takes effect at the start.
-  private var asked: StoreOutcome?
+  /// The outcome of the first `finish`; before the start, it takes effect at the start.
+  private var requested: StoreOutcome?
   private(set) var isCancelled = false
-  /// Calls that are under way: the block, and updates.
+  /// The number of calls in progress: the block, and updates.
   private var busy = 0
-  /// Whether an engine took it, so that no other may.
+  /// Whether a dispatch has claimed it, so that no other may.
   private(set) var isClaimed = false
 
   var outcome: StoreOutcome? {
     if case .ended(let outcome) = phase { outcome } else { nil }
   }
 
-  /// Whether nobody has said how it ends.
-  var isUnfinished: Bool { asked == nil }
+  /// Whether no outcome was requested.
+  var isUnfinished: Bool { requested == nil }
 
   var isPending: Bool {
     if case .pending = phase { true } else { false }
   }
 
-  /// Whether nobody has said anything of it yet.
+  /// Whether it is as it was made.
   var isUntouched: Bool {
-    isPending && !isClaimed && !isCancelled && asked == nil
+    isPending && !isClaimed && !isCancelled && requested == nil
   }
 
   var isRunning: Bool {
     if case .running = phase { true } else { false }
   }
 
-  /// Takes it for a dispatch; false where it was started or taken already.
+  /// Claims it for a dispatch; false where it was started or claimed already.
   mutating func claim() -> Bool {
     guard isPending, !isClaimed else { return false }
     isClaimed = true
@@ -55,12 +55,12 @@ struct OperationState {
     busy = 1
   }
 
-  /// Whether it ends as finished once its block has returned, so that no more need be noted of it.
+  /// Whether it ends as finished, now that its block has returned.
   ///
-  /// - Parameter isFinished: Whether the block has said so by returning.
+  /// - Parameter isFinished: Whether the block's return requests that.
   func endsFinished(_ isFinished: Bool) -> Bool {
     guard busy == 1, isRunning else { return false }
-    if let asked { return asked.isFinished }
+    if let requested { return requested.isFinished }
     return isFinished
   }
 
@@ -73,7 +73,7 @@ struct OperationState {
 
   mutating func start() -> Start {
     guard isPending else { return .ignore }
-    if let outcome = asked ?? (isCancelled ? .cancelled : nil) {
+    if let outcome = requested ?? (isCancelled ? .cancelled : nil) {
       phase = .ended(outcome)
       return .end(outcome)
     }
@@ -84,7 +84,7 @@ struct OperationState {
 
   enum Finish {
     case end(StoreOutcome)
-    /// It ends when what is under way has returned, or when it is started.
+    /// It ends when the calls in progress have returned, or when it is started.
     case later
     /// It had been finished before.
     case repeated
@@ -94,28 +94,28 @@ struct OperationState {
     if case .ended(let outcome) = phase {
       return isPlanted(.doubleFinish) ? .end(outcome) : .repeated
     }
-    guard asked == nil else { return .repeated }
-    asked = outcome
+    guard requested == nil else { return .repeated }
+    requested = outcome
     return endIfIdle().map(Finish.end) ?? .later
   }
 
-  /// An update through it begins; false where it has ended.
+  /// Begins an update through it; false where it has ended.
   mutating func beginUpdate() -> Bool {
     if case .ended = phase { return false }
     busy += 1
     return true
   }
 
-  /// The block, or an update, has returned; the outcome, where that ends the operation.
+  /// After the block, or an update, has returned: the outcome, where that ends the operation.
   ///
-  /// - Parameter outcome: How it is to end, unless it was finished before.
-  mutating func returned(asking outcome: StoreOutcome? = nil) -> StoreOutcome? {
+  /// - Parameter outcome: Counts unless the operation was finished before.
+  mutating func returned(requesting outcome: StoreOutcome? = nil) -> StoreOutcome? {
     busy -= 1
-    asked = asked ?? outcome
+    requested = requested ?? outcome
     return endIfIdle()
   }
 
-  /// Whether that is news.
+  /// False where it was cancelled before or has ended.
   mutating func cancel() -> Bool {
     if case .ended = phase { return false }
     defer { isCancelled = true }
@@ -123,8 +123,8 @@ struct OperationState {
   }
 
   private mutating func endIfIdle() -> StoreOutcome? {
-    guard isRunning, busy == 0 || isPlanted(.endBeforeUpdate), let asked else { return nil }
-    phase = .ended(asked)
-    return asked
+    guard isRunning, busy == 0 || isPlanted(.endBeforeUpdate), let requested else { return nil }
+    phase = .ended(requested)
+    return requested
   }
 }

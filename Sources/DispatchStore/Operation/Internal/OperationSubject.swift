@@ -1,9 +1,9 @@
-/// What an operation is about, from when it is given out until nobody has it any longer.
+/// The action, store and block of an operation, until the operation is released or becomes a spare one.
 @usableFromInline
 struct OperationSubject<Model: Sendable, Action: ActionType> {
   @usableFromInline let action: Action
   @usableFromInline let store: Store<Model, Action>
-  /// Taken by whoever starts it, so that what it captures goes with the call.
+  /// Taken by the thread that starts the operation, so that its captures are released after the call.
   @usableFromInline var block: OperationBlock<Model, Action>?
 
   @usableFromInline
@@ -14,20 +14,20 @@ struct OperationSubject<Model: Sendable, Action: ActionType> {
   }
 }
 
-/// What an operation calls, by who ends it.
+/// The block of an operation, by the way in which the operation ends.
 @usableFromInline
 enum OperationBlock<Model: Sendable, Action: ActionType> {
-  /// Ends it by `operation.finish()`.
+  /// Ends by `operation.finish()`.
   case controlled(
     @Sendable (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void)
-  /// Ends it by returning.
+  /// Ends when the block returns or throws.
   case returning(@Sendable (Action, Store<Model, Action>) throws -> Void)
-  /// Runs in a task, and ends it by returning.
+  /// Runs in a task; ends when the block returns or throws.
   case suspending(@Sendable (Action, Store<Model, Action>) async throws -> Void)
   /// Calls a reducer's `reduce(into:action:)`.
   case reducing(Reducer<Model, Action>)
 
-  /// Whether it can't end before it returns.
+  /// Whether the block runs in a task.
   @usableFromInline
   var isSuspending: Bool {
     if case .suspending = self { true } else { false }

@@ -1,14 +1,14 @@
 extension Store {
-  /// Calls the reducer for an operation, and runs that on this thread, to its end where it can.
+  /// Calls `operation(for:in:)`, and runs the operation on this thread, to its end where it can.
   ///
-  /// Inlined where the store is made, so that it is compiled for its own types.
+  /// Inlined into the module that makes the store, so that it is specialized for the store's types.
   @inlinable
   @inline(__always)
   func answer(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> InlineStep {
     var operation = reducer.operation(for: action, in: self)
-    // One that no other code has, and that is as it was made, needs no lock before its block.
+    // It starts without its lock, where no other code has a reference to it and it is as it was made.
     guard isUniquelyReferencedForReuse(&operation), operation.subject.pointee.store === self,
       haveSameBytes(operation.subject.pointee.action, action),
       let block = operation.subject.pointee.block, !block.isSuspending,
@@ -38,7 +38,7 @@ extension Store {
     case .suspending:
       break
     }
-    guard isUniquelyReferencedForReuse(&operation), ThreadState.isUnseen(operation),
+    guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
       operation.core.endInline(isFinished: returned?.isFinished == true)
     else { return operation.endInline(returned) }
     operation.subject.deinitialize(count: 1)
@@ -46,7 +46,7 @@ extension Store {
     return .finished
   }
 
-  /// The same for an operation that other code has, or has had.
+  /// The same for an operation to which other code has, or may have had, a reference.
   @usableFromInline
   func run(
     _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,
@@ -57,7 +57,7 @@ extension Store {
       ?? .ended(.failed(usedBefore(operation, returnedFor: action)))
   }
 
-  /// One commit that observers are notified of.
+  /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
   @inlinable
   func reduceObserved(
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState

@@ -1,5 +1,5 @@
 extension Store {
-  /// Why an operation can't be the answer to an action.
+  /// The error of an operation that was made for another action or store; nil for a valid one.
   func fault(
     of operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError? {
@@ -18,7 +18,7 @@ extension Store {
     invalid("was started or returned before", action)
   }
 
-  /// Whether it is another action, as far as its type lets one tell; some don't equal themselves.
+  /// Whether it is another action, as far as its type allows to compare; some do not equal themselves.
   private func isOther(_ made: Action, than action: Action) -> Bool {
     if haveSameBytes(made, action) { return false }
     if let made = made as? any Equatable { return !made.equals(action) && made.equals(made) }

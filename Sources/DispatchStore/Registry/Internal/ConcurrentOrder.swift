@@ -1,18 +1,18 @@
-/// The order in which the stores of one dispatch run inline on the concurrent queue, one after the other.
+/// The order in which the stores of one dispatch run inline on the concurrent queue.
 ///
-/// A store that answers with more than a reduction may block its thread: only stores that wait for it come
-/// after it. Reductions that wait for no such store come first.
+/// A store that handles the action by more than a reduction may block its thread: only stores that wait
+/// for it come after it. Reductions that wait for no such store come first.
 struct ConcurrentOrder {
   /// By position: the store index.
   let storeIndices: [Int]
 
-  /// Nil where a store would be delayed by one that it does not wait for.
+  /// Fails where a store would be delayed by one that it does not wait for.
   ///
   /// - Parameters:
   ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none waits.
-  ///   - mayBlock: By store index: whether the store answers with more than a reduction.
+  ///   - mayBlock: By store index: whether the store handles the action by more than a reduction.
   init?(prerequisites: [[Int]]?, mayBlock: [Bool]) {
-    // By store index: the last one that may block and that it waits for, also through others.
+    // By store index: the last store that may block among its prerequisites, also indirect ones.
     var blockers: [Int?] = []
     var (first, rest): ([Int], [Int]) = ([], [])
     for index in mayBlock.indices {
@@ -23,13 +23,13 @@ struct ConcurrentOrder {
     }
     var last: Int?
     for index in rest {
-      // The last one itself waits for all that were before it.
+      // The last one itself waits for all those before it.
       guard blockers[index] == last else { return nil }
       if mayBlock[index] { last = index }
     }
     storeIndices = first + rest
   }
 
-  /// The same, where it is another one than that of the indices.
+  /// The store indices; nil where they are in ascending order.
   var permutation: [Int]? { storeIndices == Array(storeIndices.indices) ? nil : storeIndices }
 }

@@ -1,16 +1,16 @@
-/// The stores and middlewares of one dispatcher, and who answers to which type of action.
+/// The stores and middlewares of one dispatcher, and which stores respond to which action type.
 ///
-/// A pure value behind the dispatcher's registry lock. Registering is constant in time; a dispatch
-/// takes the list of those that respond to its action's type as its snapshot, and keeps that.
+/// A pure value behind the dispatcher's registry lock. Registering takes constant time; a dispatch uses
+/// a snapshot of the stores that respond to its action's type.
 struct Registry {
   private var entries: [String: StoreEntry] = [:]
-  /// By declared action type: those registered for it, in order of registration.
+  /// By a store's action type: the entries with that type, in order of registration.
   private var declared: [ObjectIdentifier: [StoreEntry]] = [:]
-  /// By an action's own type: the declared types that answer to it, worked out once per type.
-  private var answering: [ObjectIdentifier: [ObjectIdentifier]] = [:]
-  /// By an action's own type, where several declared types answer: those registered, in order.
+  /// By an action's type: the declared types that respond to it, computed once per type.
+  private var responding: [ObjectIdentifier: [ObjectIdentifier]] = [:]
+  /// By an action's type, where several declared types respond: the entries, in order of registration.
   private var merged: [ObjectIdentifier: [StoreEntry]] = [:]
-  /// Identifiers that were registered once and are gone: waiting for one is no error.
+  /// Identifiers that were registered once and are no longer: waiting for one is no error.
   private var former: Set<String> = []
   private var sequence: UInt64 = 0
   private(set) var middlewares: [any Middleware] = []
@@ -31,7 +31,7 @@ struct Registry {
     let entry = makeEntry(sequence)
     let type = ObjectIdentifier(entry.actionType)
     entries[entry.identifier] = entry
-    if declared[type] == nil { answering.removeAll() }
+    if declared[type] == nil { responding.removeAll() }
     declared[type, default: []].append(entry)
     merged.removeAll()
   }
@@ -41,11 +41,11 @@ struct Registry {
     former.insert(identifier)
     entry.departed()
     let type = ObjectIdentifier(entry.actionType)
-    if let place = declared[type]?.place(of: entry) { declared[type]?.remove(at: place) }
+    if let index = declared[type]?.index(of: entry) { declared[type]?.remove(at: index) }
     merged.removeAll()
     if declared[type]?.isEmpty == true {
       declared[type] = nil
-      answering.removeAll()
+      responding.removeAll()
     }
     return entry
   }
@@ -55,7 +55,7 @@ struct Registry {
     return matching.compactMap { remove($0.identifier) }
   }
 
-  /// The one of this identifier, or those that answer to the type; nil for one never registered.
+  /// The entry with this identifier, or those that respond to the type; nil for an unknown identifier.
   mutating func responders(
     to type: any ActionType.Type, identifier: String?
   ) -> [StoreEntry]? {
@@ -64,10 +64,10 @@ struct Registry {
     return former.contains(identifier) ? [] : nil
   }
 
-  /// Those that answer to an action of this type, in order of registration.
+  /// The entries that respond to an action of this type, in order of registration.
   mutating func responders(to type: any ActionType.Type) -> [StoreEntry] {
     let key = ObjectIdentifier(type)
-    let types = answering[key] ?? workOut(type)
+    let types = responding[key] ?? computeResponding(to: type)
     if types.count == 1 { return declared[types[0]] ?? [] }
     if let entries = merged[key] { return entries }
     let entries = types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
@@ -75,14 +75,14 @@ struct Registry {
     return entries
   }
 
-  private mutating func workOut(_ type: any ActionType.Type) -> [ObjectIdentifier] {
+  private mutating func computeResponding(to type: any ActionType.Type) -> [ObjectIdentifier] {
     let types: [ObjectIdentifier]
     if type is AnyClass {
       types = declared.compactMap { $1[0].responds(to: type) ? $0 : nil }
     } else {
       types = [ObjectIdentifier(type)]
     }
-    answering[ObjectIdentifier(type)] = types
+    responding[ObjectIdentifier(type)] = types
     return types
   }
 
@@ -101,8 +101,8 @@ struct Registry {
 }
 
 extension [StoreEntry] {
-  /// The place of an entry, among entries in order of registration.
-  fileprivate func place(of entry: StoreEntry) -> Int? {
+  /// The index of an entry, by binary search: the entries are in order of registration.
+  fileprivate func index(of entry: StoreEntry) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = (low + high) / 2

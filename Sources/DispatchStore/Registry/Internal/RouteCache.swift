@@ -8,10 +8,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// The routes that one thread has looked up, so that dispatching shares no memory between threads.
+/// The routes that one thread uses, so that a dispatch writes no memory that other threads write.
 ///
-/// Only its thread looks routes up and puts them in. Any thread may evict those of a dispatcher: threads
-/// that once dispatched to a store do not keep it after it was unregistered.
+/// Only its own thread looks routes up and inserts them. Any thread may evict those of a dispatcher, so
+/// that no cache keeps a store alive after it was unregistered.
 struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   struct Key {
     let dispatcher: UInt64
@@ -22,8 +22,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     fileprivate var slot: Int {
       var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
       if let storeIdentifier {
-        // The words of the string itself: a string whose text is on the heap hashes by its address, and
-        // one at another address is looked up in the registry.
+        // The string's two words. A string with its text on the heap hashes by its address: an equal
+        // one at another address misses the cache, and is looked up in the registry.
         let words = unsafeBitCast(storeIdentifier, to: (UInt64, UInt64).self)
         bits = (bits ^ words.0 ^ (words.1 &* 31)) &* 0x9E37_79B9_7F4A_7C15
         bits ^= bits >> 32
@@ -38,7 +38,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     var actionType: ObjectIdentifier?
     var storeIdentifier: String?
     var route: Unmanaged<Route>?
-    /// The dispatches that were made with it.
+    /// The number of dispatches that have used the route.
     var outstanding = 0
 
     mutating func take() -> Evicted? {
@@ -47,7 +47,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     }
   }
 
-  /// A route that is in no slot any longer.
+  /// A route that has left its slot.
   private struct Evicted {
     let route: Unmanaged<Route>
     let outstanding: Int
@@ -57,7 +57,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
 
   fileprivate static let count = 32
   private let slots: UnsafeMutablePointer<Slot>
-  /// Locked for some instructions, and never while other code runs.
+  /// A spin lock, for a few instructions; no code outside this type runs while it is locked.
   private let isLocked: UnsafeMutablePointer<Atomic<Bool>>
 
   init() {
@@ -69,10 +69,10 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     Self.all.withLockOfProcess { $0[cache.slots] = cache }
   }
 
-  /// Its thread ends.
+  /// Called when its thread ends.
   func destroy() {
     _ = Self.all.withLockOfProcess { $0.removeValue(forKey: slots) }
-    for place in 0..<Self.count { slots[place].take()?.retire() }
+    for index in 0..<Self.count { slots[index].take()?.retire() }
     slots.deinitialize(count: Self.count)
     slots.deallocate()
     isLocked.deinitialize(count: 1)
@@ -93,7 +93,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     isLocked.pointee.store(false, ordering: .releasing)
   }
 
-  /// The route as of a version of the registry, for one more dispatch; nil where the thread has none.
+  /// The route for a registry version, outstanding for one more dispatch; nil where there is none.
   @inline(__always)
   func take(
     _ key: Key, version: UInt64, on thread: ThreadState
@@ -116,16 +116,16 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   }
 
   #if SIMULATION
-    /// Slots in the order in which keys come: otherwise addresses would decide which keys share a slot, and
-    /// so which of them the thread has in its cache.
+    /// The first slot with the key, or a free one: by the hash, addresses would decide which keys share
+    /// a slot, and a seed would not repeat its run.
     @inline(never)
     private func simulatedSlot(for key: Key) -> UnsafeMutablePointer<Slot> {
       lock()
       defer { unlock() }
-      let place =
+      let index =
         (0..<Self.count).first { isOf(key, slots + $0) }
         ?? (0..<Self.count).first { slots[$0].route == nil }
-      return slots + (place ?? 0)
+      return slots + (index ?? 0)
     }
   #endif
 
@@ -144,7 +144,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     (slot.pointee.version == version || isPlanted(.staleRoute)) && isOf(key, slot)
   }
 
-  /// Puts a route in, with one dispatch outstanding.
+  /// Inserts a route, outstanding for one dispatch.
   func put(
     _ route: Route, for key: Key, version: UInt64, on thread: ThreadState
   ) -> Unmanaged<Route> {
@@ -160,7 +160,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     return cached
   }
 
-  /// Evicts the route of a key as of a version.
+  /// Evicts the route of a key, where it is of this version.
   func evict(_ key: Key, version: UInt64, on thread: ThreadState) {
     let slot = slot(for: key, on: thread)
     lock()
@@ -172,8 +172,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
   private func takeSlots(of dispatcher: UInt64) -> [Evicted] {
     var taken: [Evicted] = []
     lock()
-    for place in 0..<Self.count where slots[place].dispatcher == dispatcher {
-      if let evicted = slots[place].take() { taken.append(evicted) }
+    for index in 0..<Self.count where slots[index].dispatcher == dispatcher {
+      if let evicted = slots[index].take() { taken.append(evicted) }
     }
     unlock()
     return taken
@@ -183,9 +183,9 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
 
   private static let all = Locked<[UnsafeMutablePointer<Slot>: RouteCache]>([:])
 
-  /// Evicts a dispatcher's routes, and with them its stores and middlewares, from the caches of all threads.
+  /// Evicts a dispatcher's routes, and so its stores and middlewares, from the caches of all threads.
   static func evictAll(of dispatcher: UInt64) {
-    // Releasing a route may run the user's deinitializers: outside the locks.
+    // Outside the locks, as releasing a route may run deinitializers of the program.
     let evicted = all.withLockOfProcess { caches in
       caches.values.flatMap { $0.takeSlots(of: dispatcher) }
     }

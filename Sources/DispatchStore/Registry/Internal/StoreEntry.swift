@@ -1,16 +1,16 @@
-/// A registered store, as the registry and a dispatch under way hold it.
+/// A registered store, as the registry and routes refer to it.
 class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
   let identifier: String
   let actionType: any ActionType.Type
-  /// Rises with registration: ties in `waitFor` order go by it.
+  /// The order of registration, which decides ties in the `waitFor` order.
   let sequence: UInt64
   let waitFor: WaitFor
   let ownership: StoreOwnership
-  /// What its reducer does itself.
+  /// The methods that its reducer overrides.
   let overrides: ReducerOverrides
-  /// The calls of its reducer; nil for a store that is held weakly.
+  /// The calls of its reducer; nil for a weakly owned store.
   let calls: ReducerCalls?
-  /// The store itself, where it is held strongly.
+  /// The store itself; nil for a weakly owned one.
   let object: AnyObject?
 
   init(
@@ -27,19 +27,19 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     self.ownership = ownership
   }
 
-  /// The store; nil where it was held weakly and is gone.
+  /// The store; nil where it was released.
   var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
 
-  /// The store, or what stands for one that was held weakly and is gone.
+  /// The store, or a `DepartedStore` where it was released.
   var storeForHooks: any StoreType { fatalError("StoreEntry is abstract.") }
 
-  /// The store with the calls of its reducer; nil where it was held weakly and is gone.
+  /// The store with the calls of its reducer; nil where it was released.
   var target: (ReducerCalls, AnyObject)? { fatalError("StoreEntry is abstract.") }
 
-  /// Whether it was held weakly and is gone.
+  /// Whether the store is weakly owned and was released.
   var isGone: Bool { fatalError("StoreEntry is abstract.") }
 
-  /// What its reducer refines the order to; nil where it keeps what was declared.
+  /// The prerequisites that its reducer sets for an action; nil where it keeps the declared ones.
   func refinedWaitFor(for action: any ActionType) -> WaitFor? {
     fatalError("StoreEntry is abstract.")
   }
@@ -48,10 +48,10 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Whether the store answers to actions of this type.
+  /// Whether the store responds to actions of this type.
   func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
 
-  /// The store leaves its dispatcher.
+  /// Called when the entry has left the registry: the store leaves its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
 }
 
@@ -73,7 +73,7 @@ func copyAction(_ type: any ActionType.Type, at address: UnsafeRawPointer) -> an
   return open(type)
 }
 
-/// The typed side of an entry: below it nothing is cast.
+/// An entry with the types of its store.
 final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
   // because `strong` is a constant, and weak references are safe to read on several threads
   private let strong: Store<Model, Action>?
@@ -81,7 +81,7 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   init(
     _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
   ) {
-    // A weak reference makes every later retain of the store dearer: only those who ask pay.
+    // A weak reference slows every later retain of the store: only a weakly owned one has it.
     strong = ownership == .strong ? store : nil
     weakly = ownership == .weak ? store : nil
     super.init(
@@ -103,10 +103,10 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
 
   override var isGone: Bool { strong == nil && weakly == nil }
 
-  /// The action as the store's own type: it was found by that, so that nothing need be cast.
+  /// Passes the action as the store's action type, without a cast: the registry has matched them.
   @inline(__always)
   func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
-    // The same type, or a subclass of it: a reference either way.
+    // It is of that type, or of a subclass of it, and so a reference in both cases.
     withAddress(of: action) { body($0.assumingMemoryBound(to: Action.self).pointee) }
   }
 

@@ -1,29 +1,29 @@
-/// The order among the stores of one dispatch, from what each of them waits for.
+/// The order of the stores of one dispatch, from the prerequisites of each.
 struct WaitOrder {
-  /// One store that takes part, by its place in order of registration.
+  /// A store of the dispatch; participants are in order of registration.
   struct Participant {
     let identifier: String
     let waitFor: WaitFor
   }
 
-  /// Places in the list of participants, each after those that it waits for; ties as registered.
+  /// Indices of participants, each after its prerequisites; ties in order of registration.
   let order: [Int]
-  /// By place: the places that it waits for.
+  /// By index of a participant: the indices of its prerequisites.
   let prerequisites: [[Int]]
 
-  /// Throws `waitForCycle` or `unknownStore`, naming the whole path.
+  /// Throws `waitForCycle` or `unknownStore`; the message names the whole path.
   ///
   /// - Parameter wasRegistered: Whether a store was ever registered under an identifier.
   init(_ participants: [Participant], wasRegistered: (String) -> Bool) throws(DispatchError) {
-    let places = Dictionary(
+    let indices = Dictionary(
       participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
     )
     var prerequisites: [[Int]] = []
     for participant in participants {
       var waits: [Int] = []
       for identifier in participant.waitFor.storeIdentifiers {
-        if let place = places[identifier] {
-          if !waits.contains(place) { waits.append(place) }
+        if let index = indices[identifier] {
+          if !waits.contains(index) { waits.append(index) }
         } else if !wasRegistered(identifier) {
           throw Self.unknown(identifier, waitedForBy: participant.identifier)
         }
@@ -34,28 +34,28 @@ struct WaitOrder {
     order = try Self.sort(participants, prerequisites)
   }
 
-  /// By place in the order found: the places in it that are waited for; nil where nobody waits.
+  /// By position in `order`: the positions of the prerequisites; nil where no store waits.
   var prerequisitesInOrder: [[Int]]? {
     guard prerequisites.contains(where: { !$0.isEmpty }) else { return nil }
-    var places = order
-    for (place, participant) in order.enumerated() { places[participant] = place }
-    return order.map { prerequisites[$0].map { places[$0] } }
+    var positions = order
+    for (position, participant) in order.enumerated() { positions[participant] = position }
+    return order.map { prerequisites[$0].map { positions[$0] } }
   }
 
-  /// The lowest place that is ready goes next, so that ties go by order of registration.
+  /// Appends the lowest ready index first, so that ties keep the order of registration.
   private static func sort(
     _ participants: [Participant], _ prerequisites: [[Int]]
   ) throws(DispatchError) -> [Int] {
     var dependents = [[Int]](repeating: [], count: participants.count)
     var missing = prerequisites.map(\.count)
-    for (place, waits) in prerequisites.enumerated() {
-      for wait in waits { dependents[wait].append(place) }
+    for (index, waits) in prerequisites.enumerated() {
+      for wait in waits { dependents[wait].append(index) }
     }
     var ready = MinimumHeap(missing.indices.filter { missing[$0] == 0 })
     var order: [Int] = []
-    while let place = ready.popMinimum() {
-      order.append(place)
-      for dependent in dependents[place] {
+    while let index = ready.popMinimum() {
+      order.append(index)
+      for dependent in dependents[index] {
         missing[dependent] -= 1
         if missing[dependent] == 0 { ready.insert(dependent) }
       }
@@ -66,7 +66,7 @@ struct WaitOrder {
     return order
   }
 
-  /// Every place left over waits for another one left over, so following them must come around.
+  /// Each participant left waits for another one left, so that following these leads into the cycle.
   private static func cycle(
     _ participants: [Participant], _ prerequisites: [[Int]], among left: [Int]
   ) -> DispatchError {
@@ -76,12 +76,12 @@ struct WaitOrder {
       let next = prerequisites[path.last!].first { left.contains($0) }!
       if let start = path.firstIndex(of: next) {
         let stores = (path[start...] + [next]).map { participants[$0].identifier }
-        let circle = stores.map { "\"\($0)\"" }.joined(separator: " → ")
+        let cycle = stores.map { "\"\($0)\"" }.joined(separator: " → ")
         return DispatchError(
           code: .waitForCycle,
           message: """
-            Stores wait for each other in a circle: \(circle). \
-            Nothing was run; take one of these out of a waitFor.
+            Stores wait for each other in a cycle: \(cycle). \
+            No store was run; remove one of these from a waitFor.
             """,
           storeIdentifiers: stores)
       }
@@ -94,7 +94,8 @@ struct WaitOrder {
       code: .unknownStore,
       message: """
         Store "\(waiter)" waits for "\(identifier)", under which no store was ever registered \
-        ("\(waiter)" → "\(identifier)"). Nothing was run; register that store first, or mend the name.
+        ("\(waiter)" → "\(identifier)"). No store was run; register that store first, or correct \
+        the identifier.
         """,
       storeIdentifiers: [waiter, identifier])
   }
@@ -104,7 +105,7 @@ struct WaitOrder {
 private struct MinimumHeap {
   private var elements: [Int]
 
-  /// - Parameter sorted: A sorted array is a heap already.
+  /// - Parameter sorted: A sorted array, which is a heap already.
   init(_ sorted: [Int]) {
     elements = sorted
   }

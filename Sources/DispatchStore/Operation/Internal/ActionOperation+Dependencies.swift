@@ -1,27 +1,8 @@
 import Foundation
 
+/// A dispatch that runs the operation waits for its dependencies without blocking a thread.
 extension ActionOperation {
-  @inline(__always)
-  func withState<Result>(_ body: (inout OperationCore.State) -> Result) -> Result {
-    core.withState(body)
-  }
-
-  /// Takes the operation for a dispatch; false where it was taken or started before.
-  func claim() -> Bool {
-    withState { $0.life.claim() }
-  }
-
-  /// Becomes a part of a round: its outcome where it has ended, else the part will hear of that.
-  func join(_ part: StoreRun) -> StoreOutcome? {
-    withState { state in
-      state.dispatch = nil
-      if let outcome = state.life.outcome { return outcome }
-      state.part = part
-      return nil
-    }
-  }
-
-  /// Whether it is ready; where it is not, `onReady` is called once when it is, on any thread.
+  /// Whether it is ready; if not, `onReady` is called once, on any thread, when it becomes ready.
   func isReady(orElse onReady: @escaping @Sendable () -> Void) -> Bool {
     guard withState({ $0.hasDependencies }) else { return true }
     let unfinished = dependencies.filter { !$0.isFinished }
@@ -37,7 +18,7 @@ extension ActionOperation {
     }
     for (_, watch) in watches { watch.begin() }
     yieldPoint(.watch, store.identifier)
-    // A removal or a cancellation between the question and here has found no watch.
+    // A dependency removed, or a cancellation, since `dependencies` was read has found no watch to end.
     let present = dependencies
     for operation in unfinished where !present.contains(operation) { stopWatching(operation) }
     if isCancelled { stopWatchingAll() }
@@ -60,7 +41,7 @@ extension ActionOperation {
     onReady?()
   }
 
-  /// Finished operations keep their dependencies alive, and those keep unowned references back.
+  /// A finished operation keeps its dependencies alive, and those have unowned references to it.
   func forgetDependencies() {
     for dependency in dependencies { removeDependency(dependency) }
   }

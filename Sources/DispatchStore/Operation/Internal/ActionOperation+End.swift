@@ -1,0 +1,98 @@
+import Foundation
+
+/// The updates through an operation, and its end.
+extension ActionOperation {
+  /// After the block of an inline run has returned: it has ended, or is finished later.
+  @usableFromInline
+  func endInline(_ requested: StoreOutcome?) -> InlineStep {
+    let end = withState { state -> StoreOutcome? in
+      let outcome = state.life.returned(requesting: requested)
+      if outcome != nil { state.dispatch = nil }
+      return outcome
+    }
+    guard let end else { return .goesOn(self, isRunning: true) }
+    notifyDependents()
+    return InlineStep(end)
+  }
+
+  /// Notifies key-value observers, and through them Foundation's dependents, that it has ended.
+  func notifyDependents() {
+    didChangeValue(forKey: "isExecuting")
+    didChangeValue(forKey: "isFinished")
+    if withState({ $0.hasDependencies }) {
+      stopWatchingAll()
+      forgetDependencies()
+    }
+  }
+
+  func finish(_ outcome: StoreOutcome) {
+    yieldPoint(.finish, store.identifier)
+    switch withState({ $0.life.finish(outcome) }) {
+    case .end(let outcome):
+      ended(outcome)
+    case .later:
+      break
+    case .repeated:
+      store.report(
+        .finishedTwice,
+        "The operation for \(action) was finished twice; the second, \(outcome), was ignored.")
+    }
+  }
+
+  /// Called when the last `RunningOperation` is released: fails the operation unless it was finished.
+  @usableFromInline
+  func abandon() {
+    guard withState({ $0.life.isUnfinished }) else { return }
+    let error = DispatchError(
+      code: .operationAbandoned,
+      message: """
+        The operation for \(action) in store "\(store.identifier)" was released without having been \
+        finished. Call operation.finish() on every path of its block.
+        """,
+      storeIdentifiers: [store.identifier])
+    let finish = withState { $0.life.finish(.failed(error)) }
+    if case .repeated = finish { return }
+    store.report(.abandoned, error.message)
+    if case .end(let outcome) = finish { ended(outcome) }
+  }
+
+  /// The dispatch or store run on behalf of which it changes its store.
+  var commitOwner: (any CommitOwner)? {
+    withState { $0.commitOwner }
+  }
+
+  func update<Value, Failure: Error>(
+    _ body: (inout Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value? {
+    yieldPoint(.update, store.identifier)
+    let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
+      (state.life.beginUpdate(), state.commitOwner)
+    }
+    guard mayUpdate else {
+      store.report(
+        .updateAfterEnd, "An update through the operation for \(action) came after its end.")
+      return nil
+    }
+    defer {
+      yieldPoint(.endUpdate, store.identifier)
+      returned(nil)
+    }
+    return try store.commit(for: owner, action: action, body)
+  }
+
+  /// After the block or an update has returned.
+  ///
+  /// - Parameter outcome: Counts unless the operation was finished before.
+  func returned(_ outcome: StoreOutcome?) {
+    if let outcome = withState({ $0.life.returned(requesting: outcome) }) { ended(outcome) }
+  }
+
+  func ended(_ outcome: StoreOutcome) {
+    let storeRun = withState { state in
+      state.task = nil
+      return isPlanted(.doubleFinish) ? state.storeRun : state.storeRun.take()
+    }
+    notifyDependents()
+    storeRun?.operationEnded(outcome)
+  }
+}
