@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An atomic view of a static word, which a literal initializes.
+/// An atomic view of a static word that a literal initializes, for debug builds.
 ///
 /// A static `Atomic` is initialized by `swift_once`: in a debug build, each access calls it, and under
 /// Thread Sanitizer each call takes one lock of the process. A static variable's address is stable.

@@ -193,19 +193,28 @@ struct ThreadState {
     end(pointer)
   }
 
-  /// Created at its first use.
-  static var key: pthread_key_t {
-    @inline(__always) get {
+  #if DEBUG
+    static var key: pthread_key_t {
       let known = staticAtomic(&keyStorage).pointee.load(ordering: .acquiring)
-      return known == 0 ? createKey() : pthread_key_t(known - 1)
+      return known == 0 ? shareKey(makeKey()) : pthread_key_t(known - 1)
     }
-  }
 
-  /// The key plus one; zero before it is created.
-  nonisolated(unsafe) private static var keyStorage: UInt = 0
+    /// The key plus one; zero before it is made.
+    nonisolated(unsafe) private static var keyStorage: UInt = 0
 
-  @inline(never)
-  private static func createKey() -> pthread_key_t {
+    private static func shareKey(_ made: pthread_key_t) -> pthread_key_t {
+      let (isFirst, known) = staticAtomic(&keyStorage).pointee.compareExchange(
+        expected: 0, desired: UInt(made) + 1, ordering: .acquiringAndReleasing)
+      if isFirst { return made }
+      // Another thread was first.
+      pthread_key_delete(made)
+      return pthread_key_t(known - 1)
+    }
+  #else
+    static let key = makeKey()
+  #endif
+
+  private static func makeKey() -> pthread_key_t {
     var key = pthread_key_t()
     let error = pthread_key_create(&key) { pointer in
       #if canImport(Darwin)
@@ -215,12 +224,7 @@ struct ThreadState {
       #endif
     }
     precondition(error == 0, "pthread_key_create failed with error \(error).")
-    let (isFirst, known) = staticAtomic(&keyStorage).pointee.compareExchange(
-      expected: 0, desired: UInt(key) + 1, ordering: .acquiringAndReleasing)
-    if isFirst { return key }
-    // Another thread was first: its key is the one to use.
-    pthread_key_delete(key)
-    return pthread_key_t(known - 1)
+    return key
   }
 }
 

@@ -190,10 +190,9 @@ extension InlineRun.Address {
     let action = action()
     let chain = pointee.route.takeUnretainedValue().chain
     if !chain.middlewares.isEmpty {
-      let context = MiddlewareContext(
-        id: pointee.transaction, dispatcher: dispatcher, parent: parent(on: thread), mode: mode,
-        callSite: pointee.callSite)
-      pointee.session = MiddlewareSession(of: action, chain, in: context)
+      pointee.session = MiddlewareSession(
+        of: action, chain, pointee.transaction, parent: parent(on: thread), mode,
+        pointee.callSite, by: dispatcher)
       pointee.isPlain = false
     }
     pointee.session?.dispatchBegan()

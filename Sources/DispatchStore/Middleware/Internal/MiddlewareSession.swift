@@ -14,11 +14,16 @@ final class MiddlewareSession: @unchecked Sendable {
   /// By store index, where a middleware did more than let the action pass.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
 
-  init(of action: any ActionType, _ chain: MiddlewareChain, in context: MiddlewareContext) {
+  init(
+    of action: any ActionType, _ chain: MiddlewareChain, _ id: TransactionID,
+    parent: TransactionID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
+    by dispatcher: Dispatcher
+  ) {
     self.action = action
-    self.context = context
     self.chain = chain
-    began = context.dispatcher.clock.nanoseconds
+    began = dispatcher.clock.nanoseconds
+    context = MiddlewareContext(
+      id: id, dispatcher: dispatcher, parent: parent, mode: mode, callSite: callSite)
   }
 
   var dispatcher: Dispatcher { context.dispatcher }
