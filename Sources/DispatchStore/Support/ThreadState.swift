@@ -129,7 +129,7 @@ struct ThreadState {
 
   /// Whether there is a spare loop, with no other reference to it.
   var hasFreeLoop: Bool {
-    fields.pointee.spareLoop != nil && isKnownUniquelyReferenced(&fields.pointee.spareLoop)
+    fields.pointee.spareLoop != nil && isUniquelyReferencedForReuse(&fields.pointee.spareLoop)
   }
 
   /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.

@@ -28,6 +28,14 @@ struct CompletionTests {
     return completions.all[0]
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whereAReducerDispatchesWhileItRefinesTheOrder(_ mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: Store(model: 0, reducer: DispatchingRefiner(dispatcher)))
+    let result = await complete(Refined.outer, mode)
+    #expect(result.isSuccess)
+    #expect(store.model == 3)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, BlockKind.allCases)
   func whenTheOperationEnded(_ mode: Dispatcher.Mode, _ kind: BlockKind) async {
     dispatcher.addStage()
@@ -136,5 +144,29 @@ struct CompletionTests {
     stage.dispatch([.adds("two"), .adds("three")]) { _ in ran.record("store list") }
     #expect(Set(await ran.first(4)) == ["static", "static list", "store", "store list"])
     #expect(stage.model == ["one", "two", "three"])
+  }
+}
+
+private enum Refined: ActionType { case outer, inner }
+
+/// Waits, on the dispatching thread, for what it dispatches there.
+private final class DispatchingRefiner: Reducer<Int, Refined> {
+  private let dispatcher: Dispatcher
+
+  init(_ dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+  }
+
+  override func waitFor(for action: Refined, in store: Store<Int, Refined>, declared: WaitFor)
+    -> WaitFor
+  {
+    if case .outer = action {
+      dispatcher.dispatch(actions: [Refined.inner, Refined.inner], mode: .sync)
+    }
+    return declared
+  }
+
+  override func reduce(into model: inout Int, action: Refined) {
+    model += 1
   }
 }

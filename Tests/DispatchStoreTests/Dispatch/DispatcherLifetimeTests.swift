@@ -21,6 +21,67 @@ import Testing
     for handle in handles { #expect(await handle.result.isSuccess) }
     #expect(store.model == 3)
   }
+
+  @Test(
+    .timeLimit(.minutes(5)),
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1), .mainThread])
+  func aDispatcherThatIsDroppedLivesOnUntilWhatWaitsForAnotherHasEnded(mode: Dispatcher.Mode) async
+  {
+    let (hasBegun, mayEnd) = (Latch(), Latch())
+    let other = Dispatcher(name: "other")
+    other.register(
+      store: Store(model: 0, reducer: LifetimeReducer(hasBegun: hasBegun, mayEnd: mayEnd)))
+    let first = other.dispatch(action: LifetimeAction())
+    let store: Store<Int, PlainAction>
+    let handles: [DispatchHandle]
+    do {
+      let dispatcher = Dispatcher(name: "dropped")
+      store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
+      handles = (0..<3).map { _ in
+        dispatcher.dispatch(action: PlainAction(), mode: mode, options: .after(first))
+      }
+    }
+    await hasBegun.opened()
+    handles[1].cancel()
+    mayEnd.open()
+    for (index, handle) in handles.enumerated() {
+      #expect(await handle.result.isSuccess == (index != 1))
+    }
+    #expect(store.model == 2)
+  }
+
+  @Test func aSynchronousDispatchKeepsNothingOfTheLaneThatItsRecordWasUsedIn() async {
+    let (hasBegun, mayEnd) = (Latch(), Latch())
+    let other = Dispatcher(name: "other")
+    other.register(
+      store: Store(model: 0, reducer: LifetimeReducer(hasBegun: hasBegun, mayEnd: mayEnd)))
+    let dispatcher = Dispatcher(name: "dispatcher")
+    let store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
+    let waits = Latch()
+    // On the pool's thread, whose spare records have run in lanes that have gone.
+    for lane in 0..<100 { dispatcher.dispatch(action: PlainAction(), mode: .serial(lane: lane)) }
+    let first = other.dispatch(action: LifetimeAction())
+    let ended = Latch()
+    dispatcher.dispatch(action: PlainAction(), mode: .serial(lane: "last")) {
+      waits.open()
+      let handle = dispatcher.dispatch(
+        action: PlainAction(), mode: .sync, options: .after(first))
+      #expect(handle.resultIfEnded?.isSuccess == true)
+      ended.open()
+    }
+    await waits.opened()
+    mayEnd.open()
+    await ended.opened()
+    #expect(store.model == 102)
+  }
+}
+
+private struct PlainAction: ActionType {}
+
+private final class PlainReducer: Reducer<Int, PlainAction> {
+  override func reduce(into model: inout Int, action: PlainAction) {
+    model += 1
+  }
 }
 
 private struct LifetimeAction: ActionType {}

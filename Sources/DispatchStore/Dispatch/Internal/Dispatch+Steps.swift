@@ -17,9 +17,9 @@ extension Dispatch {
       break
     case .skip:
       // It was cancelled, and ends elsewhere: its place is free.
-      return isPlanted(.keptPlace) ? .goesOn : .ended
+      return isPlanted(.keptPlace) ? .continues : .ended
     }
-    return .goesOn
+    return .continues
   }
 
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
@@ -67,7 +67,7 @@ extension Dispatch {
       details.scheduler = isSynchronous ? SyncLoop.make(on: thread) : queuedAt
       if isSynchronous { details.taskLocals = dispatcher?.captureTaskLocals() ?? [] }
     }
-    details.dispatcher = dispatcher ?? scheduler.dispatcher
+    details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
     return details
   }
 

@@ -30,7 +30,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private enum Phase: UInt {
     /// Queued, or being made. Can become running.
     case waiting
-    /// Its step runs. It is used again, or ends with details.
+    /// Its step runs. After it the record is used again, or ends with details.
     case running
   }
 

@@ -75,10 +75,10 @@ extension Dispatch {
     while !isCancelled, let action = sequence.next {
       var step = makeStep(action, of: sequence, details, on: thread)
       if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
-      if case .goesOn = Self.runInline(&step, on: thread), resume(after: step, sequence) {
+      if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {
         return false
       }
-      if !mayGoOn(after: step, sequence) { return false }
+      if !mayContinue(after: step, sequence) { return false }
     }
     return true
   }
@@ -105,16 +105,18 @@ extension Dispatch {
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     step.makeDetails().withState { life in
       life.wait {
-        if self.mayGoOn(after: step, sequence) { self.runSequence(on: .current) }
+        if self.mayContinue(after: step, sequence) { self.runSequence(on: .current) }
       }
     }
   }
 
   /// Notes the result of a step. A suspended queue stops a sequence between two actions; its lane stays held.
-  private func mayGoOn(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
+  private func mayContinue(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
     sequence.append(step.result!)
+    // Read before the pause: from then on, a cancellation may take it out of the scheduler.
+    let scheduler = scheduler
     guard sequence.isBetweenActions, scheduler.isSuspended else { return true }
     makeDetails().withState { $0.pause() }
     scheduler.unpark(self)

@@ -86,7 +86,7 @@ extension Dispatcher {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-    if carriesTaskLocals, !mode.isSync { dispatch.makeDetails().taskLocals = captureTaskLocals() }
+    if carriesTaskLocals { dispatch.makeDetails().taskLocals = captureTaskLocals() }
     note(dispatch, mode, on: thread)
   }
 
@@ -112,6 +112,8 @@ extension Dispatcher {
     dispatch.enter(scheduler)
     // A scheduler of its own is kept by nothing else while the dispatch is parked there.
     if isEmpty { dispatch.details?.scheduler = scheduler }
+    // Nor is the dispatcher, with its pool, while a dispatch waits for others.
+    if !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare()
     while !scheduler.schedule(dispatch, for: self) {
       // The named lane has run empty, and retired, since it was looked up.
@@ -126,6 +128,8 @@ extension Dispatcher {
     _ dispatch: Dispatch, on thread: ThreadState, _ prepare: () -> Void
   ) {
     let before = dispatch.dispatchesBefore
+    // The record may have been used before, elsewhere.
+    dispatch.leaveScheduler()
     let loop = SyncLoop.make(on: thread)
     dispatch.makeDetails().scheduler = loop
     dispatch.keep(outer: DispatchContext.blocked(on: thread))

@@ -7,7 +7,7 @@
 /// access, by the address in its `ThreadState`.
 struct InlineRun: ~Copyable {
   let transaction: TransactionID
-  /// The stores; the record has the outstanding use of it, or the run where there is no record.
+  /// The stores. The run, or its record where there is one, is the outstanding dispatch that has to end it.
   fileprivate var route: Unmanaged<Route>
   /// The address of the action that the present store gets.
   fileprivate var action: UnsafeRawPointer
@@ -197,8 +197,7 @@ extension InlineRun.Address {
     }
     pointee.session?.dispatchBegan()
     refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
-    let route = pointee.route.takeUnretainedValue()
-    if route.hasMiddleware { pointee.session?.willDispatch(to: route.entries) }
+    pointee.session?.willDispatch(to: pointee.route.takeUnretainedValue().entries)
   }
 
   /// The same for a queued dispatch, which keeps what was prepared.
@@ -248,8 +247,8 @@ extension InlineRun.Address {
   func runHere(on thread: ThreadState) -> DispatchHandle {
     thread.run = self
     let position = reduce(on: thread)
-    guard pointee.hasRunAll(position), pointee.completion == nil else {
-      return goOnHere(from: position, on: thread)
+    guard pointee.hasRunAll(position), pointee.record == nil, pointee.completion == nil else {
+      return finishHere(from: position, on: thread)
     }
     thread.run = pointee.outer
     return endFinished()
@@ -277,13 +276,13 @@ extension InlineRun.Address {
   }
 
   @inline(never)
-  private func goOnHere(from position: Int, on thread: ThreadState) -> DispatchHandle {
+  private func finishHere(from position: Int, on thread: ThreadState) -> DispatchHandle {
     let position = runDirectly(from: position, on: thread)
     if pointee.hasRunAll(position), pointee.record == nil, pointee.completion == nil {
       thread.run = pointee.outer
       return endFinished()
     }
-    return endHere(goOn(from: position, on: thread), on: thread)
+    return endHere(finishRun(from: position, on: thread), on: thread)
   }
 
   /// Runs a dispatch that its scheduler has started.
@@ -292,7 +291,7 @@ extension InlineRun.Address {
   func run(_ record: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     thread.run = self
     let position = runDirectly(from: 0, on: thread)
-    return end(&record, goOn(from: position, on: thread), on: thread)
+    return end(&record, finishRun(from: position, on: thread), on: thread)
   }
 
   /// Takes the action to stores that end at once, as long as there is nothing to note; the position of the
@@ -318,7 +317,7 @@ extension InlineRun.Address {
   }
 
   /// Goes on with the stores from a position, and runs the completion where all have ended.
-  private func goOn(from position: Int, on thread: ThreadState) -> InlineRemainder? {
+  private func finishRun(from position: Int, on thread: ThreadState) -> InlineRemainder? {
     let remainder = pointee.hasRunAll(position) ? nil : runStores(from: position, on: thread)
     pointee.index = InlineRun.noStore
     if remainder == nil {
@@ -392,7 +391,7 @@ extension InlineRun.Address {
     case .ended(let ended):
       pointee.note(ended, at: index, of: route)
       outcome = ended
-    case .goesOn:
+    case .unfinished:
       return false
     }
     pointee.index = InlineRun.noStore
@@ -416,7 +415,7 @@ extension InlineRun.Address {
     }
   }
 
-  /// Ends a `.sync` dispatch; one with a result to tell of gets a record.
+  /// Ends a `.sync` dispatch; one that did not simply finish gets a record.
   private func endHere(_ remainder: InlineRemainder?, on thread: ThreadState) -> DispatchHandle {
     if remainder == nil, pointee.record == nil, pointee.hasFinished { return endFinished() }
     _ = pointee.makeRecord(on: thread)
@@ -430,7 +429,7 @@ extension InlineRun.Address {
       return finished
     case .ended:
       break
-    case .goesOn:
+    case .continues:
       (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)
     }
     return DispatchHandle(record)
@@ -440,8 +439,8 @@ extension InlineRun.Address {
     _ record: inout Dispatch, _ remainder: InlineRemainder?, on thread: ThreadState
   ) -> InlineEnd {
     if let remainder {
-      goOn(with: record, from: remainder, on: thread)
-      return .goesOn
+      continueInRound(with: record, from: remainder, on: thread)
+      return .continues
     }
     // In this order: once there is no other reference, no other thread can make details.
     if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.details == nil {
@@ -453,7 +452,7 @@ extension InlineRun.Address {
   }
 
   /// Goes on in a round with what is left.
-  private func goOn(
+  private func continueInRound(
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
     let route = pointee.route.takeUnretainedValue()

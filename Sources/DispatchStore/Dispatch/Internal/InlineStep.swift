@@ -5,7 +5,7 @@ enum InlineStep {
   /// It ended otherwise.
   indirect case ended(StoreOutcome)
   /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
-  indirect case goesOn(AnyObject, isRunning: Bool)
+  indirect case unfinished(AnyObject, isRunning: Bool)
 
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)
@@ -36,6 +36,6 @@ enum InlineEnd {
   case reusable
   /// It has ended, and its handles know how.
   case ended
-  /// Steps at its scheduler go on with it, the last of which releases the scheduler; that may have happened.
-  case goesOn
+  /// Later steps continue it; the last one releases the scheduler, perhaps before this is returned.
+  case continues
 }

@@ -60,15 +60,15 @@ final class Round: @unchecked Sendable {
       switch step {
       case .finished: .finished
       case .ended(let outcome): outcome
-      case .goesOn(let operation, let isRunning): goOn(at: index, operation, isRunning)
+      case .unfinished(let operation, let isRunning): takeOver(at: index, operation, isRunning)
       }
     let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
     return isClosed || start((others + next).sorted())
   }
 
-  private func goOn(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
+  private func takeOver(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
     let storeRun = storeRuns[index]
-    return run(storeRun) { storeRun.goOn(with: operation, isRunning: isRunning) }
+    return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
   }
 
   /// Starts a store run, and runs its operation where that is ready; the outcome, where it has none.
@@ -148,17 +148,17 @@ final class Round: @unchecked Sendable {
   // MARK: What operations and stores report, on any thread
 
   func operationEnded(at index: Int, _ outcome: StoreOutcome) {
-    yieldPoint(.operationEnded, storeRuns[index].storeIdentifier)
+    yieldPoint(.operationEnded, route.identifiers[index])
     resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
   }
 
   func started(_ operation: Operation, at index: Int) {
-    yieldPoint(.started, storeRuns[index].storeIdentifier)
+    yieldPoint(.started, route.identifiers[index])
     if state.withLock({ $0.started(operation, at: index) }) { operation.cancel() }
   }
 
   func becameReady(at index: Int) {
-    yieldPoint(.becameReady, storeRuns[index].storeIdentifier)
+    yieldPoint(.becameReady, route.identifiers[index])
     resume(state.withLock { $0.becameReady(index) }, at: index)
   }
 
@@ -167,7 +167,7 @@ final class Round: @unchecked Sendable {
   }
 
   func commitDelivered(at index: Int) {
-    yieldPoint(.commitDelivered, storeRuns[index].storeIdentifier)
+    yieldPoint(.commitDelivered, route.identifiers[index])
     resume(state.withLock { $0.commitDelivered(index) }, at: index)
   }
 

@@ -1,4 +1,4 @@
-/// One store's part in a round.
+/// A store run in a round.
 class StoreRun: CommitOwner, @unchecked Sendable {
   // because one step at a time has the store run, and steps follow each other through the round's lock
   let storeIdentifier: String
@@ -21,7 +21,7 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   func start() -> StoreRunStart { fatalError("StoreRun is abstract.") }
 
   /// Takes over an operation that an inline run has claimed, and may have started.
-  func goOn(with operation: AnyObject, isRunning: Bool) -> StoreRunStart {
+  func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreRunStart {
     fatalError("StoreRun is abstract.")
   }
 
@@ -107,7 +107,7 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     return take(operation)
   }
 
-  override func goOn(with operation: AnyObject, isRunning: Bool) -> StoreRunStart {
+  override func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreRunStart {
     let operation = unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
     guard isRunning else { return take(operation) }
     // The round first: until it knows the operation, a cancellation reaches that through its dispatch.

@@ -10,7 +10,7 @@ extension ActionOperation {
       if outcome != nil { state.dispatch = nil }
       return outcome
     }
-    guard let end else { return .goesOn(self, isRunning: true) }
+    guard let end else { return .unfinished(self, isRunning: true) }
     notifyDependents()
     return InlineStep(end)
   }

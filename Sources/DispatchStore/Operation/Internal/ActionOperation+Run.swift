@@ -57,7 +57,7 @@ extension ActionOperation {
       notifyDependents()
       return InlineStep(outcome)
     case (_, isClaimed: true):
-      return .goesOn(self, isRunning: false)
+      return .unfinished(self, isRunning: false)
     default:
       return nil
     }

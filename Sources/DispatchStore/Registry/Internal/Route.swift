@@ -26,7 +26,6 @@ final class Route: @unchecked Sendable {
   /// Whether a dispatch has something to do before its stores: middlewares and witnesses to call, an order
   /// to refine, weakly held stores to look for, an error to end with.
   let needsPreparation: Bool
-  let hasMiddleware: Bool
   let hasRefinements: Bool
   let hasWeakStores: Bool
   /// By position: the store indices in the order for the concurrent queue; nil where it is that of the
@@ -91,7 +90,6 @@ final class Route: @unchecked Sendable {
     // What a reducer has refined once is not refined again.
     hasRefinements = waitFor == nil && registered.contains(where: \.overrides.waitFor)
     hasWeakStores = registered.contains { $0.ownership == .weak }
-    hasMiddleware = !chain.middlewares.isEmpty && !entries.isEmpty
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.middlewares.isEmpty
     let concurrentOrder = ConcurrentOrder(

@@ -144,7 +144,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       case .step(let step):
         step()
       case .start(var dispatch):
-        if case .goesOn = Dispatch.start(&dispatch, on: thread) {
+        if case .continues = Dispatch.start(&dispatch, on: thread) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
           if isPlanted(.earlyRelease) { release(dispatch) }

@@ -174,6 +174,8 @@ struct LaneState {
   func dispatches(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
     if isHolder(dispatch) { return [] }
     let waiting = inbox.all + DispatchFIFO.linked(from: top).reversed()
-    return (holder.map { [$0.takeUnretainedValue()] } ?? []) + waiting.prefix { $0 !== dispatch }
+    // One whose middlewares are called now is not in the inbox yet: nothing is before it.
+    guard let index = waiting.firstIndex(where: { $0 === dispatch }) else { return [] }
+    return (holder.map { [$0.takeUnretainedValue()] } ?? []) + waiting[..<index]
   }
 }
