@@ -25,20 +25,9 @@ extension Dispatcher {
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action.
+  /// Dispatches an action; the completion gets the result.
   ///
-  /// Every store that responds to it runs. With `.sync` the dispatch has run before this returns; the
-  /// other modes return at once. May be called from any code, in every mode.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - action: The action.
-  ///   - mode: Where and in which order the dispatch runs.
-  ///   - options: Further options.
-  ///   - completion: Runs exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As the method whose completion takes no argument, in all else.
   @discardableResult
   @inlinable
   public func dispatch<Action: DispatchStore::ActionType>(
@@ -77,21 +66,9 @@ extension Dispatcher {
       fileID, line)
   }
 
-  /// Dispatches actions one after the other.
+  /// Dispatches actions one after the other; the completion gets the result.
   ///
-  /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
-  /// the sequence holds its lane from first to last. An empty list succeeds at once.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - actions: The actions, in order.
-  ///   - mode: Where and in which order the dispatch runs.
-  ///   - options: Further options.
-  ///   - completion: Runs exactly once at the end, with the result.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// As the method whose completion takes no argument, in all else.
   @discardableResult
   public func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,

@@ -52,48 +52,48 @@ struct ThreadState {
   }
 
   var context: DispatchContext? {
-    @inline(__always) get { fields.pointee.context }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.context }
+    get { fields.pointee.context }
+    nonmutating _modify { yield &fields.pointee.context }
   }
 
   var run: InlineRun.Address? {
-    @inline(__always) get { fields.pointee.run }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.run }
+    get { fields.pointee.run }
+    nonmutating _modify { yield &fields.pointee.run }
   }
 
   var exclusive: StoreStorage? {
-    @inline(__always) get { fields.pointee.exclusive }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.exclusive }
+    get { fields.pointee.exclusive }
+    nonmutating _modify { yield &fields.pointee.exclusive }
   }
 
   var turns: [StoreStorage] {
-    @inline(__always) get { fields.pointee.turns }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.turns }
+    get { fields.pointee.turns }
+    nonmutating _modify { yield &fields.pointee.turns }
   }
 
   var deliveredOwners: [any CommitOwner] {
-    @inline(__always) get { fields.pointee.deliveredOwners }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.deliveredOwners }
+    get { fields.pointee.deliveredOwners }
+    nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
 
   var simulated: (any SimulatedThread)? {
-    @inline(__always) get { fields.pointee.simulated }
-    @inline(__always) nonmutating set { fields.pointee.simulated = newValue }
+    get { fields.pointee.simulated }
+    nonmutating set { fields.pointee.simulated = newValue }
   }
 
   var pool: ConcurrentPool? {
-    @inline(__always) get { fields.pointee.pool }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.pool }
+    get { fields.pointee.pool }
+    nonmutating _modify { yield &fields.pointee.pool }
   }
 
   var spareLoop: SyncLoop? {
-    @inline(__always) get { fields.pointee.spareLoop }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.spareLoop }
+    get { fields.pointee.spareLoop }
+    nonmutating _modify { yield &fields.pointee.spareLoop }
   }
 
   var spareDispatches: DispatchStack {
-    @inline(__always) get { fields.pointee.spareDispatches }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.spareDispatches }
+    get { fields.pointee.spareDispatches }
+    nonmutating _modify { yield &fields.pointee.spareDispatches }
   }
 
   var hasResumedOthers: Bool {
@@ -107,8 +107,8 @@ struct ThreadState {
   }
 
   var turn: UInt32 {
-    @inline(__always) get { fields.pointee.turn }
-    @inline(__always) nonmutating _modify { yield &fields.pointee.turn }
+    get { fields.pointee.turn }
+    nonmutating _modify { yield &fields.pointee.turn }
   }
 
   /// The next transaction identifier; `makeBlock` returns a new block when the last one is used up.
@@ -144,7 +144,7 @@ struct ThreadState {
   // MARK: The current thread
 
   static var current: ThreadState {
-    @inline(__always) get { current(by: key) }
+    get { current(by: key) }
   }
 
   /// The same, for code that is inlined into other modules.
@@ -152,7 +152,6 @@ struct ThreadState {
   static func here(_ store: StoreStorage) -> ThreadState { current(by: store.threadKey) }
 
   /// The same, for a caller that has the key.
-  @inline(__always)
   static func current(by key: pthread_key_t) -> ThreadState {
     if let pointer = pthread_getspecific(key) {
       return ThreadState(fields: pointer.assumingMemoryBound(to: Fields.self))

@@ -47,7 +47,6 @@ struct OperationCore: @unchecked Sendable {
     lock.destroy()
   }
 
-  @inline(__always)
   func withState<Result>(_ body: (inout State) -> Result) -> Result {
     lock.lock()
     defer { lock.unlock() }
