@@ -110,7 +110,9 @@ extension Dispatch {
     }
   }
 
-  /// Notes the result of a step. A suspended queue stops a sequence between two actions; its lane stays held.
+  /// Notes the result of a step.
+  ///
+  /// A suspended queue stops a sequence between two actions; its lane stays held.
   private func mayContinue(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }

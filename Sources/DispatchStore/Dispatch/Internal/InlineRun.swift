@@ -7,7 +7,7 @@
 /// access, by the address in its `ThreadState`.
 struct InlineRun: ~Copyable {
   let transaction: TransactionID
-  /// The stores. The run, or its record where there is one, is the outstanding dispatch that has to end it.
+  /// The stores; the run, or its record where there is one, is the outstanding dispatch that has to end it.
   fileprivate var route: Unmanaged<Route>
   /// The address of the action that the present store gets.
   fileprivate var action: UnsafeRawPointer
@@ -16,8 +16,9 @@ struct InlineRun: ~Copyable {
   fileprivate let dispatcher: Unmanaged<Dispatcher>?
   /// The run around this one on this thread, with no other context between them.
   fileprivate let outer: Address?
-  /// Unmanaged, so that the end can see whether a handle refers to it too. A queued record is its starter's;
-  /// one that was made here is released by `endHere`.
+  /// Unmanaged, so that the end can see whether a handle refers to it too.
+  ///
+  /// A queued record is its starter's; one that was made here is released by `endHere`.
   fileprivate var record: Unmanaged<Dispatch>?
   /// While there is no record, which keeps it otherwise.
   fileprivate var completion: Completion?

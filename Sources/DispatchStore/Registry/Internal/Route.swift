@@ -187,8 +187,9 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// Takes an action to the store at an index, on this thread: to the end where it has one at once. One that
-  /// was held weakly and is gone ends its part as cancelled.
+  /// Takes an action to the store at an index, on this thread: to the end where it has one at once.
+  ///
+  /// A store that was held weakly and is gone ends its part as cancelled.
   ///
   /// - Parameter run: The inline run, which makes a record for what needs one.
   func answer(
