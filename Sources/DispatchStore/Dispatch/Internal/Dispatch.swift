@@ -16,7 +16,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
   /// The stores; nil for a sequence.
   @exclusivity(unchecked) private(set) var route: Unmanaged<Route>?
-  /// What it is queued at, or runs at: kept alive by that. Nil on the caller's thread.
+  /// What it is queued at or runs at, which exists meanwhile; nil on the caller's thread.
   private var activeScheduler: Unmanaged<Scheduler>?
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
