@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// What a reducer may not return.
-@Suite("An operation that can't run", .timeLimit(.minutes(5)))
+@Suite("An operation that can't run", .timeLimit(.minutes(30)))
 struct InvalidOperationTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Registration under load", .serialized, .timeLimit(.minutes(5)))
+@Suite("Registration under load", .serialized, .timeLimit(.minutes(30)))
 struct RegistrationUnderLoadTests {
   private struct Dispatched: Sendable {
     var toStage: [DispatchHandle] = []

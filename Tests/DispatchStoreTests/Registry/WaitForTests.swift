@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(30)))
 struct WaitForTests {
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
   func waitsForStoresRegisteredEarlier(mode: Dispatcher.Mode, style: OperationStyle) async {

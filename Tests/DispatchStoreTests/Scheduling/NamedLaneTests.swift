@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Named lanes", .timeLimit(.minutes(5)))
+@Suite("Named lanes", .timeLimit(.minutes(30)))
 struct NamedLaneTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()

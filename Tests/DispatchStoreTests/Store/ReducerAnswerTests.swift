@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Which of its methods a reducer answers by.
-@Suite("A reducer's answer", .timeLimit(.minutes(5)))
+@Suite("A reducer's answer", .timeLimit(.minutes(30)))
 struct ReducerAnswerTests {
   let dispatcher = Dispatcher()
 
