@@ -86,6 +86,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.route = route
   }
 
+  func keep(_ completion: Completion) {
+    self.completion = completion
+  }
+
   func takeCompletion() -> Completion? {
     completion.take()
   }

@@ -20,7 +20,7 @@ struct InlineRun: ~Copyable {
   ///
   /// A queued record is its starter's; one that was made here is released by `endHere`.
   fileprivate var record: Unmanaged<Dispatch>?
-  /// While there is no record, which keeps it otherwise.
+  /// Of a run that began without a record; a queued record has its own.
   fileprivate var completion: Completion?
   fileprivate var session: MiddlewareSession?
   /// By store index; empty while all have finished.
@@ -98,7 +98,7 @@ struct InlineRun: ~Copyable {
     if let record { return record.takeUnretainedValue() }
     let made = thread.spareDispatches.pop() ?? Dispatch()
     let parent = DispatchContext.transaction(of: outer, on: thread)
-    made.begin(transaction, parent: parent, to: route, completion.take(), callSite)
+    made.begin(transaction, parent: parent, to: route, nil, callSite)
     made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
     dispatcher?._withUnsafeGuaranteedRef { $0.note(made, .sync, on: thread) }
@@ -151,6 +151,11 @@ struct InlineRun: ~Copyable {
   /// Whether all stores before a position finished, and there are no others.
   fileprivate func hasRunAll(_ position: Int) -> Bool {
     isPlain && route._withUnsafeGuaranteedRef { position == $0.count && $0.failure == nil }
+  }
+
+  /// The same for a `.sync` run, if it has no completion either: nothing is left but its end.
+  fileprivate func isDone(at position: Int) -> Bool {
+    hasRunAll(position) && completion == nil
   }
 
   fileprivate mutating func note(_ outcome: StoreOutcome, at index: Int, of route: Route) {
@@ -244,11 +249,14 @@ extension InlineRun.Address {
 
 extension InlineRun.Address {
   /// Runs a `.sync` dispatch.
+  ///
+  /// Most of them go to stores that only reduce: these, `reduce` takes one after the other without a look at
+  /// anything else, and `runDirectly` those that also end at once as long as there is nothing to note.
   @inline(__always)  // with `reduce`, 15 % of `sync-reduction`
   func runHere(on thread: ThreadState) -> DispatchHandle {
     thread.run = self
     let position = reduce(on: thread)
-    guard pointee.hasRunAll(position), pointee.record == nil, pointee.completion == nil else {
+    guard pointee.isDone(at: position), pointee.record == nil else {
       return finishHere(from: position, on: thread)
     }
     thread.run = pointee.outer
@@ -279,11 +287,11 @@ extension InlineRun.Address {
   @inline(never)
   private func finishHere(from position: Int, on thread: ThreadState) -> DispatchHandle {
     let position = runDirectly(from: position, on: thread)
-    if pointee.hasRunAll(position), pointee.record == nil, pointee.completion == nil {
-      thread.run = pointee.outer
-      return endFinished()
+    guard pointee.isDone(at: position) else {
+      return endHere(finishRun(from: position, on: thread), on: thread)
     }
-    return endHere(finishRun(from: position, on: thread), on: thread)
+    thread.run = pointee.outer
+    return pointee.record == nil ? endFinished() : endHere(nil, on: thread)
   }
 
   /// Runs a dispatch that its scheduler has started.
@@ -304,13 +312,10 @@ extension InlineRun.Address {
       for position in first..<route.count {
         guard pointee.hasNoDetails else { return position }
         pointee.index = position
-        switch route.answerDirectly(action, at: position, in: self, on: thread) {
-        case .done where pointee.hasNoDetails: continue
-        // Its commits may have been deferred.
-        case .done: pointee.begin(.finished)
-        case .step(let step): pointee.begin(step)
-        case .indirect: break
-        }
+        let step = route.answerDirectly(action, at: position, in: self, on: thread)
+        // With details, its commits may have been deferred.
+        if case .finished = step, pointee.hasNoDetails { continue }
+        if let step { pointee.begin(step) }
         return position
       }
       return route.count
@@ -418,8 +423,10 @@ extension InlineRun.Address {
 
   /// Ends a `.sync` dispatch; one that did not simply finish gets a record.
   private func endHere(_ remainder: InlineRemainder?, on thread: ThreadState) -> DispatchHandle {
-    if remainder == nil, pointee.record == nil, pointee.hasFinished { return endFinished() }
-    _ = pointee.makeRecord(on: thread)
+    if pointee.record == nil {
+      if remainder == nil, pointee.hasFinished { return endFinished() }
+      _ = pointee.makeRecord(on: thread)
+    }
     let finished = pointee.route._withUnsafeGuaranteedRef {
       DispatchHandle(finished: pointee.transaction, $0)
     }
@@ -465,6 +472,7 @@ extension InlineRun.Address {
     let session = pointee.session
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
+    if let completion = pointee.completion.take() { record.keep(completion) }
     let details = record.makeDetails(forRoundsOf: dispatcher, on: thread)
     let round = Round(
       of: record, action, to: route, session, ended: ended, begun: remainder.begun?.index)

@@ -9,6 +9,7 @@ final class MiddlewareSession: @unchecked Sendable {
   /// What hooks get of the dispatch.
   private let context: MiddlewareContext
   private let chain: MiddlewareChain
+  private let clock: DispatcherClock
   /// When the session began, by the dispatcher's clock.
   private let began: Int64
   /// By store index, where a middleware did more than let the action pass.
@@ -21,7 +22,8 @@ final class MiddlewareSession: @unchecked Sendable {
   ) {
     self.action = action
     self.chain = chain
-    began = dispatcher.clock.nanoseconds
+    clock = dispatcher.clock
+    began = clock.nanoseconds
     context = MiddlewareContext(
       id: id, dispatcher: dispatcher, parent: parent, mode: mode, callSite: callSite)
   }
@@ -40,8 +42,9 @@ final class MiddlewareSession: @unchecked Sendable {
 
   /// Calls `willDispatch` for all stores, in their order.
   func willDispatch(to entries: [StoreEntry]) {
-    for (index, entry) in entries.enumerated() {
-      let reply = chain.willDispatch(context, action: action, in: entry.storeForHooks)
+    for index in entries.indices {
+      let store = entries[index].storeForHooks
+      let reply = chain.willDispatch(context, action: action, in: store)
       if let reply { replies[index] = reply }
     }
   }
@@ -51,7 +54,7 @@ final class MiddlewareSession: @unchecked Sendable {
     let reply = reply(at: index)
     var context = context
     context.outcome = outcome
-    context.duration = .nanoseconds(dispatcher.clock.nanoseconds - began)
+    context.duration = .nanoseconds(clock.nanoseconds - began)
     chain.didDispatch(
       context, action: reply?.action ?? action, in: store,
       notifiedCount: reply?.notifiedCount ?? chain.middlewares.count)

@@ -125,19 +125,6 @@ final class Route: @unchecked Sendable {
     return route
   }
 
-  /// What a call of a store's reducer came to, where that is all that it takes.
-  enum DirectAnswer {
-    case done
-    /// Something is to be noted of it.
-    case step(InlineStep)
-    /// Nothing was done: the store is held weakly.
-    case indirect
-
-    init(_ step: InlineStep) {
-      if case .finished = step { self = .done } else { self = .step(step) }
-    }
-  }
-
   /// Takes an action to a store that only reduces.
   @inline(__always)  // in the loop over the stores: 9 % of `sync-reduction`
   func reduce(
@@ -158,31 +145,17 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// Takes an action to the store at an index by a call of its reducer.
+  /// Takes an action to the store at an index by a call of its reducer; nil, and nothing done, where the
+  /// store is held weakly.
+  @inline(__always)
   func answerDirectly(
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
-  ) -> DirectAnswer {
+  ) -> InlineStep? {
     let target = targets + index
-    guard let calls = target.pointee.calls else { return .indirect }
+    guard let calls = target.pointee.calls, let store = target.pointee.store else { return nil }
     return calls._withUnsafeGuaranteedRef { calls in
-      switch target.pointee.kind {
-      case .reduction:
-        switch calls.reduce(action, thread) {
-        case .done: return .done
-        case .observed: return DirectAnswer(reduceObserved(action, at: index, in: run, on: thread))
-        case .failed(let error): return .step(.ended(.of(thrown: error)))
-        }
-      case .application:
-        let answer = target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          calls.apply(action, $0)
-        }
-        guard case .failed(let error) = answer else { return .done }
-        return .step(.ended(.of(thrown: error)))
-      case .operation:
-        let step = target.pointee.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          calls.answer(action, $0, run.pointee.makeRecord(on: thread), thread)
-        }
-        return DirectAnswer(step)
+      store._withUnsafeGuaranteedRef { store in
+        Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
       }
     }
   }
@@ -195,16 +168,9 @@ final class Route: @unchecked Sendable {
   func answer(
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
-    let target = targets + index
-    if let calls = target.pointee.calls, let store = target.pointee.store {
-      return calls._withUnsafeGuaranteedRef { calls in
-        store._withUnsafeGuaranteedRef { store in
-          Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
-        }
-      }
-    }
+    if let step = answerDirectly(action, at: index, in: run, on: thread) { return step }
     guard let (calls, store) = entries[index].target else { return .ended(.cancelled) }
-    return Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
+    return Self.answer(action, by: calls, store, targets[index].kind, in: run, on: thread)
   }
 
   private static func answer(
