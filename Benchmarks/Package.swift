@@ -32,7 +32,11 @@ let package = Package(
     .executableTarget(
       name: "Plots", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
     .executableTarget(
-      name: "Instructions", dependencies: ["BenchmarkSupport", dispatchStore],
+      name: "Instructions",
+      dependencies: [
+        "BenchmarkSupport", dispatchStore,
+        .product(name: "DispatchStoreTesting", package: "DispatchStore"),
+      ],
       swiftSettings: settings,
       // Without debug information, which valgrind can't read as Swift's linker lays it out.
       linkerSettings: [.unsafeFlags(["-Xlinker", "-s"])]),

@@ -1,5 +1,6 @@
 import BenchmarkSupport
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 
 /// A way through the library, run so that two runs take nearly the same instructions.
@@ -23,7 +24,13 @@ struct Path: Sendable {
     Path(name: "observed", run: observed),
     Path(name: "middleware") { sync($0, middlewareFixture()) },
     Path(name: "serial-middleware") { pending($0, middlewareFixture(), .serial) },
+    Path(name: "weak-store") { sync($0, Fixture(PlainReducer(), ownership: .weak)) },
+    Path(name: "refined-wait-for", run: refinedWaitFor),
+    Path(name: "task-local", run: carryingATaskLocal),
+    Path(name: "recorder", run: recorded),
   ]
+
+  @TaskLocal private static var request = 0
 
   /// Dispatches on the calling thread, one after the other.
   private static func sync(_ count: Int, _ fixture: Fixture<Add>) {
@@ -77,6 +84,24 @@ struct Path: Sendable {
     let fixture = Fixture(PlainReducer())
     fixture.dispatcher.register(middleware: PassingMiddleware())
     return fixture
+  }
+
+  /// Two stores respond to each action; the reducer of one of them says for each that it waits for the other.
+  private static func refinedWaitFor(_ count: Int) {
+    let fixture = Fixture(PlainReducer())
+    fixture.dispatcher.register(store: Store(reducer: WaitingReducer(for: fixture.store.identifier)))
+    sync(count, fixture)
+  }
+
+  private static func carryingATaskLocal(_ count: Int) {
+    let fixture = Fixture(PlainReducer(), carrying: [CarriedTaskLocal($request)])
+    pending(count, fixture, .serial)
+  }
+
+  private static func recorded(_ count: Int) {
+    let fixture = Fixture(PlainReducer())
+    fixture.dispatcher.register(middleware: RecorderMiddleware())
+    sync(count, fixture)
   }
 
   /// Four stores respond to each action, one of them with an operation, for which another one waits.
