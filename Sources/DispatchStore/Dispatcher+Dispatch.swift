@@ -12,7 +12,7 @@ extension Dispatcher {
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// - Returns: A handle to await, to cancel, or for `after`; releasing it cancels nothing.
   @discardableResult
   @inlinable
   public func dispatch<Action: DispatchStore::ActionType>(
@@ -53,7 +53,7 @@ extension Dispatcher {
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: A handle to await, cancel, or wait for; dropping it cancels nothing.
+  /// - Returns: A handle to await, to cancel, or for `after`; releasing it cancels nothing.
   @discardableResult
   public func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,

@@ -12,9 +12,9 @@ import Synchronization
 ///    concurrent queue, a lane, the main queue, or the caller's thread.
 /// 4. **Dispatch** (`Dispatch/`): an inline run takes the action through its stores, one after the other;
 ///    a round takes over where a store can't end at once.
-/// 5. **Operation** (`Operation/`): each store's reducer handles it, by a change of its model or by an
+/// 5. **Operation** (`Operation/`): each store's reducer handles the action, by a change of its model or an
 ///    `ActionOperation`.
-/// 6. **Store** (`Store/`, `Observers/`): observers are notified of its commits, in commit order.
+/// 6. **Store** (`Store/`, `Observers/`): observers are notified of the store's commits, in commit order.
 /// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store run has ended,
 ///    the completion; then threads and tasks that wait for the handle resume.
 ///
@@ -50,9 +50,9 @@ public final class Dispatcher: Sendable {
   ///
   /// - Parameters:
   ///   - name: Its name in messages.
-  ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, as wide as the
-  ///     machine has active processors.
-  ///   - clock: Measures durations; a test passes one that stands still.
+  ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, whose width is the
+  ///     number of active processors.
+  ///   - clock: Measures durations; a test may pass a `VirtualClock`.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
@@ -83,7 +83,7 @@ public final class Dispatcher: Sendable {
     return queue
   }
 
-  /// The queue of `async` and `serial`: its width, quality of service and suspension are obeyed.
+  /// The queue of `async` and `serial`, which run within its width, quality of service and suspension.
   ///
   /// Suspending it stops both between actions; `sync` and `mainThread` still run.
   public var queue: OperationQueue { pool.queue }

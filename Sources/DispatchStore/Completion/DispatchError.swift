@@ -10,7 +10,7 @@ public struct DispatchError: Error, Sendable {
   public let storeIdentifiers: [String]
   /// The call sites of the dispatches that the message names.
   public let callSites: [CallSite]
-  /// The error that led to it.
+  /// The error that caused it.
   public let cause: (any Error)?
 
   init(
@@ -50,7 +50,7 @@ extension DispatchError {
     /// The code's name.
     public let description: String
 
-    /// Waiting would never end; the message names the lane and both call sites.
+    /// A wait would never end; the message names the lane and both call sites.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")
@@ -62,11 +62,11 @@ extension DispatchError {
     public static let vetoed = Code(description: "vetoed")
     /// A middleware threw, or replaced an action with one of another type.
     public static let middlewareFailed = Code(description: "middlewareFailed")
-    /// An operation was released without having been finished.
+    /// The program released an operation without finishing it.
     public static let operationAbandoned = Code(description: "operationAbandoned")
     /// A reducer returned an operation that can't run: started, or made for another action or store.
     public static let invalidOperation = Code(description: "invalidOperation")
-    /// A reducer overrides neither `operation(for:in:)` nor `reduce(into:action:)`.
+    /// A reducer overrides none of `operation(for:in:)`, `apply(_:to:)` and `reduce(into:action:)`.
     public static let reducerMissing = Code(description: "reducerMissing")
     /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")

@@ -11,7 +11,7 @@ public struct DispatchIncident: Sendable {
     public static let finishedTwice = Kind(description: "finishedTwice")
     /// An update was made through an operation that had ended; the model was not changed.
     public static let updateAfterEnd = Kind(description: "updateAfterEnd")
-    /// An operation was released without having been finished; it failed.
+    /// The program released an operation without finishing it; it failed.
     public static let abandoned = Kind(description: "abandoned")
     /// A `didDispatch` hook threw; those of the other middlewares were called all the same.
     public static let middlewareFailed = Kind(description: "middlewareFailed")

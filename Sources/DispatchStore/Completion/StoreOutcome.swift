@@ -1,6 +1,6 @@
 /// How an operation or a store run ended.
 public enum StoreOutcome: Sendable {
-  /// The operation finished.
+  /// The operation finished: the one success.
   case finished
   /// The operation failed with this error, or the dispatcher could not run it (`DispatchError`).
   case failed(any Error)

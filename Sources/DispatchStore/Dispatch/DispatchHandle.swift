@@ -68,7 +68,7 @@ public struct DispatchHandle: Sendable {
   /// Cancels the dispatch: stores that have not started do not run.
   ///
   /// A dispatch that waits ends promptly as cancelled, with its completion on the concurrent queue. An
-  /// operation that has started gets `isCancelled`, and decides how to end. After the end this has no
+  /// operation that has started has `isCancelled` set, and decides how to end. After the end this has no
   /// effect.
   public func cancel() {
     dispatch?.cancel()
@@ -76,8 +76,8 @@ public struct DispatchHandle: Sendable {
 
   /// How the dispatch ended, once its completion has run.
   ///
-  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the
-  /// dispatch itself waits for the operation that awaits it, the error is `wouldDeadlock`, at once.
+  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the dispatch
+  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }

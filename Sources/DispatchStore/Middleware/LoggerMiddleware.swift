@@ -1,9 +1,9 @@
 private import Foundation
 
-/// Writes a line when a store is about to get an action, and one when its part has ended.
+/// Writes a line when a store is about to get an action, and one when its run has ended.
 ///
-/// A line carries the transaction, the one from inside which it was dispatched if any, the action, the
-/// store, the mode and the call site; at the end also the outcome and the duration:
+/// A line has the transaction, its parent if any, the action, the store, the mode and the call site; at the
+/// end also the outcome and the duration:
 ///
 ///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41
 ///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs
@@ -21,7 +21,7 @@ public final class LoggerMiddleware: Middleware {
 
   /// Logs to an output stream, line after line: one thread at a time writes to it.
   ///
-  /// That is under the logger's lock: the stream must not dispatch through a dispatcher that logs here.
+  /// The thread has the logger's lock meanwhile: the stream must not dispatch through a dispatcher that logs here.
   ///
   /// - Parameter sink: The stream; nothing else may use it afterwards, unless it is `Sendable`.
   public init(to sink: sending some TextOutputStream) {
@@ -29,7 +29,7 @@ public final class LoggerMiddleware: Middleware {
     write = { line in sink.withLock { $0.write(line) } }
   }
 
-  /// Logs to a closure, that may be called on several threads at once, and may dispatch.
+  /// Logs to a closure, which several threads may call at once, and which may dispatch.
   ///
   /// - Parameter write: Called with each line, its newline included, while no lock is held.
   public init(write: @escaping @Sendable (_ line: String) -> Void) {
@@ -44,7 +44,7 @@ public final class LoggerMiddleware: Middleware {
     return .pass
   }
 
-  /// Writes the line of a store's part that has ended.
+  /// Writes the line of a store run that has ended.
   public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     let outcome = transaction.outcome.map { ": \($0)" } ?? ""
     let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""

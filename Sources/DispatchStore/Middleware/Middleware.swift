@@ -1,4 +1,4 @@
-/// Two hooks around each store's part in a dispatch.
+/// Two hooks around each store run of a dispatch.
 ///
 /// Hooks run while no lock is held, may dispatch in every mode, and may be called on several threads
 /// at once. A middleware is registered once, however often `register(middleware:)` is called.
@@ -8,15 +8,15 @@ public protocol Middleware: AnyObject, Sendable {
   /// On the dispatching thread (within `dispatch(actions:)`: where the action's turn comes), once for
   /// each store that takes part: stores in `waitFor` order, middlewares in order of registration, each
   /// with its predecessor's action. After a veto no later middleware is called for that store. An error
-  /// ends the store's part as failed with `middlewareFailed`; the other middlewares are called all the same.
+  /// that it throws fails the store run, with `middlewareFailed`; the other middlewares are called all the same.
   func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict
 
   /// Called once the store's operation has really ended, also after a veto or a cancellation.
   ///
-  /// In reverse order of registration, where the operation ended, with the action that ran and with
-  /// its outcome and duration in `transaction`. An error is reported as an incident.
+  /// At the dispatch's scheduler, in reverse order of registration, with the action that ran, and with its
+  /// outcome and duration in `transaction`. An error that it throws is an incident.
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 
@@ -26,6 +26,6 @@ public enum MiddlewareVerdict: Sendable {
   case pass
   /// Another action of the same type.
   case replace(with: AnyAction)
-  /// No action: the store's part ends as vetoed.
+  /// No action: the store run ends as vetoed.
   case veto(reason: String)
 }

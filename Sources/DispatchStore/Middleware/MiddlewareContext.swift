@@ -1,6 +1,6 @@
-/// What a middleware's hook gets of a dispatch: one store's part in one dispatched action.
+/// What a middleware's hook gets of a dispatch: one store run.
 public struct MiddlewareContext: Sendable {
-  /// Names the action's dispatch; the same for all of its stores.
+  /// The identity of the dispatched action; the same for all of its stores.
   public let id: TransactionID
   /// The dispatcher, for hooks that dispatch.
   public let dispatcher: Dispatcher
@@ -10,8 +10,8 @@ public struct MiddlewareContext: Sendable {
   public let mode: Dispatcher.Mode
   /// Where it was dispatched.
   public let callSite: CallSite
-  /// How the store's part ended; nil in `willDispatch`.
+  /// How the store run ended; nil in `willDispatch`.
   public internal(set) var outcome: StoreOutcome?
-  /// From `willDispatch` to the end of the store's part; nil in `willDispatch`.
+  /// The time from `willDispatch` to the end of the store's operation; nil in `willDispatch`.
   public internal(set) var duration: Duration?
 }

@@ -2,7 +2,7 @@ public import Dispatch
 
 /// Where an observer is notified of a store's commits; always in commit order.
 public enum ObserverDelivery: Sendable {
-  /// On the thread that committed, before `updateModel` returns.
+  /// On the thread that committed, before `updateModel` returns; or on the notifier's, if that thread defers.
   case inline
   /// On this queue, one after the other also where the queue is concurrent. No commit waits for it.
   case queue(DispatchQueue)

@@ -1,4 +1,4 @@
-/// Keeps an observer: cancels it on demand, and when the token is released.
+/// Keeps an observer registered: until `cancel()`, or until the token is released.
 public final class ObserverToken: Sendable {
   /// Released when it was called, so that an observer may hold its own token.
   private let onCancel: Locked<(@Sendable () -> Void)?>
@@ -13,7 +13,7 @@ public final class ObserverToken: Sendable {
 
   /// Ends the observation, from any thread, also from inside the observer.
   ///
-  /// Once it has returned the observer is not called again; a call under way on another thread ends.
+  /// Once this has returned the observer is not called again; a call under way on another thread still ends.
   public func cancel() {
     // Not in `end()`: when a token is released depends on the compiler.
     yieldPoint(.cancelObserver)

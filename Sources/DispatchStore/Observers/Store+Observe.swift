@@ -2,8 +2,8 @@ extension Store {
   /// Notifies an observer of each commit, once and in commit order, until its token ends.
   ///
   /// An observer may dispatch in every mode, change stores, and cancel itself or others. One that is
-  /// registered while observers are notified of a commit is notified from the next commit on. While an
-  /// inline observer runs, other threads that change this store wait for their delivery turn.
+  /// added while observers are notified of a commit is notified from the next commit on. While an inline
+  /// observer runs, other threads that change this store wait for the delivery turn.
   ///
   /// - Parameters:
   ///   - delivery: Where the observer is notified.

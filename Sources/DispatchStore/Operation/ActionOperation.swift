@@ -3,12 +3,12 @@ public import Foundation
 /// Handles one action for one store: a true Foundation `Operation`.
 ///
 /// A reducer returns one, and the dispatcher runs it. It may also be added to any `OperationQueue`,
-/// depended on, observed, waited for and cancelled as any other operation; then no middleware and no
-/// completion is called for it.
+/// depended on, observed, waited for and cancelled as any other operation; then the library calls no
+/// middleware and no completion for it.
 ///
 /// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
-/// in exactly one outcome: finished, failed or cancelled. `cancel()` before the start means that it
-/// never runs; after the start it only sets `isCancelled`, and cancels the task of an `async` block.
+/// in exactly one outcome: finished, failed or cancelled. After `cancel()` before the start it never
+/// runs; after the start that only sets `isCancelled`, and cancels the task of an `async` block.
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
@@ -56,7 +56,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   /// Ends the operation as finished; before the start, it ends at the start, without its block.
   ///
-  /// A second finish is harmless, and is reported as an incident.
+  /// A second finish changes nothing, and is an incident.
   public func finish() {
     finish(.finished)
   }
@@ -68,7 +68,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   // MARK: Operation
 
-  /// True: it ends when it was finished, not when `start()` returns.
+  /// True: it may end after `start()` has returned.
   public override var isAsynchronous: Bool { true }
 
   /// Whether its block was called and it has not ended.
@@ -83,7 +83,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     return isCancelled || dispatch?.isCancelled == true
   }
 
-  /// Makes it wait for another operation; before it starts.
+  /// Makes it wait for another operation; to be called before it starts.
   public override func addDependency(_ operation: Operation) {
     withState {
       $0.hasDependencies = true
@@ -134,7 +134,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     withState { $0.isTouched = true }
   }
 
-  /// Called once it has finished, on some thread, by Foundation.
+  /// Foundation calls it once the operation has ended, on some thread.
   public override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {

@@ -11,8 +11,8 @@ public protocol OperationMaking {
 extension OperationMaking {
   /// Makes an operation that its block ends by `operation.finish()`, at once or from a callback.
   ///
-  /// An error that the block throws ends it as failed. When the last reference to the block's
-  /// `operation` is released before it was finished, it fails with `operationAbandoned`.
+  /// An error that the block throws ends it as failed. If the program releases the last reference to the
+  /// block's `operation` before it was finished, it fails with `operationAbandoned`.
   @inlinable
   public init(
     action: Action, store: Store<Model, Action>,

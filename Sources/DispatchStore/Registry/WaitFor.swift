@@ -24,7 +24,7 @@ public struct WaitFor: Hashable, Sendable {
 }
 
 extension WaitFor: ExpressibleByArrayLiteral {
-  /// Waits for the stores with these identifiers; fails with `dependencyFailed` if one does not finish.
+  /// Waits for the stores with these identifiers; the store run fails with `dependencyFailed` if one does not finish.
   public init(arrayLiteral elements: String...) {
     self.init(elements)
   }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A thread of a simulated world, as the engine sees it; it runs only while it has the baton.
 ///
-/// In a world all waits and all changes of what threads share come by here, so that which thread goes on
-/// is drawn from the seed. Only its own thread calls it.
+/// In a world all waits and all changes of what threads share pass here, so that the seed decides which
+/// thread continues. Only its own thread calls it.
 package protocol SimulatedThread: AnyObject {
   /// The world that it belongs to.
   var world: any SimulatedWorld { get }
@@ -14,10 +14,10 @@ package protocol SimulatedThread: AnyObject {
   /// The bug that is planted in this world, to see whether it is found.
   var mutant: Mutant? { get }
 
-  /// Lets the world decide who goes on.
+  /// Lets the world decide which thread continues.
   func yield(_ transition: Transition, _ subject: () -> String)
 
-  /// Goes on once the condition holds; other threads ask for that.
+  /// Continues once the condition holds; other threads evaluate it.
   func wait(for reason: String, until condition: @escaping () -> Bool)
 
   /// Spins for a time that the seed decides; whether the condition came true.
@@ -25,7 +25,7 @@ package protocol SimulatedThread: AnyObject {
 }
 
 extension SimulatedThread {
-  /// From now on the calling thread is this one, and knows nothing yet.
+  /// From now on the calling thread is this one, with a new thread state.
   package func begin() {
     #if SIMULATION
       staticAtomic(&simulatedStorage).pointee.store(1, ordering: .relaxed)
@@ -63,11 +63,11 @@ package var hasYieldPoints: Bool {
   nonisolated(unsafe) private var simulatedStorage: UInt = 0
 #endif
 
-/// Where one transition has ended and the next one begins; nothing but in a simulation.
+/// Where one transition has ended and the next one begins; does nothing outside a simulation.
 ///
 /// Compiled in debug builds, and in release builds with the trait `Simulation`.
 ///
-/// - Parameter subject: What it is about; asked for where a trace is written.
+/// - Parameter subject: What it is about; evaluated where a trace is written.
 @inline(__always)
 func yieldPoint(
   _ transition: Transition, on thread: ThreadState? = nil,

@@ -1,22 +1,22 @@
-/// Answers actions for a store.
+/// Handles a store's actions.
 ///
-/// Override one of three methods, the least that does:
+/// Override one of three methods, the simplest that fits:
 ///
-/// - `reduce(into:action:)`, where an action is a plain change of the model;
-/// - `apply(_:to:)`, where other stores are read before, or more is done than one change;
-/// - `operation(for:in:)`, where the answer takes time, can be cancelled, or ends from elsewhere.
+/// - `reduce(into:action:)`, for a plain change of the model;
+/// - `apply(_:to:)`, if it reads other stores before, or commits more than once;
+/// - `operation(for:in:)`, if the work takes time, can be cancelled, or ends on another thread.
 ///
-/// Where several are overridden, the last of them answers. An operation costs several times as much as
+/// Where several are overridden, the dispatcher uses the last. An operation costs several times as much as
 /// the other two, for which mostly none is made. The methods may be called on several threads at once, so a
 /// reducer holds no mutable state. It needs no Sendable annotation: its store takes it over.
 nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Makes a reducer.
   public init() {}
 
-  /// Returns the operation that answers an action: a new one for each call.
+  /// Returns the operation that handles an action: a new one for each call.
   ///
-  /// Called where the operation is to run, after the middlewares. Dependencies that the reducer gives
-  /// the operation, on operations that it made itself, are waited for in every mode.
+  /// Called where the operation is to run, after `willDispatch`. In every mode the dispatch waits for the
+  /// dependencies that the reducer adds to the operation, on operations that it made itself.
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
@@ -28,19 +28,18 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
       action, store, .returning { try reducer.apply($0, to: $1) }, isReduction: true)
   }
 
-  /// Answers an action on the thread that runs it, outside the store's exclusive section: reads other
-  /// stores, and updates its own.
+  /// Handles an action on the thread that runs it, outside the store's exclusive section.
   ///
-  /// It has ended when it returns or throws. What it committed before an error was thrown stays, and the
-  /// store fails with the error; for a `CancellationError` it ends as cancelled. By default the
-  /// reduction as one commit.
+  /// It may read other stores, and update its own. The store run ends when it returns or throws. What it
+  /// committed before it threw stays, and the store run fails with the error, or is cancelled for a
+  /// `CancellationError`. By default it calls `reduce(into:action:)`.
   open func apply(_ action: Action, to store: Store<Model, Action>) throws {
     try store.updateModel { try reduce(into: &$0, action: action) }
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.
   ///
-  /// What was changed before an error is thrown is committed, and the operation fails with the error.
+  /// What it changed before it threw is committed, and the store run fails with the error.
   open func reduce(into model: inout Model, action: Action) throws {
     throw DispatchError(
       code: .reducerMissing,
@@ -55,11 +54,11 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     true
   }
 
-  /// The stores that this one waits for, for this action; by default those it was registered with.
+  /// The stores that the reducer's store waits for, for this action; by default those of its registration.
   ///
   /// Called once for each dispatch, on the dispatching thread, with the action as dispatched.
   ///
-  /// - Parameter declared: What the store was registered with, to be kept, extended or replaced.
+  /// - Parameter declared: That of its registration, to return as it is, extended or replaced.
   open func waitFor(
     for action: Action, in store: Store<Model, Action>, declared: WaitFor
   ) -> WaitFor {

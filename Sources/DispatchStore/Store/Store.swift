@@ -1,12 +1,12 @@
-/// A model behind one lock, with the reducer that answers its actions.
+/// A model behind one lock, with the reducer that handles its actions.
 ///
 /// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
 /// `version`. A store may be used from any thread. It belongs to at most one dispatcher, which holds
-/// it strongly unless it is registered as weak (`StoreOwnership`), and which it does not keep alive.
+/// it strongly unless the store is registered as weak (`StoreOwnership`). The store does not keep that alive.
 ///
 /// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
 /// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched
-/// with `.sync`. Each is a precondition whose message names both stores.
+/// with `.sync`. Each of these fails a precondition, whose message names both stores.
 public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// The name under which it is registered; unique unless given.
   public let identifier: String
@@ -16,7 +16,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - model: The first model.
-  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  ///   - reducer: Handles its actions; nothing else may use it afterwards.
   @inlinable
   public convenience init(
     identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
@@ -37,7 +37,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// A snapshot of the model.
   ///
-  /// While a snapshot is held, the next change copies what the model stores by copy-on-write; to read
+  /// While the program holds a snapshot, the next change copies what the model stores by copy-on-write; to read
   /// a part of a large model, use `withModel`.
   public var model: Model {
     ExclusiveSection.check(storage, "read", on: .current)
@@ -58,9 +58,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// Changes the model in place: one commit, of which the observers are notified before this returns.
   ///
-  /// What the closure changed before it threw is committed and delivered too, and the error is thrown
-  /// on. A thread that is itself notifying observers may leave the change to this store's notifier, which
-  /// delivers it next in order. Copies nothing as long as no snapshot is held.
+  /// If the closure throws, what it changed before is committed and delivered too, and this rethrows the
+  /// error. A thread that is itself notifying observers may defer the change to this store's notifier, which
+  /// delivers it next in order. Copies nothing as long as the program holds no snapshot.
   @discardableResult
   @inlinable
   public func updateModel<Value, Failure: Error>(
@@ -119,7 +119,7 @@ extension Store where Model: ModelType {
   ///
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
-  ///   - reducer: What answers its actions; nothing else may use it afterwards.
+  ///   - reducer: Handles its actions; nothing else may use it afterwards.
   @inlinable
   public convenience init(
     identifier: String? = nil, reducer: sending Reducer<Model, Action>

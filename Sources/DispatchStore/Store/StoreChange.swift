@@ -4,9 +4,9 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   public let model: Model
   /// The number of the commit, counted from 1; 0 for the model that a store began with.
   public let version: UInt64
-  /// The action that ran; nil for an update outside a dispatch.
+  /// The action that the dispatch ran, or that `inject` was given; nil where there was none.
   public let action: Action?
-  /// The dispatch that ran it; nil for an update outside a dispatch.
+  /// The dispatch that made the commit; nil for one outside a dispatch.
   public let transaction: TransactionID?
 
   @inlinable

@@ -1,6 +1,6 @@
-/// What every store is, whatever its model and action: what can be done without its type.
+/// A store of any model and action: what can be done without these types.
 ///
-/// `Store` is the one that conforms; cast to it for the model.
+/// Cast it to `Store` for the model. The cast fails in a hook that is called for a weak store that is gone.
 public protocol StoreType: AnyObject, Sendable {
   /// The name under which it is registered.
   var identifier: String { get }
