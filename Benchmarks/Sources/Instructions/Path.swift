@@ -86,10 +86,11 @@ struct Path: Sendable {
     return fixture
   }
 
-  /// Two stores respond to each action; the reducer of one of them says for each that it waits for the other.
+  /// Two stores respond to each action; for each, the reducer of one says that it waits for the other.
   private static func refinedWaitFor(_ count: Int) {
     let fixture = Fixture(PlainReducer())
-    fixture.dispatcher.register(store: Store(reducer: WaitingReducer(for: fixture.store.identifier)))
+    let waiting = Store(reducer: WaitingReducer(for: fixture.store.identifier))
+    fixture.dispatcher.register(store: waiting)
     sync(count, fixture)
   }
 
