@@ -91,16 +91,21 @@ extension Dispatcher {
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
-  /// The store with this identifier.
-  public func store(with identifier: String) -> AnyStore? {
-    registry.withLock { $0.entry(identifier)?.store }
+  /// The store with this identifier; nil where none is registered.
+  public func store(storeIdentifier: String) -> AnyStore? {
+    registry.withLock { $0.entry(storeIdentifier)?.store }
   }
 
-  /// The store with this identifier, where it is of this type.
+  /// The store with this identifier: another name of `store(storeIdentifier:)`.
+  public func store(with identifier: String) -> AnyStore? {
+    store(storeIdentifier: identifier)
+  }
+
+  /// The store with this identifier; nil where none of this type is registered.
   public func store<Model, Action>(
-    with identifier: String, as type: Store<Model, Action>.Type
+    storeIdentifier: String, as type: Store<Model, Action>.Type
   ) -> Store<Model, Action>? {
-    store(with: identifier) as? Store<Model, Action>
+    store(storeIdentifier: storeIdentifier) as? Store<Model, Action>
   }
 
   /// The registered stores, in order of registration.

@@ -54,6 +54,10 @@ public struct DispatchResult: Sendable {
   /// Whether every store run finished; true where no store responded.
   public var isSuccess: Bool { error == nil }
 
+  /// The first error as one of the dispatcher's; nil on success, for `CancellationError`, and for an error
+  /// of the program.
+  public var dispatchError: DispatchError? { error as? DispatchError }
+
   /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 

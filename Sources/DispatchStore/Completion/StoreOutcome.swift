@@ -1,4 +1,5 @@
-/// How an operation or a store run ended.
+/// How an operation or a store run ended; later versions may add cases.
+@nonexhaustive
 public enum StoreOutcome: Sendable {
   /// The operation finished: the one success.
   case finished
@@ -12,6 +13,11 @@ public enum StoreOutcome: Sendable {
   /// Whether it finished.
   public var isFinished: Bool {
     if case .finished = self { true } else { false }
+  }
+
+  /// Whether it failed.
+  public var isFailed: Bool {
+    if case .failed = self { true } else { false }
   }
 
   /// Whether it was cancelled.
@@ -33,6 +39,10 @@ public enum StoreOutcome: Sendable {
     case .vetoed(let veto): DispatchError(code: .vetoed, message: veto.description)
     }
   }
+
+  /// The error as one of the dispatcher's; nil where it finished, was cancelled, or failed with an error of
+  /// the program.
+  public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Not inlined, so that code that does not throw stays small.
   @inline(never)

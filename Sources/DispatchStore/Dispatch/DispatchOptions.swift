@@ -5,8 +5,11 @@ public struct DispatchOptions: Sendable {
   /// Whether a sequence continues after an action that failed, was vetoed or cancelled.
   public var continuesOnFailure = false
 
-  /// Waits for no dispatch, and ends a sequence on failure.
-  public init() {}
+  /// Makes options; by default it waits for no dispatch, and ends a sequence on failure.
+  public init(after: [DispatchHandle] = [], continuesOnFailure: Bool = false) {
+    self.after = after
+    self.continuesOnFailure = continuesOnFailure
+  }
 
   /// The dispatches in `after` that have not ended.
   @usableFromInline
@@ -14,15 +17,16 @@ public struct DispatchOptions: Sendable {
 
   /// Waits for these dispatches first, however they end.
   public static func after(_ handles: DispatchHandle...) -> DispatchOptions {
-    var options = DispatchOptions()
-    options.after = handles
-    return options
+    DispatchOptions(after: handles)
+  }
+
+  /// Waits for these dispatches first, however they end.
+  public static func after(_ handles: [DispatchHandle]) -> DispatchOptions {
+    DispatchOptions(after: handles)
   }
 
   /// Continues a sequence after an action that failed, was vetoed or cancelled.
   public static var continuingOnFailure: DispatchOptions {
-    var options = DispatchOptions()
-    options.continuesOnFailure = true
-    return options
+    DispatchOptions(continuesOnFailure: true)
   }
 }

@@ -20,7 +20,8 @@ public protocol Middleware: AnyObject, Sendable {
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 
-/// What a middleware decides about an action and a store.
+/// What a middleware decides about an action and a store; later versions may add cases.
+@nonexhaustive
 public enum MiddlewareVerdict: Sendable {
   /// The action as it is.
   case pass

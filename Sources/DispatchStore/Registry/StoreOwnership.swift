@@ -1,4 +1,5 @@
-/// How a dispatcher holds a registered store.
+/// How a dispatcher holds a registered store; later versions may add cases.
+@nonexhaustive
 public enum StoreOwnership: Sendable {
   /// The dispatcher keeps the store alive until it is unregistered.
   case strong

@@ -23,10 +23,26 @@ public struct WaitFor: Hashable, Sendable {
   public static let none = WaitFor([])
 }
 
+/// What an array literal for `waitFor` may hold: the identifier of a store, or the store.
+public protocol WaitForElement {
+  /// The identifier of the store.
+  var waitForIdentifier: String { get }
+}
+
+extension String: WaitForElement {
+  /// The string itself.
+  public var waitForIdentifier: String { self }
+}
+
+extension Store: WaitForElement {
+  /// The store's identifier.
+  public var waitForIdentifier: String { identifier }
+}
+
 extension WaitFor: ExpressibleByArrayLiteral {
-  /// Waits for the stores with these identifiers; the store run fails with `dependencyFailed` if one does not finish.
-  public init(arrayLiteral elements: String...) {
-    self.init(elements)
+  /// Waits for these stores, or those with these identifiers; the store run fails with `dependencyFailed` if one does not finish.
+  public init(arrayLiteral elements: any WaitForElement...) {
+    self.init(elements.map(\.waitForIdentifier))
   }
 }
 

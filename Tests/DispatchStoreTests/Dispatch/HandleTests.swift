@@ -149,4 +149,29 @@ struct HandleTests {
     #expect(await handle.result.isSuccess)
     #expect(stage.model == ["ended", "after"])
   }
+
+  @Test func optionsAreTheSameHoweverTheyAreMade() {
+    let ended = dispatcher.dispatch(action: Script.adds("ended"), mode: .sync)
+    #expect(DispatchOptions.after(ended, ended).after == [ended, ended])
+    #expect(DispatchOptions.after([ended]).after == [ended])
+    let all = DispatchOptions(after: [ended], continuesOnFailure: true)
+    #expect(all.after == [ended])
+    #expect(all.continuesOnFailure)
+    #expect(DispatchOptions.continuingOnFailure.continuesOnFailure)
+    #expect(!DispatchOptions().continuesOnFailure)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aResultSaysWhetherAnErrorIsTheDispatchers(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("second", waitFor: [stage])
+    let result = await dispatcher.dispatch(
+      action: Script.runs { _ in throw StageFright() }, mode: mode
+    ).result
+    #expect(result.error is StageFright)
+    #expect(result.dispatchError == nil)
+    #expect(result["stage"]?.isFailed == true)
+    #expect(result["stage"]?.dispatchError == nil)
+    #expect(result["second"]?.isFailed == true)
+    #expect(result["second"]?.dispatchError?.code == .dependencyFailed)
+  }
 }

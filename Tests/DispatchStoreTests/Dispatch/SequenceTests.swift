@@ -198,7 +198,7 @@ struct SequenceTests {
     let result = await dispatcher.dispatch(actions: actions, mode: mode).result
     #expect(result.isSuccess)
     #expect(result.steps.count == 10_000)
-    let counter = dispatcher.store(with: "counter", as: CounterStore.self)
+    let counter = dispatcher.store(storeIdentifier: "counter", as: CounterStore.self)
     #expect(counter?.model.count == 10_000)
   }
 }

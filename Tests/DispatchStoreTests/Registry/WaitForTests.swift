@@ -4,6 +4,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30)))
 struct WaitForTests {
+  @Test func namesStoresAndIdentifiersInOneLiteral() {
+    let a = CounterStore.counter("a")
+    let named: WaitFor = ["a", "b"]
+    let mixed: WaitFor = [a, "b"]
+    #expect(mixed == named)
+    #expect(mixed.storeIdentifiers == ["a", "b"])
+    #expect(WaitFor(a) == [a])
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
   func waitsForStoresRegisteredEarlier(mode: Dispatcher.Mode, style: OperationStyle) async {
     let dispatcher = Dispatcher()
