@@ -54,8 +54,7 @@ public struct DispatchResult: Sendable {
   /// Whether every store run finished; true where no store responded.
   public var isSuccess: Bool { error == nil }
 
-  /// The first error as one of the dispatcher's; nil on success, for `CancellationError`, and for an error
-  /// of the program.
+  /// The first error, where it is the dispatcher's; nil also for `CancellationError` and for one of the program.
   public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Whether any store responded.

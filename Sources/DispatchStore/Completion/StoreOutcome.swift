@@ -40,8 +40,7 @@ public enum StoreOutcome: Sendable {
     }
   }
 
-  /// The error as one of the dispatcher's; nil where it finished, was cancelled, or failed with an error of
-  /// the program.
+  /// The error, where it is the dispatcher's; nil also for `CancellationError` and for one of the program.
   public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Not inlined, so that code that does not throw stays small.

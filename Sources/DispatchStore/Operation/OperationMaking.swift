@@ -63,7 +63,7 @@ extension OperationMaking {
   /// Not available: a block has two parameters, or three.
   @available(
     *, unavailable,
-    message: "A block takes (action, store), or (operation, action, store) and calls operation.finish()."
+    message: "A block takes (action, store), or (operation, action, store), and then finishes it."
   )
   public init(
     action: Action, store: Store<Model, Action>, block: @escaping @Sendable (Action) throws -> Void

@@ -29,6 +29,35 @@ struct TransactionTests {
     #expect(transaction.parent == nil)
   }
 
+  @Test func haveTheEpochOfTheirProcessAndANumberInIt() async {
+    let ids = (0..<3).map { dispatcher.dispatch(action: Script.adds("\($0)"), mode: .sync).transaction }
+    #expect(Set(ids.map(\.epoch)).count == 1)
+    #expect(ids[0] < ids[1] && ids[1] < ids[2])
+    #expect(ids.map(\.number) == ids.map(\.number).sorted())
+    let milliseconds = Date().timeIntervalSince1970 * 1_000
+    #expect(abs(Double(ids[0].epoch >> 22) - milliseconds) < 86_400_000)
+    #expect(ids[0].description == String(ids[0].epoch, radix: 36) + "#\(ids[0].number)")
+  }
+
+  @Test func areOthersInAnotherProcess() async throws {
+    func own() -> String {
+      let dispatcher = Dispatcher()
+      dispatcher.addStage()
+      return "\(dispatcher.dispatch(action: Script.adds("a"), mode: .sync).transaction)"
+    }
+    let ended = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      let dispatcher = Dispatcher()
+      dispatcher.addStage()
+      print("id", dispatcher.dispatch(action: Script.adds("a"), mode: .sync).transaction)
+    }
+    let printed = String(decoding: try #require(ended).standardOutputContent, as: UTF8.self)
+    let line = try #require(printed.split(separator: "\n").first { $0.hasPrefix("id ") })
+    #expect(line.contains("#"))
+    #expect(line.dropFirst(3).prefix { $0 != "#" } != own().prefix { $0 != "#" })
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
   func knowTheOneFromInsideWhichTheyWereDispatched(
     _ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode
