@@ -30,7 +30,9 @@ struct TransactionTests {
   }
 
   @Test func haveTheEpochOfTheirProcessAndANumberInIt() async {
-    let ids = (0..<3).map { dispatcher.dispatch(action: Script.adds("\($0)"), mode: .sync).transaction }
+    let ids = (0..<3).map {
+      dispatcher.dispatch(action: Script.adds("\($0)"), mode: .sync).transaction
+    }
     #expect(Set(ids.map(\.epoch)).count == 1)
     #expect(ids[0] < ids[1] && ids[1] < ids[2])
     #expect(ids.map(\.number) == ids.map(\.number).sorted())
