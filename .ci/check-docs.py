@@ -8,7 +8,8 @@ with `// swift-tools-version` is a manifest, and is evaluated as one. Other lang
 sh, text and json; a block without a language, or any other, is an error, so that none escapes.
 Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
 Tests/Consumer is, so that both use one build of the library. Errors point to the line in the Markdown
-file. Blocks are compiled and linked, not run.
+file. A text block after the words "It prints:" is what the Swift block before it prints, which is run; other
+blocks are compiled and linked only.
 """
 
 import json
@@ -26,16 +27,18 @@ FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
 def blocks(path):
-    """Yields (language, first line, text) of each fenced block."""
-    fence = None
+    """Yields (language, first line, text, the line before it with words) of each fenced block."""
+    fence, before = None, ""
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         match = FENCE.match(line)
         if fence is None:
             if match:
                 fence, indent = match["fence"], len(match["indent"])
                 language, start, lines = match["info"].strip(), number + 1, []
+            elif line.strip():
+                before = line.strip()
         elif match and match["fence"].startswith(fence) and not match["info"].strip():
-            yield language, start, "\n".join(lines) + "\n"
+            yield language, start, "\n".join(lines) + "\n", before
             fence = None
         else:
             lines.append(line[indent:] if line[:indent].isspace() else line)
@@ -85,13 +88,28 @@ def check_manifest(name, shown, start, text):
     return run.returncode == 0
 
 
+def runs(name, place, expected):
+    """Whether a program prints what its page says."""
+    program = SCRATCH / "debug" / name
+    try:
+        run = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        print(f"{place}: error: the program before this block does not end")
+        return False
+    if run.returncode == 0 and run.stdout == expected:
+        return True
+    print(f"{place}: error: the program before this block ended with {run.returncode}, and printed")
+    print(run.stdout + run.stderr)
+    return False
+
+
 def main():
     paths = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
     paths = paths or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    targets, manifests, succeeded = {}, 0, True
+    targets, printed, manifests, succeeded = {}, {}, 0, True
     for path in paths:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-        for language, start, text in blocks(path):
+        for language, start, text, before in blocks(path):
             name = re.sub(r"\W", "_", f"{path.stem}_line{start}")
             if language == "swift" and text.startswith("// swift-tools-version"):
                 manifests += 1
@@ -100,6 +118,9 @@ def main():
                 file = "Block.swift" if "@main" in text else "main.swift"
                 location = f"#sourceLocation(file: {json.dumps(str(path))}, line: {start})\n"
                 targets[name] = (file, location + text)
+                latest = name
+            elif language == "text" and before.endswith("It prints:"):
+                printed[latest] = (f"{shown}:{start}", text)
             elif language not in NOT_COMPILED:
                 print(f"{shown}:{start - 1}: error: a block is swift, sh, text or json, not {language!r}")
                 succeeded = False
@@ -116,10 +137,13 @@ def main():
         build = subprocess.run(
             ["swift", "build", "--package-path", str(OUTPUT), "--scratch-path", str(SCRATCH)])
         succeeded &= build.returncode == 0
+        for name, (place, text) in printed.items() if build.returncode == 0 else []:
+            succeeded &= runs(name, place, text)
     if not targets and not manifests:
         print("error: no Swift block was found")
         succeeded = False
-    print(f"{len(targets)} programs and {manifests} manifests in {len(paths)} pages")
+    print(
+        f"{len(targets)} programs, {len(printed)} of them run, and {manifests} manifests in {len(paths)} pages")
     sys.exit(0 if succeeded else 1)
 
 
