@@ -54,6 +54,18 @@ struct OperationStateTests {
     #expect(state.saidToStart() == "end cancelled")
   }
 
+  @Test mutating func cancelledAndThenFinishedBeforeTheStartItIsCancelled() {
+    #expect(state.cancel() == true)
+    #expect(state.saidToFinish(.finished) == "later")
+    #expect(state.saidToStart() == "end cancelled")
+  }
+
+  @Test mutating func finishedAndThenCancelledBeforeTheStartItIsFinished() {
+    #expect(state.saidToFinish(.finished) == "later")
+    #expect(state.cancel() == true)
+    #expect(state.saidToStart() == "end finished")
+  }
+
   @Test mutating func cancelledAfterTheStartItEndsAsItsBlockSays() {
     _ = state.start()
     #expect(state.cancel() == true)

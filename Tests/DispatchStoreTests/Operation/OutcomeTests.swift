@@ -123,6 +123,23 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func cancelledAndThenFinishedByItsReducerItIsCancelled(_ mode: Dispatcher.Mode) async {
+    for fails in [false, true] {
+      let script = Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, store in
+          store.updateModel { $0.append("ran") }
+        }
+        operation.cancel()
+        if fails { operation.finish(throwing: StageFright()) } else { operation.finish() }
+        return operation
+      }
+      #expect(await outcome(script, mode)?.isCancelled == true)
+    }
+    #expect(stage.model == ["next", "next"])
+    #expect(incidents.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func droppedWithoutFinishItFailsAndItsLaneContinues(_ mode: Dispatcher.Mode) async {
     let blocks: [Script] = [
       .controls { _, _ in },

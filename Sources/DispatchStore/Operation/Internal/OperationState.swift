@@ -95,7 +95,8 @@ struct OperationState {
       return isPlanted(.doubleFinish) ? .end(outcome) : .repeated
     }
     guard requested == nil else { return .repeated }
-    requested = outcome
+    // One that was cancelled before its start stays that.
+    requested = isPending && isCancelled ? .cancelled : outcome
     return endIfIdle().map(Finish.end) ?? .later
   }
 
