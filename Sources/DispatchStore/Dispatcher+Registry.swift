@@ -34,14 +34,14 @@ extension Dispatcher {
       return store
     case .present(let present):
       if let same = present as? Store<Model, Action> { return same }
-      preconditionFailure(
+      stopProgram(
         """
         Store identifier "\(store.identifier)" is taken in dispatcher "\(name)": a \
         \(type(of: present)) has it, and a \(type(of: store)) was to be registered. Give one of them \
         another identifier.
         """)
     case .elsewhere(let home):
-      preconditionFailure(
+      stopProgram(
         """
         Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it belongs to \
         dispatcher "\(home.name)". Unregister it there first, or make a store for each.

@@ -8,7 +8,8 @@ public import Foundation
 ///
 /// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
 /// in exactly one outcome: finished, failed or cancelled. After `cancel()` before the start it never
-/// runs; after the start that only sets `isCancelled`, and cancels the task of an `async` block.
+/// runs, and is cancelled, also where it is finished in between; after the start that only sets
+/// `isCancelled`, and cancels the task of an `async` block.
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
@@ -103,13 +104,14 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// - Precondition: All that it depends on has finished, or it was cancelled.
   public override func start() {
     let unfinished = isCancelled ? [] : dependencies.filter { !$0.isFinished }
-    precondition(
-      unfinished.isEmpty,
-      """
-      The operation for \(action) in store "\(store.identifier)" can't be started yet: \
-      \(unfinished.count) of the operations that it depends on have not finished. Add it to a queue, \
-      which waits for them.
-      """)
+    if !unfinished.isEmpty {
+      stopProgram(
+        """
+        The operation for \(action) in store "\(store.identifier)" can't be started yet: \
+        \(unfinished.count) of the operations that it depends on have not finished. Add it to a \
+        queue, which waits for them.
+        """)
+    }
     withState { $0.isTouched = true }
     run()
   }

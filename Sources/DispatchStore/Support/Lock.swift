@@ -16,7 +16,7 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
   init() {
     mutex = .allocate(capacity: 1)
     let error = pthread_mutex_init(mutex, nil)
-    precondition(error == 0, "pthread_mutex_init failed with error \(error).")
+    if error != 0 { stopProgram("pthread_mutex_init failed with error \(error).") }
   }
 
   func destroy() {

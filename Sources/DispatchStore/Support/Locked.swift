@@ -18,7 +18,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       Storage.create(minimumCapacity: 1) { buffer in
         buffer.withUnsafeMutablePointerToElements { mutex in
           let error = pthread_mutex_init(mutex, nil)
-          precondition(error == 0, "pthread_mutex_init failed with error \(error).")
+          if error != 0 { stopProgram("pthread_mutex_init failed with error \(error).") }
         }
         return value
       }, to: Storage.self)

@@ -222,7 +222,7 @@ struct ThreadState {
         if let pointer { ThreadState.end(pointer) }
       #endif
     }
-    precondition(error == 0, "pthread_key_create failed with error \(error).")
+    if error != 0 { stopProgram("pthread_key_create failed with error \(error).") }
     return key
   }
 }

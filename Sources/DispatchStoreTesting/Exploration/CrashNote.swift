@@ -1,3 +1,5 @@
+import DispatchStore
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -8,7 +10,7 @@
 
 /// Writes to standard error the seed of the simulation in which a program crashed.
 ///
-/// A failed precondition ends the process, so a signal handler has to write the seed. It then restores the
+/// A program that stops for a mistake ends the process, so a signal handler has to write the seed. It then restores the
 /// previous handler, which handles the signal.
 enum CrashNote {
   /// Sets the seed of the world that the calling thread belongs to; nil for none.
@@ -25,7 +27,7 @@ enum CrashNote {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let error = pthread_key_create(&key, nil)
-    precondition(error == 0, "pthread_key_create failed with error \(error).")
+    if error != 0 { stopProgram("pthread_key_create failed with error \(error).") }
     return key
   }()
 

@@ -18,7 +18,7 @@ public func explore(
   seeds: Range<UInt64>, order: SimulationOrder = .mixed, stepLimit: Int = 100_000, width: Int = 2,
   _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
 ) async throws(ExplorationFailure) {
-  precondition(!seeds.isEmpty, "There is no seed in \(seeds) to explore.")
+  if seeds.isEmpty { stopProgram("There is no seed in \(seeds) to explore.") }
   let explorer = Explorer(
     Simulation(seed: 0, order: order, stepLimit: stepLimit, width: width), scenario)
   let seeds = seedOfEnvironment ?? seeds
@@ -36,7 +36,7 @@ public func explore(
 private var seedOfEnvironment: Range<UInt64>? {
   guard let text = ProcessInfo.processInfo.environment["DISPATCHSTORE_SEED"] else { return nil }
   guard let seed = UInt64(text), seed < .max else {
-    preconditionFailure(
+    stopProgram(
       "DISPATCHSTORE_SEED is \"\(text)\", which is no seed: it has to be a number.")
   }
   return seed..<seed + 1

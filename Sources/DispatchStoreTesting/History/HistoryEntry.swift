@@ -1,3 +1,4 @@
+import DispatchStore
 import Synchronization
 
 /// One operation in a recorder's list.
@@ -46,10 +47,13 @@ final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @
   private func claim() {
     let (isClaimed, _) = ending.compareExchange(
       expected: Ending.pending, desired: Ending.claimed, ordering: .acquiringAndReleasing)
-    precondition(
-      isClaimed,
-      "The end of \(operation) on \(process) was recorded twice. An operation returns, or is withdrawn, once."
-    )
+    if !isClaimed {
+      stopProgram(
+        """
+        The end of \(operation) on \(process) was recorded twice. An operation returns, or is \
+        withdrawn, once.
+        """)
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// One operation of a history: its process, arguments, call, return and response.
 public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendable {
   /// An operation's end.
@@ -29,9 +31,8 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
 
   /// Makes an operation.
   public init(process: String, operation: Operation, callStamp: Int, returned: Return?) {
-    if let returned {
-      precondition(
-        callStamp <= returned.stamp,
+    if let returned, callStamp > returned.stamp {
+      stopProgram(
         """
         \(process) returned from \(operation) at \(returned.stamp), before its call at \(callStamp). \
         Give both the stamps of one clock.

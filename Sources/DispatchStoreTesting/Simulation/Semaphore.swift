@@ -1,3 +1,5 @@
+import DispatchStore
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -20,7 +22,7 @@ final class Semaphore: @unchecked Sendable {  // because a semaphore may be used
 
     init() {
       let error = sem_init(semaphore, 0, 0)
-      precondition(error == 0, "sem_init failed with errno \(errno).")
+      if error != 0 { stopProgram("sem_init failed with errno \(errno).") }
     }
 
     deinit {

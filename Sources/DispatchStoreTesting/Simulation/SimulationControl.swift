@@ -25,7 +25,7 @@ public struct SimulationControl: Sendable {
   ///
   /// - Precondition: `count` is one or more.
   public func draw(below count: Int) -> Int {
-    precondition(count > 0, "There is no number below \(count) to be drawn.")
+    if count <= 0 { stopProgram("There is no number below \(count) to be drawn.") }
     return world.draw(count)
   }
 

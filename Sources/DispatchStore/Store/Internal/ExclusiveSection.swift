@@ -10,7 +10,7 @@ enum ExclusiveSection {
 
   private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
   {
-    preconditionFailure(
+    stopProgram(
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \
       "\(holder.identifier)": the closures of updateModel and withModel, and reduce(into:action:), \
@@ -26,7 +26,7 @@ enum ExclusiveSection {
   ) {
     guard let holder = thread.exclusive else { return }
     let stores = identifiers().map { "\"\($0)\"" }.joined(separator: ", ")
-    preconditionFailure(
+    stopProgram(
       """
       An action of type \(action) can't be dispatched .sync (\(callSite)) to store \(stores) inside \
       the exclusive section of store "\(holder.identifier)". Dispatch it after updateModel has \
