@@ -67,7 +67,8 @@ public struct DispatchHandle: Sendable {
 
   /// Cancels the dispatch: stores that have not started do not run.
   ///
-  /// A dispatch that waits ends promptly as cancelled, with its completion on the concurrent queue. An
+  /// Those registered with `runsRegardless` do, and are not cancelled, once any store of the dispatch has
+  /// started. A dispatch that waits ends promptly as cancelled, with its completion on the concurrent queue. An
   /// operation that has started has `isCancelled` set, and decides how to end. After the end this has no
   /// effect.
   public func cancel() {

@@ -6,6 +6,9 @@ public struct WaitFor: Hashable, Sendable {
   /// The identifiers of the prerequisites.
   public var storeIdentifiers: [String]
   /// Whether the store runs also where a prerequisite failed, was vetoed or cancelled.
+  ///
+  /// Once any store of a dispatch has started, those that run regardless run, also where the dispatch is
+  /// cancelled meanwhile; where it is cancelled before, none does.
   public var runsRegardless: Bool
 
   /// Waits for the stores with these identifiers.

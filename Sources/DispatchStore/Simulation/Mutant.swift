@@ -56,4 +56,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case noRecord
   /// An operation that has ended can be finished once more, and its end is reported again.
   case doubleFinish
+  /// A store that runs regardless does not run where its dispatch is cancelled meanwhile.
+  case lostAudit
 }

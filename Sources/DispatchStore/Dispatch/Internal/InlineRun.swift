@@ -352,13 +352,19 @@ extension InlineRun.Address {
         }
         first += 1
       }
+      var hasStarted = first > 0
       for position in first..<route.count {
         let index = order?[position] ?? position
         pointee.index = index
-        let step =
-          pointee.isUndisturbed
-          ? route.answer(pointee.action, at: index, in: self, on: thread)
-          : answer(at: index, of: route, on: thread)
+        let step: InlineStep
+        if pointee.isUndisturbed {
+          hasStarted = true
+          step = route.answer(pointee.action, at: index, in: self, on: thread)
+        } else if let answer = answer(at: index, of: route, &hasStarted, on: thread) {
+          step = answer
+        } else {
+          return InlineRemainder(position: position, order: order, begun: nil)
+        }
         if case .finished = step, pointee.isUndisturbed { continue }
         guard end(step, at: index, of: route) else {
           return InlineRemainder(position: position, order: order, begun: (index, step))
@@ -369,15 +375,24 @@ extension InlineRun.Address {
   }
 
   /// The answer of a store that may have no turn: after a verdict, a failure before it, or a cancellation.
-  private func answer(at index: Int, of route: Route, on thread: ThreadState) -> InlineStep {
+  ///
+  /// Nil where the store runs although the dispatch is cancelled: in a round, which does not cancel it.
+  ///
+  /// - Parameter hasStarted: Whether a store's reducer has been called.
+  private func answer(
+    at index: Int, of route: Route, _ hasStarted: inout Bool, on thread: ThreadState
+  ) -> InlineStep? {
     let reply = pointee.session?.reply(at: index)
     if let decided = reply?.outcome { return .ended(decided) }
-    if pointee.isCancelled { return .ended(.cancelled) }
+    if pointee.isCancelled {
+      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled)
+    }
     if !pointee.outcomes.isEmpty,
       let error = route.dependencyFailure(at: index, pointee.outcomes)
     {
       return .ended(.failed(error))
     }
+    hasStarted = true
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }

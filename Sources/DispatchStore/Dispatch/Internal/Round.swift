@@ -32,7 +32,8 @@ final class Round: @unchecked Sendable {
     }
     state = Locked(
       RoundState(
-        stores: route.identifiers, prerequisites: route.prerequisites, ended: ended, begun: begun))
+        stores: route.identifiers, prerequisites: route.prerequisites,
+        runsRegardless: route.runsRegardless, ended: ended, begun: begun))
     for (index, storeRun) in storeRuns.enumerated() { storeRun.enter(self, at: index) }
   }
 
@@ -104,15 +105,16 @@ final class Round: @unchecked Sendable {
   private func start(_ index: Int) -> RoundState.Step {
     let storeRun = storeRuns[index]
     yieldPoint(.start, storeRun.storeIdentifier)
-    let (failed, isCancelled) = state.withLock { ($0.start(index), $0.isCancelled) }
-    var outcome = session?.reply(at: index)?.outcome ?? (isCancelled ? .cancelled : nil)
-    if outcome == nil, let failed, !route.runsRegardless[index] {
-      outcome = .failed(
-        DispatchError.dependencyFailed(
-          storeRun.storeIdentifier, after: storeRuns[failed.prerequisite].storeIdentifier,
-          failed.outcome))
-    }
-    if outcome == nil { outcome = run(storeRun, storeRun.start) }
+    let verdict = session?.reply(at: index)?.outcome
+    let outcome: StoreOutcome? =
+      switch state.withLock({ $0.start(index, verdict: verdict) }) {
+      case .run: run(storeRun, storeRun.start)
+      case .end(let outcome): outcome
+      case .fail(let prerequisite, let outcome):
+        .failed(
+          DispatchError.dependencyFailed(
+            storeRun.storeIdentifier, after: route.identifiers[prerequisite], outcome))
+      }
     yieldPoint(.startReturned, storeRun.storeIdentifier)
     return state.withLock { $0.startReturned(index, outcome) }
   }
@@ -154,7 +156,7 @@ final class Round: @unchecked Sendable {
 
   func started(_ operation: Operation, at index: Int) {
     yieldPoint(.started, route.identifiers[index])
-    if state.withLock({ $0.started(operation, at: index) }) { operation.cancel() }
+    if state.withLock({ $0.started(operation, at: index) }) { cancel(operation, at: index) }
   }
 
   func becameReady(at index: Int) {
@@ -171,9 +173,15 @@ final class Round: @unchecked Sendable {
     resume(state.withLock { $0.commitDelivered(index) }, at: index)
   }
 
-  /// Cancels what is under way; what has not started ends as cancelled when its turn comes.
+  /// Cancels what is under way; what has not started ends as cancelled when its turn comes, unless it runs
+  /// regardless.
   func cancel() {
-    for operation in state.withLock({ $0.cancel() }) { operation.cancel() }
+    for (index, operation) in state.withLock({ $0.cancel() }) { cancel(operation, at: index) }
+  }
+
+  private func cancel(_ operation: Operation, at index: Int) {
+    // One that runs regardless and has not started yet would otherwise never run.
+    if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }
 
   private func resume(_ step: RoundState.Step, at index: Int) {

@@ -25,6 +25,7 @@ struct RoundState {
 
   private struct Entry {
     let storeIdentifier: String
+    let runsRegardless: Bool
     var phase = Phase.waiting
     /// The earlier indices that it waits for, and how many of those have not closed.
     let prerequisites: [Int]
@@ -49,23 +50,29 @@ struct RoundState {
   private var active = 0
   private var undeliveredStores = 0
   private(set) var isCancelled = false
+  /// Whether a store's reducer has been called: from then on, those that run regardless run.
+  private var hasStarted: Bool
 
   /// - Parameters:
   ///   - stores: By store index: the identifier.
   ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none does.
+  ///   - runsRegardless: By store index; empty where none does.
   ///   - ended: By store index: how those ended that were run before; empty where none was.
   ///   - begun: The store index that has been started.
   init(
-    stores: some Collection<String>, prerequisites: [[Int]]? = nil, ended: [StoreOutcome?] = [],
-    begun: Int? = nil
+    stores: some Collection<String>, prerequisites: [[Int]]? = nil, runsRegardless: [Bool] = [],
+    ended: [StoreOutcome?] = [], begun: Int? = nil
   ) {
+    // An inline run goes on in a round only before it has started a store, or after that.
+    hasStarted = begun != nil || ended.contains { $0 != nil }
     let hasEnded = { ended.isEmpty ? false : ended[$0] != nil }
     entries = stores.enumerated().map { index, identifier in
       var waits = prerequisites?[index] ?? []
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
       return Entry(
-        storeIdentifier: identifier, prerequisites: waits,
-        missing: waits.count { !hasEnded($0) })
+        storeIdentifier: identifier,
+        runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
+        prerequisites: waits, missing: waits.count { !hasEnded($0) })
     }
     open = entries.indices.count { !hasEnded($0) }
     for index in entries.indices {
@@ -98,19 +105,36 @@ struct RoundState {
   /// Whether all that is under way is the delivery of deferred commits.
   var onlyDeliveryIsLeft: Bool { active == 0 && undeliveredStores > 0 }
 
-  /// A step starts the store; the one of its prerequisites that did not finish, if any.
-  mutating func start(_ index: Int) -> (prerequisite: Int, outcome: StoreOutcome)? {
-    entries[index].phase = .starting(nil)
-    active += 1
-    for prerequisite in entries[index].prerequisites {
-      if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {
-        return (prerequisite, outcome)
-      }
-    }
-    return nil
+  /// What a step does to start a store.
+  enum Start {
+    /// Call its reducer.
+    case run
+    /// End it: a middleware has decided so, or the dispatch is cancelled.
+    case end(StoreOutcome)
+    /// End it: one of its prerequisites did not finish.
+    case fail(prerequisite: Int, StoreOutcome)
   }
 
-  /// An operation is about to run; whether it is to be cancelled first.
+  /// A step starts the store.
+  ///
+  /// - Parameter verdict: The outcome that middlewares have decided, if any.
+  mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
+    entries[index].phase = .starting(nil)
+    active += 1
+    if let verdict { return .end(verdict) }
+    if isCancelled, !(hasStarted && entries[index].runsRegardless) || isPlanted(.lostAudit) {
+      return .end(.cancelled)
+    }
+    for prerequisite in entries[index].prerequisites where !entries[index].runsRegardless {
+      if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {
+        return .fail(prerequisite: prerequisite, outcome)
+      }
+    }
+    hasStarted = true
+    return .run
+  }
+
+  /// An operation is about to run, or has been started; whether the dispatch is cancelled.
   mutating func started(_ operation: Operation, at index: Int) -> Bool {
     entries[index].operation = operation
     return isCancelled
@@ -215,9 +239,9 @@ struct RoundState {
     return (next, isClosed, entries[index].operation.take())
   }
 
-  /// The operations under way.
-  mutating func cancel() -> [Operation] {
+  /// The operations under way, with their store indices.
+  mutating func cancel() -> [(index: Int, operation: Operation)] {
     isCancelled = true
-    return entries.compactMap(\.operation)
+    return entries.enumerated().compactMap { index, entry in entry.operation.map { (index, $0) } }
   }
 }

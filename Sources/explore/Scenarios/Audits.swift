@@ -1,0 +1,32 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// A store that keeps what became of the others, in dispatches that are cancelled at some time.
+  static let audits = Scenario(
+    name: "audits", summary: "once a store has started, those that run regardless run"
+  ) { dispatcher in
+    let begun = Shared(Set<Int>())
+    _ = dispatcher.makeJournal("work") { number in begun.with { _ = $0.insert(abs(number)) } }
+    let audit = dispatcher.makeJournal(
+      "audit", waitFor: WaitFor(["work"], runsRegardless: true))
+    let plain = dispatcher.makePlainJournal(
+      "plain audit", waitFor: WaitFor(["work"], runsRegardless: true))
+    let handles = [
+      dispatcher.dispatch(action: Entry.slow(1), mode: .serial),
+      dispatcher.dispatch(action: Entry.work(2), mode: .serial),
+      dispatcher.dispatch(action: Entry.slow(3)),
+      dispatcher.dispatch(action: Entry.work(4)),
+    ]
+    for handle in handles { dispatcher.simulation?.cancelAtSomeTime(handle) }
+    for (index, handle) in handles.enumerated() {
+      let (number, result) = (index + 1, await handle.result)
+      let hasBegun = begun.now.contains(number)
+      for store in [audit, plain] {
+        try check(
+          store.model.entries.contains(number) == hasBegun,
+          "of \(number), which \(hasBegun ? "had" : "had not") begun, \(store.identifier): \(result)")
+      }
+    }
+  }
+}
