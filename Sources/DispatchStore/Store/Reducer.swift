@@ -34,19 +34,37 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// committed before it threw stays, and the store run fails with the error, or is cancelled for a
   /// `CancellationError`. By default it calls `reduce(into:action:)`.
   open func apply(_ action: Action, to store: Store<Model, Action>) throws {
-    try store.updateModel { try reduce(into: &$0, action: action) }
+    try store.commit(for: nil, action: nil, by: self) { try reduce(into: &$0, action: action) }
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.
   ///
-  /// What it changed before it threw is committed, and the store run fails with the error.
+  /// What it changed before it threw is committed, and the store run fails with the error. For an action
+  /// that changes nothing, call `noChange()`.
   open func reduce(into model: inout Model, action: Action) throws {
+    noChange()
     throw DispatchError(
       code: .reducerMissing,
       message: """
         \(type(of: self)) answers no action: it overrides none of reduce(into:action:), apply(_:to:) \
         and operation(for:in:). Override one of them.
         """)
+  }
+
+  /// Says, inside `reduce(into:action:)`, that the reduction changes nothing: there is no commit.
+  ///
+  ///     override func reduce(into model: inout Cart, action: CartAction) {
+  ///       guard model.items[action.item] != nil else { return noChange() }
+  ///       …
+  ///     }
+  ///
+  /// Then the store's version stays, and no observer is notified, also where the reduction throws an error
+  /// afterwards. It has to be true: observers miss a change that is made all the same. Only the store's own
+  /// reducer has a say: outside a reduction, or in a reducer that another one calls for a part of its
+  /// model, this has no effect. Costs less than a commit.
+  public final func noChange() {
+    let thread = ThreadState.current
+    if thread.exclusive != nil { thread.noteUnchanged(by: ObjectIdentifier(self)) }
   }
 
   /// Whether observers are notified of what this action commits to its store.

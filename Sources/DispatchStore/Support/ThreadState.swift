@@ -23,6 +23,10 @@ struct ThreadState {
     var context: DispatchContext?
     /// The store in whose exclusive section this thread is; the code inside keeps the store alive.
     unowned(unsafe) var exclusive: StoreStorage?
+    /// The reducer that has said inside that section that it changed nothing.
+    var unchangedBy: ObjectIdentifier?
+    /// Whether the section's end has more to do than to unlock.
+    var hasSectionNotes = false
     /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
     /// The owners of the deferred commits that this thread has delivered, and is to resume.
@@ -64,6 +68,28 @@ struct ThreadState {
   var exclusive: StoreStorage? {
     get { fields.pointee.exclusive }
     nonmutating _modify { yield &fields.pointee.exclusive }
+  }
+
+  /// Whether code in the exclusive section has left something to be done at its end; false outside.
+  var hasSectionNotes: Bool { fields.pointee.hasSectionNotes }
+
+  /// A reducer says, inside an exclusive section, that it has changed nothing.
+  func noteUnchanged(by reducer: ObjectIdentifier) {
+    fields.pointee.unchangedBy = reducer
+    fields.pointee.hasSectionNotes = true
+  }
+
+  /// Whether the reducer that the library called in the present section has said so.
+  @usableFromInline
+  func isUnchanged(by reducer: ObjectIdentifier) -> Bool {
+    hasSectionNotes && fields.pointee.unchangedBy == reducer
+  }
+
+  /// The exclusive section, in which notes were left, has ended.
+  @inline(never)
+  func endSection() {
+    fields.pointee.hasSectionNotes = false
+    fields.pointee.unchangedBy = nil
   }
 
   var turns: [StoreStorage] {

@@ -69,6 +69,15 @@ struct ReducerOverridesTests {
   }
 
   #if !canImport(ObjectiveC)
+    @Test func oneThatOverridesNothingIsSeen() {
+      #expect(ReducerOverrides(of: Reducer<Int, Ping>()).answersNothing)
+      #expect(ReducerOverrides(of: Reducer<String, CounterAction>()).answersNothing)
+      for reducer in [Plain(), Operating(), Heir(), Applying(), ApplyingAndOperating()] {
+        #expect(!ReducerOverrides(of: reducer).answersNothing)
+      }
+      #expect(!ReducerOverrides(of: Generic<String, Ping>()).answersNothing)
+    }
+
     @Test func whatIsNotOverriddenIsNotCalled() {
       for reducer in [Plain(), Reducer<Int, Ping>(), Waiting()] {
         #expect(!ReducerOverrides(of: reducer).operation)

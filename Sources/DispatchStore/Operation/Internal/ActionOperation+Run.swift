@@ -79,7 +79,7 @@ extension ActionOperation {
       let owner = commitOwner
       return (
         outcome {
-          try store.commit(for: owner, action: action) { model in
+          try store.commit(for: owner, action: action, by: reducer) { model in
             try reducer.reduce(into: &model, action: action)
           }
         }, true

@@ -28,7 +28,7 @@ extension Store {
       }
     case .reducing(let reducer):
       do {
-        try commit(for: dispatch, action: action, on: thread) { model in
+        try commit(for: dispatch, action: action, by: reducer, on: thread) { model in
           try reducer.reduce(into: &model, action: action)
         }
         returned = .finished
@@ -63,7 +63,7 @@ extension Store {
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> InlineStep {
     do {
-      try commitObserved(for: dispatch, action: action, on: thread) { model in
+      try commitObserved(for: dispatch, action: action, by: reducer, on: thread) { model in
         try reducer.reduce(into: &model, action: action)
       }
       return .finished

@@ -46,7 +46,7 @@ final class ReducerCalls: Sendable {
     self.init(
       reduce: { action, thread in
         guard storage.lockIfUnobserved(on: thread) else { return .observed }
-        defer { storage.unlockCommitted(on: thread) }
+        defer { storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread) }
         do {
           try reducer.reduce(
             into: &storage.model.pointee,

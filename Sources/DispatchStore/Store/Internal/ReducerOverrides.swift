@@ -1,7 +1,8 @@
 /// Which of `Reducer`'s methods a class overrides.
 ///
 /// A reducer that does not override `operation(for:in:)` needs no operation, and one that does not
-/// override `waitFor` no call of it; both would cost more than the reduction. The language does not say,
+/// override `waitFor` no call of it; both would cost more than the reduction. One that overrides nothing is
+/// reported. The language does not say,
 /// so the classes' method tables are compared: the words of their metadata behind the header, as
 /// described under "Class Metadata" in Swift's ABI/TypeMetadata document. The index of a method in the
 /// table is found by comparing `Reducer` with a class that does override it. Whatever is not exactly as
@@ -9,14 +10,19 @@
 struct ReducerOverrides {
   let operation: Bool
   let apply: Bool
+  let reduce: Bool
   let waitFor: Bool
 
   init(of reducer: AnyObject) {
     let table = MethodTable(of: type(of: reducer))
     operation = Self.overrides(table, Self.operationIndex)
     apply = Self.overrides(table, Self.applyIndex)
+    reduce = Self.overrides(table, Self.reduceIndex)
     waitFor = Self.overrides(table, Self.waitForIndex)
   }
+
+  /// Whether no method answers: each dispatch fails.
+  var answersNothing: Bool { !operation && !apply && !reduce }
 
   /// The method that answers.
   var answer: ReducerAnswer {
@@ -32,6 +38,7 @@ struct ReducerOverrides {
   private static var base: MethodTable { MethodTable(of: Reducer<Int, Probed>.self) }
   private static let operationIndex = index(overriddenIn: OperationProbe.self)
   private static let applyIndex = index(overriddenIn: ApplyProbe.self)
+  private static let reduceIndex = index(overriddenIn: ReduceProbe.self)
   private static let waitForIndex = index(overriddenIn: WaitForProbe.self)
 
   /// The one word that is another in a class with one override, and not in one without any.
@@ -70,6 +77,12 @@ private final class OperationProbe: Reducer<Int, Probed> {
 private final class ApplyProbe: Reducer<Int, Probed> {
   override func apply(_ action: Probed, to store: Store<Int, Probed>) {
     fatalError("ApplyProbe is never called.")
+  }
+}
+
+private final class ReduceProbe: Reducer<Int, Probed> {
+  override func reduce(into model: inout Int, action: Probed) {
+    fatalError("ReduceProbe is never called.")
   }
 }
 

@@ -5,34 +5,46 @@ extension Store {
   ///   - owner: On whose behalf, where an operation commits; otherwise the store run whose block runs on
   ///     this thread, if any.
   ///   - action: The action that observers get with the change, where it is not the owner's.
+  ///   - reducer: The reducer that is called, which may say that it has changed nothing.
   @discardableResult
   @inlinable
   func commit<Value, Failure: Error>(
     for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
-    on present: ThreadState? = nil, _ body: (inout Model) throws(Failure) -> Value
+    by reducer: Reducer<Model, Action>? = nil, on present: ThreadState? = nil,
+    _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let thread = present ?? .here(storage)
     if storage.lockIfUnobserved(on: thread) {
-      defer { storage.unlockCommitted(on: thread) }
+      defer {
+        if let reducer {
+          storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread)
+        } else {
+          storage.unlockCommitted(on: thread)
+        }
+      }
       return try body(&storage.model.pointee)
     }
-    return try commitObserved(for: owner(), action: action(), on: thread, body)
+    return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)
   }
 
   /// The same for a store that may be observed; inlinable, so that it is compiled for the store's types.
   @inlinable
   @inline(never)
   func commitObserved<Value, Failure: Error>(
-    for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
-    _ body: (inout Model) throws(Failure) -> Value
+    for owner: (any CommitOwner)?, action: Action?, by caller: Reducer<Model, Action>? = nil,
+    on thread: ThreadState, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let owner = owner ?? DispatchContext.owner(on: thread)
     let action = action ?? owner?.action(in: self)
     let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     storage.lockToNotify(on: thread)
     defer {
-      let change = isDelivered ? makeChange(action, owner) : nil
-      storage.unlockAndNotify(change, for: owner, on: thread)
+      if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
+        storage.unlockUnchanged(on: thread)
+      } else {
+        let change = isDelivered ? makeChange(action, owner) : nil
+        storage.unlockAndNotify(change, for: owner, on: thread)
+      }
     }
     return try body(&storage.model.pointee)
   }

@@ -45,8 +45,14 @@ class StoreStorage: @unchecked Sendable {
   @usableFromInline
   final func unlockCommitted(on thread: ThreadState) {
     version &+= 1
-    thread.exclusive = nil
-    lock.unlock()
+    unlockUnchanged(on: thread)
+  }
+
+  /// Ends it after a reduction: as a commit, unless the reducer has said that it changed nothing.
+  @usableFromInline
+  final func unlockReduced(by reducer: ObjectIdentifier, on thread: ThreadState) {
+    if !thread.isUnchanged(by: reducer) { version &+= 1 }
+    unlockUnchanged(on: thread)
   }
 
   /// Begins the exclusive section to read the model in place.
@@ -58,10 +64,12 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
+  /// Ends it without a commit.
   @usableFromInline
   final func unlockUnchanged(on thread: ThreadState) {
     thread.exclusive = nil
     lock.unlock()
+    if thread.hasSectionNotes { thread.endSection() }
   }
 
   /// Begins the exclusive section for a commit that may have to be delivered.
@@ -89,6 +97,7 @@ class StoreStorage: @unchecked Sendable {
     }
     thread.exclusive = nil
     lock.unlock()
+    if thread.hasSectionNotes { thread.endSection() }
     carryOut(turn, on: thread)
   }
 
