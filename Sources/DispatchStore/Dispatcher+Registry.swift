@@ -10,7 +10,8 @@ extension Dispatcher {
   ///   - waitFor: The stores that it waits for, registered earlier or later.
   ///   - ownership: Whether the dispatcher keeps it alive.
   /// - Returns: The store registered under its identifier: this one, or one of the same type that was
-  ///   registered before, and stays so, with its own `waitFor` and ownership.
+  ///   registered before, and stays so, with its own `waitFor` and ownership. Where it is another one, or
+  ///   these differ, that is reported as an incident.
   /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
   @discardableResult
   public func register<Model, Action>(
@@ -19,21 +20,28 @@ extension Dispatcher {
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }
-      if let present = registry.entry(store.identifier)?.store {
+      if let entry = registry.entry(store.identifier), let present = entry.store {
         if present !== store { store.leaveDispatcher() }
-        return .present(present)
+        return .present(present, entry)
       }
       _ = registry.remove(store.identifier)
       registry.insert { sequence in
         TypedStoreEntry(store, sequence: sequence, waitFor: waitFor, ownership: ownership)
       }
-      return .none
+      return .none(released: registry.takeWeakEntries())
     }
     switch found {
-    case .none:
+    case .none(let released):
+      unregisterReleased(released)
+      reportMissingReducer(of: store)
       return store
-    case .present(let present):
-      if let same = present as? Store<Model, Action> { return same }
+    case .present(let present, let entry):
+      if let same = present as? Store<Model, Action> {
+        if same !== store || entry.waitFor != waitFor || entry.ownership != ownership {
+          reportRepeated(store, isOther: same !== store, waitFor, ownership, present: entry)
+        }
+        return same
+      }
       stopProgram(
         """
         Store identifier "\(store.identifier)" is taken in dispatcher "\(name)": a \
@@ -51,9 +59,10 @@ extension Dispatcher {
 
   /// What stands in the way of a registration.
   private enum Found {
-    case none
+    /// Nothing; the entries of weakly held stores are to be looked through for those released.
+    case none(released: [StoreEntry])
     /// A store that has the identifier.
-    case present(any StoreType)
+    case present(any StoreType, StoreEntry)
     /// The store belongs to another dispatcher.
     case elsewhere(Dispatcher)
   }
@@ -177,25 +186,38 @@ extension Dispatcher {
     _ key: RouteCache.Key, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route> {
     let identifier = key.storeIdentifier
-    let (found, middlewares, version) = registry.withLock {
-      registry -> ([StoreEntry]?, [any Middleware], UInt64) in
-      (
-        registry.responders(to: type, identifier: identifier), registry.middlewares,
-        registryVersion.load(ordering: .relaxed)
-      )
+    let found = registry.withLock { registry in
+      var entries = registry.responders(to: type, identifier: identifier)
+      // A store found by its identifier need not respond to the type.
+      if identifier != nil { entries?.removeAll { !$0.responds(to: type) } }
+      return Responders(
+        entries: entries, middlewares: registry.middlewares,
+        unknown: registry.unknownPrerequisites(of: entries ?? []),
+        areNoneForTheFirstTime: entries?.isEmpty == true && registry.noteUnanswered(type),
+        version: registryVersion.load(ordering: .relaxed))
     }
-    var entries = found ?? []
-    // A store found by its identifier need not respond to the type.
-    if identifier != nil { entries.removeAll { !$0.responds(to: type) } }
+    let version = found.version
     let route = Route(
-      entries, chain: MiddlewareChain(middlewares),
-      failure: found == nil ? unknown(identifier!) : nil, wasRegistered: wasRegistered)
+      found.entries ?? [], chain: MiddlewareChain(found.middlewares), unknown: found.unknown,
+      failure: found.entries == nil ? unknown(identifier!) : nil)
     let cached = thread.routeCache.put(route, for: key, version: version, on: thread)
     // What has left the registry since was not in this cache yet, so that `evictRoutes` has missed it.
     if registryVersion.load(ordering: .acquiring) != version {
       thread.routeCache.evict(key, version: version, on: thread)
     }
+    if found.areNoneForTheFirstTime { reportNoResponder(to: type, identifier) }
     return cached
+  }
+
+  /// What the registry has for a route.
+  private struct Responders {
+    /// Nil for an unknown identifier.
+    let entries: [StoreEntry]?
+    let middlewares: [any Middleware]
+    /// The prerequisites that they declare, and that were never registered.
+    let unknown: Set<String>
+    let areNoneForTheFirstTime: Bool
+    let version: UInt64
   }
 
   func wasRegistered(_ identifier: String) -> Bool {
@@ -204,20 +226,82 @@ extension Dispatcher {
 
   /// Unregisters the weakly owned stores that were released; false where there is none.
   func unregisterGone(_ entries: [StoreEntry]) -> Bool {
-    guard entries.contains(where: \.isGone) else { return false }
+    // Outside the lock, where this may release the last reference to a store.
+    let gone = entries.filter(\.isGone)
+    guard !gone.isEmpty else { return false }
     changeRegistry(.unregister) { registry in
-      for entry in entries where entry.isGone {
-        if registry.entry(entry.identifier) === entry { _ = registry.remove(entry.identifier) }
+      for entry in gone where registry.entry(entry.identifier) === entry {
+        _ = registry.remove(entry.identifier)
       }
     }
     evictRoutes()
     return true
   }
 
+  private func unregisterReleased(_ entries: [StoreEntry]) {
+    guard !entries.isEmpty else { return }
+    _ = unregisterGone(entries)
+    registry.withLock { $0.endSweep() }
+  }
+
   private func unknown(_ identifier: String) -> DispatchError {
     DispatchError(
       code: .unknownStore,
-      message: "No store was ever registered under \"\(identifier)\" with dispatcher \"\(name)\".",
+      message: "No store is registered under \"\(identifier)\" with dispatcher \"\(name)\".",
       storeIdentifiers: [identifier])
+  }
+}
+
+// MARK: - Incidents
+
+extension Dispatcher {
+  private func reportMissingReducer<Model, Action>(of store: Store<Model, Action>) {
+    guard ReducerOverrides(of: store.reducer).answersNothing else { return }
+    store.report(
+      .reducerMissing,
+      """
+      Its reducer, \(type(of: store.reducer)), overrides none of reduce(into:action:), \
+      apply(_:to:) and operation(for:in:): each action fails. Override one of them.
+      """)
+  }
+
+  private func reportRepeated(
+    _ store: any StoreType, isOther: Bool, _ waitFor: WaitFor, _ ownership: StoreOwnership,
+    present entry: StoreEntry
+  ) {
+    report(
+      DispatchIncident(
+        kind: .alreadyRegistered, storeIdentifier: store.identifier,
+        message: """
+          Store "\(store.identifier)" is registered with dispatcher "\(name)" already \
+          (\(entry.ownership), \(entry.waitFor.summary)), and stays so. \
+          \(isOther ? "Another \(type(of: store)) of that name" : "The same store") \
+          (\(ownership), \(waitFor.summary)) was not registered. Use the store that register(store:) \
+          returns, or unregister it first.
+          """))
+  }
+
+  private func reportNoResponder(to type: any ActionType.Type, _ identifier: String?) {
+    let place = identifier.map { "Store \"\($0)\" of" } ?? "No store of"
+    report(
+      DispatchIncident(
+        kind: .noResponder, storeIdentifier: identifier,
+        message: """
+          \(place) dispatcher "\(name)" \(identifier == nil ? "responds" : "does not respond") to \
+          actions of type \(type). The dispatch succeeds, and further ones are not reported.
+          """))
+  }
+
+  /// - Parameter names: Each store that refined its `waitFor`, and an identifier that is not registered.
+  func reportAbsent(_ names: [(waiter: String, prerequisite: String)], for action: any ActionType) {
+    for (waiter, prerequisite) in names {
+      report(
+        DispatchIncident(
+          kind: .absentPrerequisite, storeIdentifier: waiter,
+          message: """
+            Store "\(waiter)": Its reducer's waitFor for an action of type \(type(of: action)) names \
+            "\(prerequisite)", under which no store is registered. It waits for the others only.
+            """))
+    }
   }
 }

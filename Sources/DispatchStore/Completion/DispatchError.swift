@@ -54,7 +54,8 @@ extension DispatchError {
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")
-    /// A store waits for an identifier under which no store was ever registered.
+    /// An action was dispatched to an identifier under which no store is registered, or a store waits for
+    /// one under which none has been.
     public static let unknownStore = Code(description: "unknownStore")
     /// A prerequisite of the store did not finish.
     public static let dependencyFailed = Code(description: "dependencyFailed")

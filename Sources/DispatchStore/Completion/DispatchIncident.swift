@@ -13,6 +13,15 @@ public struct DispatchIncident: Sendable {
     public static let updateAfterEnd = Kind(description: "updateAfterEnd")
     /// The program released an operation without finishing it; it failed.
     public static let abandoned = Kind(description: "abandoned")
+    /// A store was registered whose reducer overrides none of the methods that answer actions.
+    public static let reducerMissing = Kind(description: "reducerMissing")
+    /// A store was registered under an identifier that another store has, or once more with another
+    /// `waitFor` or ownership; the first registration stays.
+    public static let alreadyRegistered = Kind(description: "alreadyRegistered")
+    /// No store responded to an action; reported once for each type of actions, and each dispatcher.
+    public static let noResponder = Kind(description: "noResponder")
+    /// A reducer refined its `waitFor` by an identifier under which no store is registered.
+    public static let absentPrerequisite = Kind(description: "absentPrerequisite")
     /// A `didDispatch` hook threw; those of the other middlewares were called all the same.
     public static let middlewareFailed = Kind(description: "middlewareFailed")
   }

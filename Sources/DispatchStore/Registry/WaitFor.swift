@@ -1,7 +1,8 @@
 /// The stores that a store waits for within a dispatch, its prerequisites.
 ///
-/// The store waits for those of them that run in the same dispatch. An identifier under which no store
-/// was ever registered ends the dispatch with an error, and so does a cycle.
+/// The store waits for those of them that run in the same dispatch. A declared identifier under which no
+/// store has been registered since, or is, ends the dispatch with an error, and so does a cycle. One that
+/// only a reducer's refinement names is left out where it is not registered, and reported as an incident.
 public struct WaitFor: Hashable, Sendable {
   /// The identifiers of the prerequisites.
   public var storeIdentifiers: [String]
@@ -50,6 +51,13 @@ extension WaitFor: ExpressibleByArrayLiteral {
 }
 
 extension WaitFor {
+  /// What messages say of it.
+  var summary: String {
+    let stores = storeIdentifiers.map { "\"\($0)\"" }.joined(separator: ", ")
+    return "waiting for \(stores.isEmpty ? "no store" : stores)"
+      + (runsRegardless ? ", running regardless" : "")
+  }
+
   /// Whether both are equal; cheaper than `==` where both are empty.
   func isSame(as other: WaitFor) -> Bool {
     runsRegardless == other.runsRegardless

@@ -47,7 +47,9 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     column: UInt = #column
   ) {
     let dispatcher = dispatcher ?? store.dispatcher ?? Dispatcher(name: "test")
-    self.store = dispatcher.register(store: store)
+    // One that is registered keeps its `waitFor`.
+    self.store =
+      store.dispatcher === dispatcher ? store : dispatcher.register(store: store)
     self.dispatcher = dispatcher
     self.mode = mode
     place = SourcePlace(fileID, filePath, line, column)

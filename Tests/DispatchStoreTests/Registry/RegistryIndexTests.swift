@@ -44,6 +44,32 @@ import Testing
     var registry = Self.registry(of: [Wanted.self])
     _ = registry.remove("0")
     #expect(registry.responders(to: Wanted.self).isEmpty)
-    #expect(registry.wasRegistered("0"))
+    #expect(!registry.wasRegistered("0"))
+  }
+
+  @Test func prerequisitesAreRememberedWhileAStoreDeclaresThem() {
+    var registry = Registry()
+    func register(_ identifier: String, waitFor: WaitFor = .none) {
+      registry.insert { sequence in
+        IndexedEntry(
+          identifier: identifier, actionType: Wanted.self, sequence: sequence, waitFor: waitFor,
+          ownership: .strong, overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil,
+          object: nil)
+      }
+    }
+    register("present")
+    register("former")
+    _ = registry.remove("former")
+    register("first", waitFor: ["present", "later", "former", "present"])
+    register("second", waitFor: ["later"])
+    register("later")
+    for identifier in ["present", "later", "second"] { _ = registry.remove(identifier) }
+    #expect(registry.wasRegistered("present") && registry.wasRegistered("later"))
+    // Of one that was gone before it was declared, nothing is known.
+    #expect(!registry.wasRegistered("former") && !registry.wasRegistered("second"))
+    #expect(registry.identifierCount == 4)
+    _ = registry.remove("first")
+    #expect(!registry.wasRegistered("present") && !registry.wasRegistered("later"))
+    #expect(registry.identifierCount == 0)
   }
 }

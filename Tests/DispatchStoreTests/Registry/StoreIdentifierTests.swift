@@ -40,16 +40,14 @@ struct StoreIdentifierTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, StoreOwnership.all)
-  func aNamedStoreThatIsGoneDoesNotRespond(
-    mode: Dispatcher.Mode, ownership: StoreOwnership
-  ) async {
+  func aNamedStoreThatIsGoneIsAnErrorToo(mode: Dispatcher.Mode, ownership: StoreOwnership) async {
     dispatcher.addProbe("a", to: steps)
     dispatcher.registerAndDrop("gone", ownership)
     for _ in 0..<2 {
       let result = await dispatcher.dispatch(
         storeIdentifier: "gone", action: Ping(), mode: mode
       ).result
-      #expect(result.isSuccess)
+      #expect(result.errorCode == .unknownStore)
       #expect(!result.hasResponders)
     }
     #expect(steps.all.isEmpty)

@@ -9,7 +9,7 @@ struct WaitOrderTests {
     let identifiers = Set(participants.map(\.0)).union(former)
     return try WaitOrder(
       participants.map { WaitOrder.Participant(identifier: $0.0, waitFor: $0.1) },
-      wasRegistered: identifiers.contains)
+      unknown: Set(participants.flatMap(\.1.storeIdentifiers)).subtracting(identifiers))
   }
 
   @Test func tiesGoByOrderOfRegistration() throws {
@@ -26,6 +26,25 @@ struct WaitOrderTests {
 
   @Test func namingAStoreTwiceWaitsForItOnce() throws {
     #expect(try order([("a", []), ("b", ["a", "a"])]).prerequisites == [[], [0]])
+  }
+
+  /// In a debug build, quadratic time would be many minutes.
+  @Test func aStoreMayWaitForHundredThousands() throws {
+    let names = (0..<200_000).map { "\($0)" }
+    let last = ("last", WaitFor(names + names))
+    let order = try order([last] + names.map { ($0, .none) })
+    #expect(order.order == Array(1...names.count) + [0])
+    #expect(order.prerequisites[0].count == names.count)
+  }
+
+  /// The same.
+  @Test func hundredThousandsMayWaitForEachOtherInACycle() {
+    let names = (0..<200_000).map { "\($0)" }
+    let error = #expect(throws: DispatchError.self) {
+      try order(names.indices.map { (names[$0], [names[($0 + 1) % names.count]]) })
+    }
+    #expect(error?.code == .waitForCycle)
+    #expect(error?.storeIdentifiers == names + ["0"])
   }
 
   @Test func noParticipantsHaveAnEmptyOrder() throws {

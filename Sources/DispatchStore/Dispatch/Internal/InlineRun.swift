@@ -233,7 +233,8 @@ extension InlineRun.Address {
       route = pointee.route.takeUnretainedValue()
     }
     if let refined = route.refined(for: action, wasRegistered: dispatcher.wasRegistered) {
-      replaceRoute(by: .passUnretained(refined))
+      replaceRoute(by: .passUnretained(refined.route))
+      dispatcher.reportAbsent(refined.absent, for: action)
     }
   }
 

@@ -88,16 +88,15 @@ final class Round: @unchecked Sendable {
   /// Starts stores that may start; beside each other where the scheduler does that.
   private func start(_ indices: [Int]) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
-    var ready = indices[...]
-    while let index = ready.popFirst() {
+    // Indices are in the order in which the hooks were called, and so is what runs.
+    var ready = MinimumHeap(indices)
+    while let index = ready.popMinimum() {
       if isConcurrent {
-        for other in ready { resume { $0.start([other]) } }
-        ready = []
+        while let other = ready.popMinimum() { resume { $0.start([other]) } }
       }
       let (next, isClosed) = follow(index, start(index))
       if isClosed { return true }
-      // Indices are in the order in which the hooks were called, and so is what runs.
-      if !next.isEmpty { ready = (ready + next).sorted()[...] }
+      for index in next { ready.insert(index) }
     }
     return false
   }

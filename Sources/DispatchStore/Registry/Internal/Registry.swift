@@ -10,10 +10,26 @@ struct Registry {
   private var responding: [ObjectIdentifier: [ObjectIdentifier]] = [:]
   /// By an action's type, where several declared types respond: the entries, in order of registration.
   private var merged: [ObjectIdentifier: [StoreEntry]] = [:]
-  /// Identifiers that were registered once and are no longer: waiting for one is no error.
-  private var former: Set<String> = []
+  /// The identifiers that a `waitFor` of a registered store declares; no others are remembered.
+  private var awaited: [String: Awaited] = [:]
+  /// The action types to which no store has responded.
+  private var unanswered: Set<ObjectIdentifier> = []
+  private var weakCount = 0
+  /// How many weakly held stores there may be before those that were released are looked for.
+  private var weakLimit = Self.leastWeakLimit
+  private static let leastWeakLimit = 64
   private var sequence: UInt64 = 0
   private(set) var middlewares: [any Middleware] = []
+
+  private struct Awaited {
+    /// How many registered stores declare it.
+    var declarers = 0
+    /// Whether a store has been registered under it since the first of them was.
+    var wasRegistered: Bool
+  }
+
+  /// How many identifiers it keeps, of stores and of prerequisites.
+  var identifierCount: Int { entries.count + awaited.keys.count { entries[$0] == nil } }
 
   var stores: [any StoreType] {
     entries.values.sorted { $0.sequence < $1.sequence }.compactMap(\.store)
@@ -21,9 +37,25 @@ struct Registry {
 
   func entry(_ identifier: String) -> StoreEntry? { entries[identifier] }
 
-  /// Whether a store is, or ever was, registered under this identifier.
+  /// Whether a store is registered under this identifier, or was while a registered store declared it.
   func wasRegistered(_ identifier: String) -> Bool {
-    entries[identifier] != nil || former.contains(identifier)
+    entries[identifier] != nil || awaited[identifier]?.wasRegistered == true
+  }
+
+  /// The prerequisites that these entries declare, and under which no store was ever registered.
+  func unknownPrerequisites(of entries: [StoreEntry]) -> Set<String> {
+    var unknown: Set<String> = []
+    for entry in entries {
+      for identifier in entry.waitFor.storeIdentifiers where !wasRegistered(identifier) {
+        unknown.insert(identifier)
+      }
+    }
+    return unknown
+  }
+
+  /// Notes that no store responds to actions of a type; whether that is news.
+  mutating func noteUnanswered(_ type: any ActionType.Type) -> Bool {
+    unanswered.insert(ObjectIdentifier(type)).inserted
   }
 
   mutating func insert(_ makeEntry: (_ sequence: UInt64) -> StoreEntry) {
@@ -31,6 +63,12 @@ struct Registry {
     let entry = makeEntry(sequence)
     let type = ObjectIdentifier(entry.actionType)
     entries[entry.identifier] = entry
+    awaited[entry.identifier]?.wasRegistered = true
+    for identifier in Set(entry.waitFor.storeIdentifiers) {
+      awaited[identifier, default: Awaited(wasRegistered: entries[identifier] != nil)].declarers +=
+        1
+    }
+    if entry.ownership == .weak { weakCount += 1 }
     if declared[type] == nil { responding.removeAll() }
     declared[type, default: []].append(entry)
     merged.removeAll()
@@ -38,7 +76,11 @@ struct Registry {
 
   mutating func remove(_ identifier: String) -> StoreEntry? {
     guard let entry = entries.removeValue(forKey: identifier) else { return nil }
-    former.insert(identifier)
+    for identifier in Set(entry.waitFor.storeIdentifiers) {
+      awaited[identifier]!.declarers -= 1
+      if awaited[identifier]!.declarers == 0 { awaited[identifier] = nil }
+    }
+    if entry.ownership == .weak { weakCount -= 1 }
     entry.departed()
     let type = ObjectIdentifier(entry.actionType)
     if let index = declared[type]?.index(of: entry) { declared[type]?.remove(at: index) }
@@ -55,13 +97,26 @@ struct Registry {
     return matching.compactMap { remove($0.identifier) }
   }
 
+  /// The entries of weakly held stores, each time when they have become twice as many.
+  ///
+  /// Those that were released are then to be removed: in constant time for each registration.
+  mutating func takeWeakEntries() -> [StoreEntry] {
+    guard weakCount > weakLimit else { return [] }
+    weakLimit = 2 * weakCount
+    return entries.values.filter { $0.ownership == .weak }
+  }
+
+  /// Those that were released have been removed.
+  mutating func endSweep() {
+    weakLimit = max(Self.leastWeakLimit, 2 * weakCount)
+  }
+
   /// The entry with this identifier, or those that respond to the type; nil for an unknown identifier.
   mutating func responders(
     to type: any ActionType.Type, identifier: String?
   ) -> [StoreEntry]? {
     guard let identifier else { return responders(to: type) }
-    if let entry = entries[identifier] { return [entry] }
-    return former.contains(identifier) ? [] : nil
+    return entries[identifier].map { [$0] }
   }
 
   /// The entries that respond to an action of this type, in order of registration.

@@ -23,6 +23,8 @@ final class Route: @unchecked Sendable {
   let chain: MiddlewareChain
   /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
   let failure: DispatchError?
+  /// The declared prerequisites under which no store was ever registered.
+  private let unknown: Set<String>
   /// Whether a dispatch has something to do before its stores: middlewares and witnesses to call, an order
   /// to refine, weakly held stores to look for, an error to end with.
   let needsPreparation: Bool
@@ -68,14 +70,15 @@ final class Route: @unchecked Sendable {
   ///   - waitFor: What each of them waits for; by default as declared.
   init(
     _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
-    failure: DispatchError? = nil, wasRegistered: (String) -> Bool = { _ in true }
+    unknown: Set<String> = [], failure: DispatchError? = nil
   ) {
     let waits = waitFor ?? registered.map(\.waitFor)
+    self.unknown = unknown
     var (order, failure): (WaitOrder?, DispatchError?) = (nil, failure)
     do {
       order = try WaitOrder(
         zip(registered, waits).map { .init(identifier: $0.identifier, waitFor: $1) },
-        wasRegistered: wasRegistered)
+        unknown: unknown)
     } catch {
       failure = error
     }
@@ -112,17 +115,26 @@ final class Route: @unchecked Sendable {
 
   /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what
   /// was declared.
+  ///
+  /// Also the refined prerequisites that are not registered, with the stores that name them.
   func refined(
     for action: any ActionType, wasRegistered: (String) -> Bool
-  ) -> Route? {
+  ) -> (route: Route, absent: [(waiter: String, prerequisite: String)])? {
     guard hasRefinements else { return nil }
     let refined = registered.map { $0.refinedWaitFor(for: action) }
     guard refined.contains(where: { $0 != nil }) else { return nil }
     let route = Route(
       registered, waitFor: zip(registered, refined).map { $1 ?? $0.waitFor }, chain: chain,
-      wasRegistered: wasRegistered)
+      unknown: unknown)
     route.retire(after: 1)
-    return route
+    var absent: [(waiter: String, prerequisite: String)] = []
+    for (entry, refined) in zip(registered, refined) {
+      for identifier in refined?.storeIdentifiers ?? []
+      where !unknown.contains(identifier) && !wasRegistered(identifier) {
+        absent.append((entry.identifier, identifier))
+      }
+    }
+    return (route, absent)
   }
 
   /// Takes an action to a store that only reduces.

@@ -13,18 +13,23 @@ struct WaitOrder {
 
   /// Throws `waitForCycle` or `unknownStore`; the message names the whole path.
   ///
-  /// - Parameter wasRegistered: Whether a store was ever registered under an identifier.
-  init(_ participants: [Participant], wasRegistered: (String) -> Bool) throws(DispatchError) {
+  /// Takes time linear in the participants and their prerequisites, but for a heap's logarithm.
+  ///
+  /// - Parameter unknown: The identifiers under which no store was ever registered.
+  init(_ participants: [Participant], unknown: Set<String> = []) throws(DispatchError) {
     let indices = Dictionary(
       participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
     )
     var prerequisites: [[Int]] = []
-    for participant in participants {
+    // By index: the last participant that was found to wait for it.
+    var lastWaiter = [Int](repeating: -1, count: participants.count)
+    for (waiter, participant) in participants.enumerated() {
       var waits: [Int] = []
       for identifier in participant.waitFor.storeIdentifiers {
         if let index = indices[identifier] {
-          if !waits.contains(index) { waits.append(index) }
-        } else if !wasRegistered(identifier) {
+          if lastWaiter[index] != waiter { waits.append(index) }
+          lastWaiter[index] = waiter
+        } else if unknown.contains(identifier) {
           throw Self.unknown(identifier, waitedForBy: participant.identifier)
         }
       }
@@ -70,11 +75,12 @@ struct WaitOrder {
   private static func cycle(
     _ participants: [Participant], _ prerequisites: [[Int]], among left: [Int]
   ) -> DispatchError {
-    let left = Set(left)
-    var path = [left.min()!]
+    let (first, left) = (left[0], Set(left))
+    var path = [first]
+    var positions = [first: 0]
     while true {
       let next = prerequisites[path.last!].first { left.contains($0) }!
-      if let start = path.firstIndex(of: next) {
+      if let start = positions[next] {
         let stores = (path[start...] + [next]).map { participants[$0].identifier }
         let cycle = stores.map { "\"\($0)\"" }.joined(separator: " → ")
         return DispatchError(
@@ -85,6 +91,7 @@ struct WaitOrder {
             """,
           storeIdentifiers: stores)
       }
+      positions[next] = path.count
       path.append(next)
     }
   }
@@ -98,40 +105,5 @@ struct WaitOrder {
         the identifier.
         """,
       storeIdentifiers: [waiter, identifier])
-  }
-}
-
-/// A binary heap of integers, smallest first.
-private struct MinimumHeap {
-  private var elements: [Int]
-
-  /// - Parameter sorted: A sorted array, which is a heap already.
-  init(_ sorted: [Int]) {
-    elements = sorted
-  }
-
-  mutating func insert(_ element: Int) {
-    elements.append(element)
-    var child = elements.count - 1
-    while child > 0, elements[child] < elements[(child - 1) / 2] {
-      elements.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  mutating func popMinimum() -> Int? {
-    guard let minimum = elements.first else { return nil }
-    let last = elements.removeLast()
-    guard !elements.isEmpty else { return minimum }
-    elements[0] = last
-    var parent = 0
-    while true {
-      let children = [2 * parent + 1, 2 * parent + 2].filter { $0 < elements.count }
-      guard let child = children.min(by: { elements[$0] < elements[$1] }),
-        elements[child] < elements[parent]
-      else { return minimum }
-      elements.swapAt(child, parent)
-      parent = child
-    }
   }
 }
