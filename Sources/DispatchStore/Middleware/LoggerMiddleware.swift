@@ -3,10 +3,10 @@ private import Foundation
 /// Writes a line when a store is about to get an action, and one when its run has ended.
 ///
 /// A line has the transaction, its parent if any, the action, the store, the mode and the call site; at the
-/// end also the outcome and the duration:
+/// end also the outcome, the duration and the time queued:
 ///
 ///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41
-///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs
+///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs, queued 3 µs
 ///
 /// Each line is written whole, its newline included, however many threads log at once; newlines
 /// within it are escaped. Registered first, it gets actions as dispatched, and the end after all other
@@ -48,7 +48,8 @@ public final class LoggerMiddleware: Middleware {
   public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     let outcome = transaction.outcome.map { ": \($0)" } ?? ""
     let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""
-    log(describe(transaction, "did", action, store) + outcome + duration)
+    let queued = transaction.timeQueued.map { ", queued \($0.microseconds) µs" } ?? ""
+    log(describe(transaction, "did", action, store) + outcome + duration + queued)
   }
 
   private func describe(

@@ -16,7 +16,7 @@ public protocol Middleware: AnyObject, Sendable {
   /// Called once the store's operation has really ended, also after a veto or a cancellation.
   ///
   /// At the dispatch's scheduler, in reverse order of registration, with the action that ran, and with its
-  /// outcome and duration in `transaction`. An error that it throws is an incident.
+  /// outcome, duration and time queued in `transaction`. An error that it throws is an incident.
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 

@@ -12,6 +12,13 @@ public struct MiddlewareContext: Sendable {
   public let callSite: CallSite
   /// How the store run ended; nil in `willDispatch`.
   public internal(set) var outcome: StoreOutcome?
-  /// The time from `willDispatch` to the end of the store's operation; nil in `willDispatch`.
+  /// How long the store itself took, from its start to its end; nil in `willDispatch`.
+  ///
+  /// Zero where it was not started. By the dispatcher's clock, as `timeQueued`.
   public internal(set) var duration: Duration?
+  /// How long the action waited before the store's start: for its scheduler, for dispatches and stores
+  /// before it, and for what its operation depends on; nil in `willDispatch`.
+  ///
+  /// From `willDispatch` on; where the store was not started, to the end of its run.
+  public internal(set) var timeQueued: Duration?
 }

@@ -34,7 +34,7 @@ struct LoggerMiddlewareTests {
     #expect(lines.all.first == "\(start) will add(5) \(place)\n")
     let end = lines.all.last ?? ""
     #expect(end.hasPrefix("\(start) did add(5) \(place): finished, "))
-    #expect(end.wholeMatch(of: /.*: finished, [0-9]+ µs\n/) != nil)
+    #expect(end.wholeMatch(of: /.*: finished, [0-9]+ µs, queued [0-9]+ µs\n/) != nil)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -394,6 +394,7 @@ extension InlineRun.Address {
       return .ended(.failed(error))
     }
     hasStarted = true
+    pointee.session?.start()
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }

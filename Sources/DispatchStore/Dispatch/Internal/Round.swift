@@ -57,6 +57,7 @@ final class Round: @unchecked Sendable {
   func begin(after remainder: InlineRemainder) -> Bool {
     let others = state.withLock { $0.first }
     guard let (index, step) = remainder.begun else { return start(others) }
+    storeRuns[index].startedAt = session?.startedAt
     let outcome: StoreOutcome? =
       switch step {
       case .finished: .finished
@@ -71,6 +72,9 @@ final class Round: @unchecked Sendable {
     let storeRun = storeRuns[index]
     return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
   }
+
+  /// The present time, where a hook gets it.
+  var now: Int64? { session?.now }
 
   /// Starts a store run, and runs its operation where that is ready; the outcome, where it has none.
   private func run(_ storeRun: StoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
@@ -107,7 +111,7 @@ final class Round: @unchecked Sendable {
     let verdict = session?.reply(at: index)?.outcome
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {
-      case .run: run(storeRun, storeRun.start)
+      case .run: startAndRun(storeRun)
       case .end(let outcome): outcome
       case .fail(let prerequisite, let outcome):
         .failed(
@@ -116,6 +120,11 @@ final class Round: @unchecked Sendable {
       }
     yieldPoint(.startReturned, storeRun.storeIdentifier)
     return state.withLock { $0.startReturned(index, outcome) }
+  }
+
+  private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
+    storeRun.startedAt = now
+    return run(storeRun, storeRun.start)
   }
 
   private func follow(_ index: Int, _ step: RoundState.Step) -> (next: [Int], isClosed: Bool) {
@@ -129,6 +138,7 @@ final class Round: @unchecked Sendable {
   /// Runs the operation at an index whose dependencies have finished.
   private func run(_ index: Int) -> RoundState.Step {
     guard state.withLock({ $0.run(index) }) else { return .wait }
+    storeRuns[index].startedAt = now
     dispatch.perform(storeRuns[index]) { storeRuns[index].run() }
     return state.withLock { $0.startReturned(index) }
   }
@@ -137,7 +147,9 @@ final class Round: @unchecked Sendable {
     let storeRun = storeRuns[index]
     if let session {
       dispatch.perform(nil) {
-        session.didDispatch(outcome, at: index, in: storeRun.storeForHooks)
+        session.didDispatch(
+          outcome, at: index, in: storeRun.storeForHooks, startedAt: storeRun.startedAt,
+          endedAt: storeRun.endedAt ?? session.now)
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
@@ -150,6 +162,7 @@ final class Round: @unchecked Sendable {
 
   func operationEnded(at index: Int, _ outcome: StoreOutcome) {
     yieldPoint(.operationEnded, route.identifiers[index])
+    storeRuns[index].endedAt = now
     resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
   }
 

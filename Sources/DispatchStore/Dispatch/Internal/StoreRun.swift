@@ -8,6 +8,9 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   private(set) var round: Round?
   private(set) var index = 0
   private(set) var transaction = TransactionID(rawValue: 0)
+  /// By the dispatcher's clock, where there are middlewares: when the store started; when its operation ended.
+  var startedAt: Int64?
+  var endedAt: Int64?
 
   init(storeIdentifier: String, action: any ActionType) {
     self.storeIdentifier = storeIdentifier
@@ -119,8 +122,12 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     self.operation = operation
     _ = operation.join(self)
     round?.started(operation, at: index)
-    return operation.isReady(orElse: { self.round?.becameReady(at: self.index) })
-      ? .ready : .waiting
+    guard operation.isReady(orElse: { self.round?.becameReady(at: self.index) }) else {
+      return .waiting
+    }
+    // What it depends on may have finished while the reducer ran: that was no time of its own.
+    if startedAt != nil, operation.withState({ $0.hasDependencies }) { startedAt = round?.now }
+    return .ready
   }
 
   override func run() {

@@ -12,6 +12,8 @@ final class MiddlewareSession: @unchecked Sendable {
   private let clock: DispatcherClock
   /// When the session began, by the dispatcher's clock.
   private let began: Int64
+  /// When the present store of the inline run started; in a round, its store run has that.
+  @exclusivity(unchecked) private(set) var startedAt: Int64?
   /// By store index, where a middleware did more than let the action pass.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
 
@@ -49,12 +51,30 @@ final class MiddlewareSession: @unchecked Sendable {
     }
   }
 
-  /// Calls `didDispatch` for a store's part that has ended.
+  /// The present time, by the dispatcher's clock.
+  var now: Int64 { clock.nanoseconds }
+
+  /// A store starts in the inline run.
+  func start() {
+    startedAt = now
+  }
+
+  /// Calls `didDispatch` for a store run that has ended in the inline run.
   func didDispatch(_ outcome: StoreOutcome, at index: Int, in store: any StoreType) {
+    didDispatch(outcome, at: index, in: store, startedAt: startedAt.take(), endedAt: now)
+  }
+
+  /// Calls `didDispatch` for a store run that has ended.
+  func didDispatch(
+    _ outcome: StoreOutcome, at index: Int, in store: any StoreType, startedAt: Int64?,
+    endedAt: Int64
+  ) {
     let reply = reply(at: index)
+    let startedAt = startedAt ?? endedAt
     var context = context
     context.outcome = outcome
-    context.duration = .nanoseconds(clock.nanoseconds - began)
+    context.duration = .nanoseconds(endedAt - startedAt)
+    context.timeQueued = .nanoseconds(startedAt - began)
     chain.didDispatch(
       context, action: reply?.action ?? action, in: store,
       notifiedCount: reply?.notifiedCount ?? chain.middlewares.count)
