@@ -58,4 +58,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case doubleFinish
   /// A store that runs regardless does not run where its dispatch is cancelled meanwhile.
   case lostAudit
+  /// A dispatch that is cancelled while the end of an exclusive section accepts it runs all the same.
+  case lostAtAcceptance
 }

@@ -6,7 +6,9 @@
 ///
 /// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
 /// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched
-/// with `.sync`. Each of these fails a precondition, whose message names both stores.
+/// with `.sync`. Each of these fails a precondition, whose message names both stores. What is dispatched there
+/// in another mode is accepted when the section is left, before the observers are notified: its handle
+/// exists at once, and the registry's snapshot and the hooks follow then.
 public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// The name under which it is registered; unique unless given.
   public let identifier: String

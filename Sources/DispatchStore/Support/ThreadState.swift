@@ -25,6 +25,8 @@ struct ThreadState {
     unowned(unsafe) var exclusive: StoreStorage?
     /// The reducer that has said inside that section that it changed nothing.
     var unchangedBy: ObjectIdentifier?
+    /// What follows once the section has been left: accepting what was dispatched inside.
+    var afterSection: [() -> Void] = []
     /// Whether the section's end has more to do than to unlock.
     var hasSectionNotes = false
     /// The stores whose notifier this thread is, outermost first.
@@ -85,11 +87,25 @@ struct ThreadState {
     hasSectionNotes && fields.pointee.unchangedBy == reducer
   }
 
-  /// The exclusive section, in which notes were left, has ended.
-  @inline(never)
+  /// Calls a closure once the present exclusive section has been left, before the observers of its commit.
+  func atSectionEnd(_ body: @escaping () -> Void) {
+    fields.pointee.afterSection.append(body)
+    fields.pointee.hasSectionNotes = true
+  }
+
+  /// The exclusive section has been left, and this thread may run other code.
+  @inline(__always)
   func endSection() {
+    if hasSectionNotes { takeSectionNotes() }
+  }
+
+  @inline(never)
+  private func takeSectionNotes() {
     fields.pointee.hasSectionNotes = false
     fields.pointee.unchangedBy = nil
+    let bodies = fields.pointee.afterSection
+    fields.pointee.afterSection = []
+    for body in bodies { body() }
   }
 
   var turns: [StoreStorage] {

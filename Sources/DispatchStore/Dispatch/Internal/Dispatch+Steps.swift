@@ -101,10 +101,20 @@ extension Dispatch {
   // MARK: Cancellation
 
   func cancel() {
+    cancel { $0.cancel() }
+  }
+
+  /// It was made inside an exclusive section, and its scheduler has it now; a cancellation that came
+  /// meanwhile takes effect.
+  func endAcceptance() {
+    cancel { $0.endAcceptance() }
+  }
+
+  private func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
     let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
-      (life.cancel(), scheduler)
+      (transition(&life), scheduler)
     }
     switch cancel {
     case .end(let wasParked):

@@ -13,6 +13,9 @@ struct DispatchState {
   }
 
   private struct Waiting {
+    /// It was made inside an exclusive section, whose thread makes it ready to be scheduled once that is left:
+    /// until then a cancellation is only noted.
+    var isUnaccepted = false
     /// The scheduler has started it, and keeps its place.
     var isParked = false
     /// The dispatches to be waited for, and how many of them have not ended.
@@ -53,7 +56,22 @@ struct DispatchState {
 
   /// It is not to run before these have ended.
   mutating func wait(for before: [Dispatch]) {
-    phase = .waiting(Waiting(before: before, missing: before.count))
+    guard case .waiting(var waiting) = phase else { return }
+    (waiting.before, waiting.missing) = (before, before.count)
+    phase = .waiting(waiting)
+  }
+
+  /// It is made inside an exclusive section.
+  mutating func awaitAcceptance() {
+    phase = .waiting(Waiting(isUnaccepted: true))
+  }
+
+  /// Its scheduler has it; what a cancellation that came meanwhile leads to.
+  mutating func endAcceptance() -> Cancel {
+    guard case .waiting(var waiting) = phase else { return .none }
+    waiting.isUnaccepted = false
+    phase = .waiting(waiting)
+    return isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
   }
 
   enum Start {
@@ -67,7 +85,7 @@ struct DispatchState {
 
   /// The scheduler starts it.
   mutating func start() -> Start {
-    guard case .waiting(var waiting) = phase else { return .skip }
+    guard case .waiting(var waiting) = phase, !isCancelledUnaccepted else { return .skip }
     guard waiting.missing > 0 else {
       phase = .running(.none)
       return .run
@@ -87,7 +105,12 @@ struct DispatchState {
     guard case .waiting(var waiting) = phase else { return false }
     waiting.missing = isPlanted(.oneBeforeIsEnough) ? 0 : waiting.missing - 1
     phase = .waiting(waiting)
-    return waiting.isParked && waiting.missing == 0
+    return waiting.isParked && waiting.missing == 0 && !isCancelledUnaccepted
+  }
+
+  /// Whether the end of its acceptance will end it.
+  private var isCancelledUnaccepted: Bool {
+    if case .waiting(let waiting) = phase { waiting.isUnaccepted && isCancelled } else { false }
   }
 
   enum Cancel {
@@ -100,6 +123,9 @@ struct DispatchState {
 
   mutating func cancel() -> Cancel {
     switch phase {
+    case .waiting(let waiting) where waiting.isUnaccepted:
+      isCancelled = true
+      return .none
     case .waiting(let waiting):
       isCancelled = true
       phase = .ending

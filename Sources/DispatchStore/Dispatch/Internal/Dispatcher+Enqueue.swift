@@ -34,8 +34,17 @@ extension Dispatcher {
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
-    if mode.isSync, thread.exclusive != nil {
-      refuseInExclusiveSection(type(of: action), to: storeIdentifier, on: thread, at: callSite)
+    if thread.exclusive != nil {
+      if mode.isSync {
+        refuseInExclusiveSection(type(of: action), to: storeIdentifier, on: thread, at: callSite)
+      }
+      return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
+        dispatch.keep(self.route(to: type(of: action), identifier: storeIdentifier, on: thread))
+        dispatch.put(action)
+        schedule(dispatch, mode) {
+          self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
+        }
+      }
     }
     let route = route(to: type(of: action), identifier: storeIdentifier, on: thread)
     let dispatch = pool.makeDispatch(on: thread)
@@ -60,16 +69,25 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let thread = ThreadState.current
     let callSite = CallSite(fileID: fileID, line: line)
-    if mode.isSync, thread.exclusive != nil, let first = actions.first {
-      refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
+    func makeSequence(of dispatch: Dispatch) {
+      let sequence = DispatchSequence(
+        of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
+        by: self, MiddlewareChain(registry.withLock(\.middlewares)).witnesses)
+      dispatch.makeDetails().sequence = sequence
+      sequence.dispatchBegan(dispatch)
+    }
+    if thread.exclusive != nil {
+      if mode.isSync, let first = actions.first {
+        refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
+      }
+      return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
+        makeSequence(of: dispatch)
+        schedule(dispatch, mode) {}
+      }
     }
     let dispatch = Dispatch()
     begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
-    let sequence = DispatchSequence(
-      of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
-      by: self, MiddlewareChain(registry.withLock(\.middlewares)).witnesses)
-    dispatch.makeDetails().sequence = sequence
-    sequence.dispatchBegan(dispatch)
+    makeSequence(of: dispatch)
     if mode.isSync {
       runBlocking(dispatch, on: thread) {}
     } else {
@@ -78,7 +96,7 @@ extension Dispatcher {
     return DispatchHandle(dispatch)
   }
 
-  private func begin(
+  func begin(
     _ dispatch: Dispatch, to route: Unmanaged<Route>?, _ mode: Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) {
@@ -162,8 +180,12 @@ extension Dispatcher {
   func refuse(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
+    let thread = ThreadState.current
+    if thread.exclusive != nil {
+      return refuseInSection(error, completion, callSite, on: thread)
+    }
     let dispatch = Dispatch()
-    begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: .current)
+    begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: thread)
     dispatch.fail(with: error)
     return DispatchHandle(dispatch)
   }

@@ -4,11 +4,11 @@ extension StoreStorage: DeliveryTurn {
   func carryOut(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
     switch turn {
     case .none, .leave:
-      break
+      thread.endSection()
     case .notify(let delivery):
       notify(beginningWith: delivery, on: thread)
     case .wait(let gate):
-      guard case .takeTurn = gate.wait() else { return }
+      guard case .takeTurn = gate.wait() else { return thread.endSection() }
       yieldPoint(.takeDeliveryTurn, on: thread, identifier)
       notify(beginningWith: withLock { $0.takeTurn() }, on: thread)
     }
@@ -17,6 +17,8 @@ extension StoreStorage: DeliveryTurn {
   /// Makes one delivery and those that were left behind it, then passes the turn on.
   private func notify(beginningWith delivery: Delivery, on thread: ThreadState) {
     thread.turns.append(self)
+    // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
+    thread.endSection()
     yieldPoint(.notify, on: thread, identifier)
     deliver(delivery)
     notifying: while true {

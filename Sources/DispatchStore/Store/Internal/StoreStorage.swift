@@ -69,7 +69,7 @@ class StoreStorage: @unchecked Sendable {
   final func unlockUnchanged(on thread: ThreadState) {
     thread.exclusive = nil
     lock.unlock()
-    if thread.hasSectionNotes { thread.endSection() }
+    thread.endSection()
   }
 
   /// Begins the exclusive section for a commit that may have to be delivered.
@@ -97,7 +97,6 @@ class StoreStorage: @unchecked Sendable {
     }
     thread.exclusive = nil
     lock.unlock()
-    if thread.hasSectionNotes { thread.endSection() }
     carryOut(turn, on: thread)
   }
 

@@ -1,0 +1,75 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Dispatches from inside exclusive sections of an observed store, which several threads change.
+  static let sections = Scenario(
+    name: "sections",
+    summary:
+      "what is dispatched in an exclusive section is accepted once that is left, or cancelled"
+  ) { dispatcher in
+    let source = dispatcher.makePlainJournal("source")
+    let target = dispatcher.register(
+      store: JournalStore(identifier: "target", reducer: JournalReducer()))
+    let accepted = Shared([Int]())
+    let handles = Shared([Int: DispatchHandle]())
+    dispatcher.register(
+      middleware: SectionHook { number in
+        // Stops the program while the section is held.
+        _ = source.model
+        accepted.with { $0.append(number) }
+        // Those of 2 cancel themselves, behind the dispatch that holds their lane.
+        if number % 10 == 2 { handles.now[number]?.cancel() }
+      })
+    let token = source.observe { change in
+      if change.model.entries.last == 1 { source.dispatch(.note(9), mode: .sync) }
+    }
+    @Sendable func change(_ number: Int) {
+      source.updateModel { model in
+        model.entries.append(number)
+        for index in 1...3 {
+          let handle = target.dispatch(.work(number * 10 + index), mode: .serial)
+          handles.with { $0[number * 10 + index] = handle }
+          if index == 3 { handle.cancel() }
+        }
+      }
+    }
+    async let holder = dispatcher.dispatch(
+      storeIdentifier: "target", action: Entry.late(100), mode: .serial
+    ).result
+    async let first: Void = change(1)
+    async let second: Void = change(2)
+    _ = await (first, second, holder)
+    for (number, handle) in handles.now.sorted(by: { $0.key < $1.key }) {
+      let result = await handle.result
+      let hasRun = target.model.entries.contains(number)
+      try check(result.isSuccess == hasRun, "\(number) has run: \(hasRun), and ended as \(result)")
+      switch number % 10 {
+      case 1: try check(hasRun, "\(number) did not run: \(result)")
+      case 2:
+        try check(accepted.now.contains(number), "\(number) was not accepted")
+        try check(!hasRun, "\(number) ran although it was cancelled before its start")
+      default: try check(!hasRun && !accepted.now.contains(number), "\(number) was accepted")
+      }
+    }
+    withExtendedLifetime(token) {}
+  }
+}
+
+/// Calls a closure with the numbers of the target's actions.
+private final class SectionHook: Middleware {
+  private let body: @Sendable (Int) -> Void
+
+  init(_ body: @escaping @Sendable (Int) -> Void) {
+    self.body = body
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    if store.identifier == "target", let entry = action as? Entry { body(entry.number) }
+    return .pass
+  }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
+}

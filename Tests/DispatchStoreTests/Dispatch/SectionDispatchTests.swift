@@ -1,0 +1,252 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+/// The word that a task-local value carries.
+private enum Word {
+  @TaskLocal static var spoken = "none"
+}
+
+/// What changes a store: each runs the closure inside the exclusive section of store "held".
+enum SectionPlace: CaseIterable {
+  case update, throwingUpdate, observedUpdate, read, reduction, observedReduction
+
+  /// Keeps an observer where the store is to be observed.
+  func run(
+    _ dispatcher: Dispatcher, _ events: Recorder<String>, _ body: @escaping @Sendable () -> Void
+  ) {
+    let held = dispatcher.register(store: CounterStore.counter("held"))
+    let token =
+      self == .observedUpdate || self == .observedReduction
+      ? held.observe { _ in events.record("observed") } : nil
+    switch self {
+    case .update, .observedUpdate:
+      held.updateModel { model in
+        model.count += 1
+        body()
+      }
+    case .throwingUpdate:
+      try? held.updateModel { (_: inout Counter) throws in
+        body()
+        throw CounterFailure()
+      }
+    case .read:
+      held.withModel { _ in body() }
+    case .reduction, .observedReduction:
+      let reducing = dispatcher.register(
+        store: ProbeStore(identifier: "reducing", model: 0, reducer: BodyReducer(body)))
+      let other = reducing.observe { _ in events.record("observed") }
+      if self == .reduction { other.cancel() }
+      reducing.dispatch(Ping(), mode: .sync)
+    }
+    withExtendedLifetime(token) {}
+    events.record("left")
+  }
+}
+
+private final class BodyReducer: Reducer<Int, Ping> {
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    self.body = body
+  }
+
+  override func reduce(into model: inout Int, action: Ping) {
+    body()
+  }
+}
+
+@Suite("A dispatch from inside an exclusive section", .timeLimit(.minutes(30)))
+struct SectionDispatchTests {
+  private static let modes: [Dispatcher.Mode] = [.async] + Dispatcher.Mode.laneModes
+
+  @Test(arguments: SectionPlace.allCases)
+  func isAcceptedOnceThatIsLeft(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { transaction, action, store in
+        guard store.identifier == "stage" else { return .pass }
+        // Stopped the program when the section was still held.
+        _ = stage.model
+        events.record("will \(action)")
+        return .pass
+      }))
+    let handles = Recorder<DispatchHandle>()
+    place.run(dispatcher, events) {
+      for mode in Self.modes {
+        handles.record(stage.dispatch(.adds("\(mode)"), mode: mode))
+      }
+      handles.record(stage.dispatch([.adds("first"), .adds("second")], mode: .serial))
+      events.record("dispatched")
+    }
+    #expect(handles.count == Self.modes.count + 1)
+    for handle in handles.all { #expect(await handle.result.isSuccess) }
+    let expected = ["dispatched"] + Self.modes.map { "will \($0)" }
+    #expect(Array(events.all.prefix(expected.count)) == expected)
+    if place == .observedUpdate || place == .observedReduction {
+      #expect(events.all.firstIndex(of: "observed") == expected.count)
+    }
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func isOfTheRegistryAsItIsThen(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let handles = Recorder<DispatchHandle>()
+    place.run(dispatcher, events) {
+      handles.record(dispatcher.dispatch(action: Script.adds("late"), mode: .serial))
+      dispatcher.addStage()
+    }
+    let result = await handles.all[0].result
+    #expect(result.stores.map(\.storeIdentifier) == ["stage"])
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func cancelledInTheSectionNothingOfItRuns(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, store in
+        if store.identifier == "stage" { events.record("will") }
+        return .pass
+      }))
+    let handles = Recorder<DispatchHandle>()
+    let completions = Recorder<DispatchResult>()
+    place.run(dispatcher, events) {
+      for mode in Self.modes {
+        let handle = stage.dispatch(.adds("\(mode)"), mode: mode) { completions.record($0) }
+        handle.cancel()
+        handles.record(handle)
+      }
+      let handle = stage.dispatch([.adds("sequence")]) { completions.record($0) }
+      handle.cancel()
+      handles.record(handle)
+    }
+    for handle in handles.all { #expect(await handle.result.error is CancellationError) }
+    #expect(await completions.first(handles.count).count == handles.count)
+    #expect(stage.version == 0)
+    #expect(!events.all.contains("will"))
+  }
+
+  /// The lane is held meanwhile, so that the dispatch can't have started.
+  @Test(arguments: SectionPlace.allCases, [false, true])
+  func cancelledByItsHookItEndsWithoutHavingRun(place: SectionPlace, isSequence: Bool) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    let handles = Recorder<DispatchHandle>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, _ in
+        if "\(action)" == "inner" { handles.all[0].cancel() }
+        return .pass
+      }))
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.runs("outer") { _ in
+        place.run(dispatcher, events) {
+          handles.record(
+            isSequence
+              ? stage.dispatch([Script.adds("inner")])
+              : stage.dispatch(.adds("inner"), mode: .serial))
+          if isSequence { handles.all[0].cancel() }
+        }
+      }, mode: .serial)
+    #expect(await outer.result.isSuccess)
+    #expect(await handles.all[0].result.error is CancellationError)
+    #expect(await stage.dispatch(.adds("next"), mode: .serial).result.isSuccess)
+    #expect(stage.model == ["next"])
+  }
+
+  /// A hook runs with the delivery turn of the store: waiting for that would never end.
+  @Test(arguments: SectionPlace.allCases)
+  func itsHooksMayChangeTheSameStore(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, store in
+        guard store.identifier == "stage" else { return .pass }
+        let held = dispatcher.store(with: "held", as: CounterStore.self)!
+        held.dispatch(.add(10), mode: .sync)
+        // A section inside the hook, whose dispatch is accepted when that one is left.
+        held.updateModel { _ in
+          _ = held.dispatch(.add(1), mode: .serial) { events.record("nested") }
+        }
+        return .pass
+      }))
+    let handles = Recorder<DispatchHandle>()
+    place.run(dispatcher, events) {
+      handles.record(stage.dispatch(.adds("a"), mode: .serial))
+      handles.record(stage.dispatch(.adds("b"), mode: .serial))
+    }
+    for handle in handles.all { #expect(await handle.result.isSuccess) }
+    #expect(stage.model == ["a", "b"])
+    _ = await dispatcher.dispatch(action: Script.runs { _ in }, mode: .serial).result
+    #expect(events.all.count { $0 == "nested" } >= 2)
+    #expect(dispatcher.store(with: "held", as: CounterStore.self)!.model.count >= 22)
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func mayWaitForAnotherOneOfTheSameSection(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    let handles = Recorder<DispatchHandle>()
+    place.run(dispatcher, events) {
+      let first = stage.dispatch(
+        .suspends("first") { store in
+          await Task.yield()
+          store.updateModel { $0.append("first") }
+        }, mode: .async)
+      handles.record(stage.dispatch(.adds("second"), mode: .serial, options: .after(first)))
+    }
+    #expect(await handles.all[0].result.isSuccess)
+    #expect(stage.model == ["first", "second"])
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func hasTheParentAndTheTaskLocalValuesOfTheCall(place: SectionPlace) async {
+    let dispatcher = Dispatcher(carrying: [CarriedTaskLocal(Word.$spoken)])
+    let events = Recorder<String>()
+    let stage = dispatcher.addStage()
+    let parents = Recorder<TransactionID?>()
+    let words = Recorder<String>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { transaction, _, store in
+        if store.identifier == "stage" {
+          parents.record(transaction.parent)
+          words.record(Word.spoken)
+        }
+        return .pass
+      }))
+    let handles = Recorder<DispatchHandle>()
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.runs { _ in
+        place.run(dispatcher, events) {
+          Word.$spoken.withValue("inside") {
+            handles.record(
+              stage.dispatch(.runs { _ in words.record(Word.spoken) }, mode: .serial))
+          }
+        }
+      }, mode: .sync)
+    _ = await handles.all[0].result
+    #expect(words.all == ["none", "inside", "inside"])
+    #expect(parents.count == 2)
+    if place != .reduction, place != .observedReduction {
+      #expect(parents.all[1] == outer.transaction)
+    } else {
+      #expect(parents.all[1] != nil && parents.all[1] != outer.transaction)
+    }
+  }
+
+  @Test func ofAStoreWithoutADispatcherRunsItsCompletionOnceThatIsLeft() async {
+    let store = CounterStore.counter("held")
+    let stray = CounterStore.counter("stray")
+    let counts = Recorder<Int>()
+    let handle = store.updateModel { model in
+      model.count = 1
+      return stray.dispatch(.add(1)) { counts.record(store.model.count) }
+    }
+    #expect(await handle.result.errorCode == .notRegistered)
+    #expect(counts.all == [1])
+  }
+}
