@@ -88,6 +88,12 @@ public struct DispatchHandle: Sendable {
     }
   }
 
+  /// Waits for the end, once its completion has run; `result` for a statement that does not use it.
+  @discardableResult
+  public func ended() async -> DispatchResult {
+    await result
+  }
+
   /// Waits for the end; throws the first error: a store's own, `CancellationError` or `DispatchError`.
   @discardableResult
   public func get() async throws -> DispatchResult {

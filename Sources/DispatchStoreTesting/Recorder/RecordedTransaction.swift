@@ -45,7 +45,7 @@ extension RecordedTransaction: CustomStringConvertible {
   public var description: String { "\(name), \(mode) → \(end)" }
 
   /// The number and the action.
-  var name: String { "\(number) \(action.map { Diff.line($0) } ?? "several actions")" }
+  var name: String { "\(number) \(action.map { Diff.line(action: $0) } ?? "several actions")" }
 
   private var end: String {
     let ends = storeRuns.map { run in

@@ -100,10 +100,29 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Advances the time, and wakes all sleepers whose deadline has passed, in order.
   ///
-  /// A sleeper that sleeps again when woken does so from the new time: advance in small steps where that
-  /// matters.
+  /// A sleeper that sleeps again when woken does so from the new time, so that a loop of sleeps is woken once:
+  /// where that matters, use `advance(by:settling:)`.
   public func advance(by duration: Duration) {
     wake { $0.advanced(by: duration) }
+  }
+
+  /// Advances the time from deadline to deadline, so that what sleeps again when woken is woken again.
+  ///
+  ///     await clock.advance(by: .seconds(3)) { await ticks.next() }
+  ///
+  /// - Parameters:
+  ///   - duration: How far the time is advanced in all.
+  ///   - settle: Called at each deadline, once its sleepers have been woken. It has to return when those have
+  ///     come to rest: for instance when they sleep again, by `waitForSleepers(atLeast:)`.
+  nonisolated(nonsending) public func advance(
+    by duration: Duration, settling settle: () async -> Void
+  ) async {
+    let end = now.advanced(by: duration)
+    while wake(until: { [self] _ in sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil } }
+    ) {
+      await settle()
+    }
+    wake { max($0, end) }
   }
 
   /// Advances the time to the next deadline, and wakes all sleepers with that deadline.

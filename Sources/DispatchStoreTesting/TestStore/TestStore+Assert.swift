@@ -53,7 +53,7 @@ extension TestStore {
         return cause.action
       }
     }
-    let because = cause.map { "because of \(Diff.line($0)), " } ?? ""
+    let because = cause.map { "because of \(Diff.line(action: $0)), " } ?? ""
     return because + "dispatched at \(transaction.callSite)"
   }
 }

@@ -61,7 +61,7 @@ extension TestStore {
       let action = recorder.journal.read { journal in
         commit.transaction.flatMap { journal[$0]?.action }
       }
-      let name = action.map { "in " + Diff.line($0) } ?? "outside of dispatches"
+      let name = action.map { "in " + Diff.line(action: $0) } ?? "outside of dispatches"
       if !names.contains(name) { names.append(name) }
     }
     return names.joined(separator: ", ")
@@ -70,7 +70,7 @@ extension TestStore {
   private func describe(_ unreceived: [RecordedTransaction], before action: String?) -> String {
     let actions = unreceived.count == 1 ? "1 action" : "\(unreceived.count) actions"
     let when = action.map { " before \($0) was sent" } ?? ""
-    let lines = unreceived.map { "  \(Diff.line($0.action!)), \(origin(of: $0))" }
+    let lines = unreceived.map { "  \(Diff.line(action: $0.action!)), \(origin(of: $0))" }
     return """
       \(actions) followed, and the test did not receive \(unreceived.count == 1 ? "it" : "them")\(when):
 

@@ -22,7 +22,7 @@ extension TestStore {
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
     let expected = ExpectedAction(
-      name: Diff.line(action), matches: { ($0 as? Received) == action },
+      name: Diff.line(action: action), matches: { ($0 as? Received) == action },
       mismatch: { actual in
         if let actual = actual as? Received { return Diff.text(expected: action, actual: actual) }
         return Diff.text(expected: action as Any, actual: actual as Any)
@@ -91,7 +91,7 @@ extension TestStore {
       progress.change { $0.received = next.number }
       guard let action = next.action else { continue }
       if expected.matches(action) {
-        await assertEnd(of: next.id, Diff.line(action), end, change, place)
+        await assertEnd(of: next.id, Diff.line(action: action), end, change, place)
         return action
       }
       if exhaustivity.isOn {
@@ -108,7 +108,7 @@ extension TestStore {
   ) async {
     let difference =
       expected.mismatch(action)
-      ?? "− \(expected.name)\n+ \(Diff.line(action)), of type \(type(of: action))"
+      ?? "− \(expected.name)\n+ \(Diff.line(action: action)), of type \(type(of: action))"
     reporter.report(
       """
       Another action followed than the expected one:

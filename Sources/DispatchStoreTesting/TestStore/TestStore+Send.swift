@@ -45,13 +45,15 @@ extension TestStore {
   private func start(
     _ action: Action, mode: Dispatcher.Mode?, at place: SourcePlace
   ) -> TestStep<Model, Action> {
-    if progress.read(\.open.isEmpty) { reportUnasserted(before: Diff.line(action), at: place) }
+    if progress.read(\.open.isEmpty) {
+      reportUnasserted(before: Diff.line(action: action), at: place)
+    }
     let handle = dispatcher.dispatch(
       action: action, mode: mode ?? self.mode, fileID: place.fileID, line: place.line)
     progress.change { progress in
       progress.sent.insert(handle.transaction)
       progress.open.insert(handle.transaction)
     }
-    return TestStep(testStore: self, handle: handle, name: Diff.line(action))
+    return TestStep(testStore: self, handle: handle, name: Diff.line(action: action))
   }
 }

@@ -42,7 +42,7 @@ extension TestStore {
     let (before, after) = found.advance(past: cause)
     let check = ChangeCheck(
       storeIdentifier: other.identifier,
-      subject: action.map { Diff.line($0) } ?? "a change outside of dispatches",
+      subject: action.map { Diff.line(action: $0) } ?? "a change outside of dispatches",
       before: before, after: after, exhaustivity: exhaustivity)
     withoutActuallyEscaping(change) { change in
       if let failure = check.failure(of: change) { reporter.report(failure, at: place) }

@@ -33,6 +33,17 @@ struct RecorderTests {
         """)
   }
 
+  /// As a logger does; by reflection only those that have none.
+  @Test func namesActionsByTheirDescription() async {
+    struct Order: ActionType, CustomStringConvertible {
+      let secret = "1234"
+      var description: String { "an order\nof two lines" }
+    }
+    _ = MockStore<Int, Order>(identifier: "mock", model: 0, dispatcher: dispatcher)
+    await dispatcher.dispatch(action: Order(), mode: .async).ended()
+    #expect(recorder.description == #"1 an order\nof two lines, async → mock finished"#)
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func isIdleOnceCompletionsAndWhatTheyDispatchedHaveEnded(mode: Dispatcher.Mode) async {
     let (dispatcher, recorder) = (dispatcher, recorder)

@@ -43,6 +43,27 @@ struct VirtualClockTests {
     #expect(try await sleeper.value == .seconds(14))
   }
 
+  @Test func aLoopOfSleepsIsWokenAsOftenAsItsTimeHasPassed() async throws {
+    let clock = VirtualClock()
+    let (ticks, tick) = AsyncStream<Duration>.makeStream()
+    let loop = Task {
+      for _ in 0..<3 {
+        try await clock.sleep(for: .seconds(1))
+        tick.yield(clock.now.offset)
+      }
+    }
+    await clock.waitForSleepers(atLeast: 1)
+    var iterator = ticks.makeAsyncIterator()
+    var times: [Duration] = []
+    await clock.advance(by: .seconds(5)) {
+      if let time = await iterator.next() { times.append(time) }
+      if times.count < 3 { await clock.waitForSleepers(atLeast: 1) }
+    }
+    try await loop.value
+    #expect(times == [.seconds(1), .seconds(2), .seconds(3)])
+    #expect(clock.now.offset == .seconds(5))
+  }
+
   @Test func sleepUntilAPastTimeReturnsAtOnce() async throws {
     let clock = VirtualClock()
     try await clock.sleep(for: .zero)

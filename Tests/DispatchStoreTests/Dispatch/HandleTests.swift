@@ -11,6 +11,13 @@ struct HandleTests {
     stage = dispatcher.addStage()
   }
 
+  /// A statement that uses no result, without a warning, which would be an error.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func canBeAwaitedForTheEndAlone(_ mode: Dispatcher.Mode) async {
+    await stage.dispatch(.adds("a"), mode: mode).ended()
+    #expect(stage.model == ["a"])
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func resultSaysHowEachStoreEnded(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("second")

@@ -87,6 +87,31 @@ struct OutcomeTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func incidentsNameWhereTheActionWasDispatched(_ mode: Dispatcher.Mode) async {
+    let messages = Recorder<String>()
+    dispatcher.onIncident { messages.record($0.message) }
+    let kept = Recorder<Script.Running>()
+    let scripts: [Script] = [
+      .controls { operation, _ in
+        operation.finish()
+        operation.finish()
+      },
+      .controls { _, _ in },
+      .controls { operation, _ in
+        kept.record(operation)
+        operation.finish()
+      },
+    ]
+    for script in scripts { _ = await outcome(script, mode) }
+    kept.all[0].finish()
+    kept.all[0].updateModel { $0 = [] }
+    #expect(messages.count == 4)
+    for message in messages.all {
+      #expect(message.contains("(DispatchStoreTests/OutcomeTests.swift:"))
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func anErrorThrownAfterTheFinishIsReportedAndTheFinishCounts(_ mode: Dispatcher.Mode) async {
     let script = Script.controls { operation, _ in
       operation.finish()

@@ -17,12 +17,22 @@ extension ActionOperation {
 
   /// Notifies key-value observers, and through them Foundation's dependents, that it has ended.
   func notifyDependents() {
-    didChangeValue(forKey: "isExecuting")
-    didChangeValue(forKey: "isFinished")
+    notifyChange(of: "isExecuting")
+    notifyChange(of: "isFinished")
     if withState({ $0.hasDependencies }) {
       stopWatchingAll()
       forgetDependencies()
     }
+  }
+
+  /// Notifies key-value observers, and through them the queue that it may be in, that a property has changed.
+  ///
+  /// Apple's Foundation requires both calls; that of Linux has no observers, and needs the second one alone.
+  func notifyChange(of key: String) {
+    #if canImport(ObjectiveC)
+      willChangeValue(forKey: key)
+    #endif
+    didChangeValue(forKey: key)
   }
 
   func finish(_ outcome: StoreOutcome) {
@@ -35,7 +45,7 @@ extension ActionOperation {
     case .repeated:
       store.report(
         .finishedTwice,
-        "The operation for \(action) was finished twice; the second, \(outcome), was ignored.")
+        "\(nameInMessages) was finished twice; the second, \(outcome), was ignored.")
     }
   }
 
@@ -46,14 +56,20 @@ extension ActionOperation {
     let error = DispatchError(
       code: .operationAbandoned,
       message: """
-        The operation for \(action) in store "\(store.identifier)" was released without having been \
-        finished. Call operation.finish() on every path of its block.
+        \(nameInMessages) was released without having been finished by store "\(store.identifier)". \
+        Call operation.finish() on every path of its block.
         """,
       storeIdentifiers: [store.identifier])
     let finish = withState { $0.life.finish(.failed(error)) }
     if case .repeated = finish { return }
     store.report(.abandoned, error.message)
     if case .end(let outcome) = finish { ended(outcome) }
+  }
+
+  /// Its action, and where that was dispatched.
+  private var nameInMessages: String {
+    let callSite = withState { $0.callSite }
+    return "The operation for \(action)" + (callSite.map { " (\($0))" } ?? "")
   }
 
   /// The dispatch or store run on behalf of which it changes its store.
@@ -70,7 +86,7 @@ extension ActionOperation {
     }
     guard mayUpdate else {
       store.report(
-        .updateAfterEnd, "An update through the operation for \(action) came after its end.")
+        .updateAfterEnd, "\(nameInMessages) had ended when the model was updated through it.")
       return nil
     }
     defer {

@@ -17,6 +17,7 @@ extension ActionOperation {
       state.dispatch = nil
       if let outcome = state.life.outcome { return outcome }
       state.storeRun = storeRun
+      state.callSite = storeRun.round?.dispatch.callSite
       return nil
     }
   }
@@ -25,7 +26,7 @@ extension ActionOperation {
   func run() {
     switch withState({ $0.life.start() }) {
     case .run:
-      didChangeValue(forKey: "isExecuting")
+      notifyChange(of: "isExecuting")
       let (requested, hasReturned) = call(subject.pointee.block.take()!, on: .current)
       if hasReturned { returned(requested) }
     case .end(let outcome):
@@ -45,11 +46,12 @@ extension ActionOperation {
       let start = state.life.start()
       // One that ends without its block gets no reference to the dispatch, which it may outlive.
       if case .run = start { state.dispatch = dispatch }
+      state.callSite = dispatch.callSite
       return (start, true)
     }
     switch start {
     case (.run?, _):
-      didChangeValue(forKey: "isExecuting")
+      notifyChange(of: "isExecuting")
       let (requested, _) = call(subject.pointee.block.take()!, on: thread)
       return endInline(requested)
     case (.end(let outcome)?, _):

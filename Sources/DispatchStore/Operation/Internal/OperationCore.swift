@@ -11,6 +11,8 @@ struct OperationCore: @unchecked Sendable {
     var storeRun: StoreRun?
     /// The dispatch that runs it inline; nil again before that can be released.
     unowned(unsafe) var dispatch: Dispatch?
+    /// Where its action was dispatched, for messages; kept after the end.
+    var callSite: CallSite?
     /// The watches of unfinished dependencies, by operation.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
     /// Called once, when no watch is left.
@@ -70,6 +72,7 @@ struct OperationCore: @unchecked Sendable {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }
     state.pointee.life.startUntouched()
     state.pointee.dispatch = dispatch
+    state.pointee.callSite = dispatch.callSite
     return true
   }
 
@@ -81,6 +84,7 @@ struct OperationCore: @unchecked Sendable {
       return false
     }
     state.pointee.dispatch = nil
+    state.pointee.callSite = nil
     state.pointee.life = OperationState()
     state.pointee.isInUse = false
     return true
