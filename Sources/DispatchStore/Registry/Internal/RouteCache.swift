@@ -24,10 +24,15 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     fileprivate var slot: Int {
       var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
       if let storeIdentifier {
-        // The string's two words. A string with its text on the heap hashes by its address: an equal
-        // one at another address misses the cache, and is looked up in the registry.
-        let words = unsafeBitCast(storeIdentifier, to: (UInt64, UInt64).self)
-        bits = (bits ^ words.0 ^ (words.1 &* 31)) &* 0x9E37_79B9_7F4A_7C15
+        // The string's words. A string with its text on the heap hashes by its address: an equal one at
+        // another address misses the cache, and is looked up in the registry.
+        withUnsafeBytes(of: storeIdentifier) { bytes in
+          // Two words of 64 bits, or three of 32.
+          for offset in stride(from: 0, to: bytes.count, by: MemoryLayout<UInt>.size) {
+            let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt.self)
+            bits = (bits ^ UInt64(word)) &* 0x9E37_79B9_7F4A_7C15
+          }
+        }
         bits ^= bits >> 32
       }
       return Int(truncatingIfNeeded: bits) & (RouteCache.count - 1)
