@@ -44,15 +44,21 @@ class StoreStorage: @unchecked Sendable {
   /// Ends it, as a commit.
   @usableFromInline
   final func unlockCommitted(on thread: ThreadState) {
+    if thread.hasSectionNotes { return unlockWithNotes(isCommit: true, on: thread) }
     version &+= 1
-    unlockUnchanged(on: thread)
+    thread.exclusive = nil
+    lock.unlock()
   }
 
   /// Ends it after a reduction: as a commit, unless the reducer has said that it changed nothing.
   @usableFromInline
   final func unlockReduced(by reducer: ObjectIdentifier, on thread: ThreadState) {
-    if !thread.isUnchanged(by: reducer) { version &+= 1 }
-    unlockUnchanged(on: thread)
+    if thread.hasSectionNotes {
+      return unlockWithNotes(isCommit: !thread.isUnchanged(by: reducer), on: thread)
+    }
+    version &+= 1
+    thread.exclusive = nil
+    lock.unlock()
   }
 
   /// Begins the exclusive section to read the model in place.
@@ -67,6 +73,13 @@ class StoreStorage: @unchecked Sendable {
   /// Ends it without a commit.
   @usableFromInline
   final func unlockUnchanged(on thread: ThreadState) {
+    unlockWithNotes(isCommit: false, on: thread)
+  }
+
+  /// Ends it where code inside may have left something to be done.
+  @inline(never)
+  private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
+    if isCommit { version &+= 1 }
     thread.exclusive = nil
     lock.unlock()
     thread.endSection()
