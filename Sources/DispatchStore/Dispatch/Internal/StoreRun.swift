@@ -56,12 +56,12 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (round?.dispatch.scheduler).map(OperationExecutor.init)
   }
 
-  func makeTaskContext(on executor: OperationExecutor?) -> DispatchContext? {
-    guard let round else { return nil }
-    return StoreRunContext(
-      round.dispatch, owner: self, outer: round.dispatch.outer,
-      executor: executor?.asUnownedTaskExecutor(),
-      holdsUpMainQueue: round.dispatch.isSynchronous && MainQueue.isCurrent)
+  /// Called in the step that begins the block.
+  func makeTaskContext(on executor: OperationExecutor?) -> TaskContext? {
+    guard let round, let executor else { return nil }
+    let context = TaskContext(self, of: round.dispatch, on: executor)
+    executor.context = context
+    return context
   }
 }
 
