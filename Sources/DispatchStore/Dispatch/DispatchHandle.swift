@@ -77,9 +77,9 @@ public struct DispatchHandle: Sendable {
   /// How the dispatch ended, once its completion has run.
   ///
   /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the dispatch
-  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`.
-  /// A task for which no operation waits, such as one made by `Task { … }` or `Task.immediate { … }` in a block,
-  /// may await any dispatch.
+  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`
+  /// (`DispatchError.Code.wouldDeadlock` says which rings are not seen). A task for which no operation
+  /// waits, such as one made by `Task { … }` or `Task.immediate { … }` in a block, may await any dispatch.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }

@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreTesting
+import Foundation
 
 extension Scenario {
   /// Waits for a lane, in its holder's block and in the completions of dispatches whose commits were left to
@@ -61,6 +62,48 @@ extension Scenario {
     try check(
       results.now.map(\.isRefused) == Array(repeating: true, count: 9), "\(results.now)")
   }
+
+  /// Blocks that wait for dispatches whose operations depend on theirs, also by way of a lane.
+  static let dependencyRings = Scenario(
+    name: "dependency-rings", summary: "a ring that a dependency closes is refused, and no other"
+  ) { dispatcher in
+    dispatcher.makeChores()
+    let results = Shared([Bool]())
+    let made = Shared([Int: Foundation.Operation]())
+    let modes: [Dispatcher.Mode] = [.async, .serial(lane: "y"), .sync, .mainThread]
+    async let own = withTaskGroup { group in
+      for (number, mode) in modes.enumerated() {
+        group.addTask {
+          await dispatcher.dispatch(
+            action: Chore.makes(number, made) {
+              let inner = Chore.depends(on: { [made.now[number]].compactMap { $0 } })
+              let result = await dispatcher.dispatch(action: inner, mode: .async).result
+              results.with { $0.append(result.isRefused) }
+              let next = dispatcher.dispatch(action: inner, mode: .sync)
+              results.with { $0.append(next.resultIfEnded.isRefused) }
+            }, mode: mode
+          ).result
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    // The second, on a lane, depends on the block of the first, which waits for that lane.
+    let waits = Shared([DispatchResult]())
+    let first = dispatcher.dispatch(
+      action: Chore.makes(10, made) {
+        let behind = dispatcher.dispatch(action: Chore.runs {}, mode: .serial)
+        let result = await behind.result
+        waits.with { $0.append(result) }
+      })
+    let second = dispatcher.dispatch(
+      action: Chore.depends(on: { [made.now[10]].compactMap { $0 } }), mode: .serial)
+    let end = await second.result
+    let ends = await own + [first.result]
+    for result in ends { try check(result.isSuccess, "\(result)") }
+    try check(results.now == Array(repeating: true, count: 8), "\(results.now)")
+    let refusals = (waits.now + [end]).filter { !$0.isSuccess }
+    try check(refusals.count <= 1 && refusals.allSatisfy(\.isRefused), "\(refusals)")
+  }
 }
 
 extension DispatchResult {
@@ -87,6 +130,10 @@ extension Dispatcher {
 private enum Chore: ActionType {
   case runs(@Sendable () -> Void)
   case suspends(@Sendable () async -> Void)
+  /// An operation with an `async` block that others may depend on, by its number.
+  case makes(Int, Shared<[Int: Foundation.Operation]>, @Sendable () async -> Void)
+  /// An operation that depends on others.
+  case depends(on: @Sendable () -> [Foundation.Operation])
 }
 
 private final class ChoreReducer: Reducer<Journal, Chore> {
@@ -98,6 +145,14 @@ private final class ChoreReducer: Reducer<Journal, Chore> {
       return ActionOperation(action: action, store: store) { _, _ in body() }
     case .suspends(let body):
       return ActionOperation(action: action, store: store) { _, _ async in await body() }
+    case .makes(let number, let made, let body):
+      let operation = ActionOperation(action: action, store: store) { _, _ async in await body() }
+      made.with { $0[number] = operation }
+      return operation
+    case .depends(let operations):
+      let operation = ActionOperation(action: action, store: store) { _, _ in }
+      for dependency in operations() { operation.addDependency(dependency) }
+      return operation
     }
   }
 }

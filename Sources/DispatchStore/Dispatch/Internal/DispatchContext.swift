@@ -10,6 +10,8 @@ class DispatchContext: @unchecked Sendable {
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
+  /// Of a round, the store run; nil where no others run at the same time.
+  var part: AnyObject? { nil }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// The executor of an `async` block's task; nil for the context of a step.
@@ -29,8 +31,8 @@ class DispatchContext: @unchecked Sendable {
     return cause(on: thread)?.owner
   }
 
-  /// The context outside of inline runs; of a task's code that of the task, since an actor may run the code of
-  /// others in a job.
+  /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
+  /// code of others in a job.
   private static func cause(on thread: ThreadState) -> DispatchContext? {
     guard let context = thread.context, context.executor == nil else { return inTask }
     return context
@@ -106,6 +108,7 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: (any CommitOwner)? { ofOwner }
+  override var part: AnyObject? { ofOwner }
   override var outer: DispatchContext? { around }
 }
 
@@ -130,12 +133,13 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: (any CommitOwner)? { storeRun }
+  override var part: AnyObject? { storeRun }
   override var outer: DispatchContext? { caller }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
 
-  /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a while
-  /// (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
+  /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a
+  /// while (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
   override func waits(for task: UnsafeCurrentTask) -> Bool {
     task.unownedTaskExecutor == ofExecutor
       || Self.address(task) == self.task.load(ordering: .relaxed)

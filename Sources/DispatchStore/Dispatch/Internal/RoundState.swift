@@ -215,9 +215,12 @@ struct RoundState {
     return (next, isClosed, entries[index].operation.take())
   }
 
-  /// The operations under way.
+  /// The operations under way, or waiting for what they depend on.
+  var operations: [Operation] { entries.compactMap(\.operation) }
+
+  /// The operations to be cancelled.
   mutating func cancel() -> [Operation] {
     isCancelled = true
-    return entries.compactMap(\.operation)
+    return operations
   }
 }

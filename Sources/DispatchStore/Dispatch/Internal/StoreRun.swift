@@ -119,8 +119,13 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     self.operation = operation
     _ = operation.join(self)
     round?.started(operation, at: index)
-    return operation.isReady(orElse: { self.round?.becameReady(at: self.index) })
-      ? .ready : .waiting
+    do {
+      return try operation.isReady(
+        for: self, orElse: { self.round?.becameReady(at: self.index) }) ? .ready : .waiting
+    } catch {
+      operation.failBeforeStart(error)
+      return .ready
+    }
   }
 
   override func run() {

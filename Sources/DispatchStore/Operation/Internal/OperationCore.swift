@@ -13,6 +13,10 @@ struct OperationCore: @unchecked Sendable {
     unowned(unsafe) var dispatch: Dispatch?
     /// The watches of unfinished dependencies, by operation.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
+    /// The library's operations on which it depends, also through others, while it waits for them.
+    var awaited: [any DependentOperation] = []
+    /// Whether a search of the wait graph reached it before it belonged to a dispatch.
+    var isReached = false
     /// Called once, when no watch is left.
     var onReady: (@Sendable () -> Void)?
     /// Whether the library made it, to call `reduce(into:action:)`.
@@ -27,6 +31,7 @@ struct OperationCore: @unchecked Sendable {
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
     ) {
       let watch = watches.removeValue(forKey: operation)
+      if watches.isEmpty { awaited = [] }
       return (watch, watches.isEmpty ? onReady.take() : nil)
     }
 
