@@ -50,7 +50,24 @@ extension DispatchError {
     /// The code's name.
     public let description: String
 
-    /// A wait would never end; the message names the lane and both call sites.
+    /// A wait would never end; the message names the dispatches of the ring in its order, each with its
+    /// call site and where it runs.
+    ///
+    /// What counts is who waits for whom: through lanes and those that hold them, `.sync` callers, sequences,
+    /// hooks, handles in `after`, and dependencies of operations that reducers have returned. The call sites
+    /// begin with the dispatch that waits. The check costs a few microseconds, however long a lane is; it
+    /// grows with the number of waits on which what is waited for depends.
+    ///
+    /// Not refused, since the library can't see it, is a ring that passes through
+    /// - the program's own semaphores, conditions and continuations;
+    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on the lane which a block
+    ///   holds, while the block awaits the task: use a child task (`async let`, a task group), or await the
+    ///   dispatch in the block;
+    /// - a child task that does not run on its block's executor, since it can't be told from one for which no
+    ///   code waits: made with `addTask(executorPreference:)`, or inside of `withTaskExecutorPreference`. The
+    ///   block's own task may change its preference;
+    /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue,
+    ///   or a dependency that is added after the operation was returned.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")

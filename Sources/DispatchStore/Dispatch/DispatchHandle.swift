@@ -78,13 +78,13 @@ public struct DispatchHandle: Sendable {
   /// How the dispatch ended, once its completion has run.
   ///
   /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the dispatch
-  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`.
+  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`
+  /// (`DispatchError.Code.wouldDeadlock` says which rings are not seen). A task for which no operation
+  /// waits, such as one made by `Task { … }` or `Task.immediate { … }` in a block, may await any dispatch.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }
-      let thread = ThreadState.current
-      let blocked = DispatchContext.blocked(on: thread)
-      return await dispatch.awaitResult(blocking: blocked)
+      return await dispatch.awaitResult(in: DispatchContext.ofTask)
     }
   }
 
@@ -114,11 +114,12 @@ extension DispatchHandle: Hashable {
 }
 
 extension Dispatch {
-  fileprivate func awaitResult(blocking blocked: DispatchContext?) async -> DispatchResult {
+  /// - Parameter context: That of the block which waits for the task.
+  fileprivate func awaitResult(in context: DispatchContext?) async -> DispatchResult {
     if let result { return result }
     let wait: WaitGraph.Wait?
     do {
-      wait = try blocked.map { context throws(DispatchError) in
+      wait = try context.map { context throws(DispatchError) in
         try WaitGraph.begin(context, on: self)
       }
     } catch {

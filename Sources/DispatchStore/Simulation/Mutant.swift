@@ -34,6 +34,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case turnKept
   /// A wait is not refused because of what the context around it holds.
   case outerForgotten
+  /// A completion counts as inside what its dispatch was made in, not as inside what its thread runs.
+  case formerCaller
+  /// A hook counts as outside of the code that dispatches.
+  case hookOutside
+  /// A wait is not refused because of what an operation depends on.
+  case dependencyForgotten
   /// A store does not wait for the last one of its prerequisites.
   case droppedEdge
   /// The completion runs early where a store can't end at once, and again at the end.

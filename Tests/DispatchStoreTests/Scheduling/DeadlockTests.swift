@@ -12,21 +12,21 @@ struct DeadlockTests {
     dispatcher.addStage()
   }
 
-  /// Expects the error, and that its message names the lane and the lines of both call sites.
+  /// Expects the error, and that its message names the lane and the lines of the call sites.
   private func expect(
-    _ result: DispatchResult, names lane: String, _ first: UInt, _ second: UInt,
+    _ result: DispatchResult, names lane: String, _ lines: UInt...,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let error = result.error as? DispatchError
     let message = error?.message ?? "no DispatchError: \(result)"
     #expect(error?.code == .wouldDeadlock, sourceLocation: sourceLocation)
     #expect(message.contains(lane), "\(message)", sourceLocation: sourceLocation)
-    for line in [first, second] {
+    for line in lines {
       #expect(
         message.contains("DeadlockTests.swift:\(line)"), "\(message)",
         sourceLocation: sourceLocation)
     }
-    #expect(error?.callSites.map(\.line) == [first, second], sourceLocation: sourceLocation)
+    #expect(error?.callSites.map(\.line) == lines, sourceLocation: sourceLocation)
   }
 
   private func name(of mode: Dispatcher.Mode) -> String {
@@ -105,7 +105,7 @@ struct DeadlockTests {
     ]
     for parent in parents {
       _ = await dispatcher.dispatch(action: parent, mode: mode, line: 1).result
-      expect(results.all.last!, names: name(of: mode), 2, 3)
+      expect(results.all.last!, names: name(of: mode), 2, 3, 1)
     }
     #expect(results.count == 2)
   }
@@ -128,7 +128,7 @@ struct DeadlockTests {
     ]
     for parent in parents {
       #expect(await dispatcher.dispatch(action: parent, mode: mode, line: 1).result.isSuccess)
-      expect(results.all.last!, names: name(of: mode), 1, 3)
+      expect(results.all.last!, names: name(of: mode), 1, 3, 2)
     }
     #expect(results.count == 2)
     #expect(log.all.isEmpty)
@@ -144,7 +144,7 @@ struct DeadlockTests {
       results.record(await after.result)
     }
     _ = await dispatcher.dispatch(action: script, mode: mode, line: 1).result
-    expect(results.all[0], names: name(of: mode), 1, 3)
+    expect(results.all[0], names: name(of: mode), 1, 3, 2)
   }
 
   @Test func twoOperationsThatAwaitEachOtherAcrossTwoLanes() async {
@@ -179,7 +179,7 @@ struct DeadlockTests {
       action: Script.adds("first"), mode: mode,
       then: { dispatcher.dispatch(action: child, mode: .sync, line: 2) }, line: 1)
     _ = await first.result
-    expect(results.all[0], names: name(of: mode), 2, 3)
+    expect(results.all[0], names: name(of: mode), 2, 3, 1)
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)

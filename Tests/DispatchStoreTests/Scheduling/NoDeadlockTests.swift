@@ -7,9 +7,10 @@ import Testing
 struct NoDeadlockTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()
+  let stage: Stage
 
   init() {
-    dispatcher.addStage()
+    stage = dispatcher.addStage()
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
@@ -34,6 +35,34 @@ struct NoDeadlockTests {
       dispatcher.dispatch(action: script, mode: mode)
     }
     #expect(await results.first(2).map(\.isSuccess) == [true, true])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func anImmediateTaskMayAwaitTheLaneOfTheCodeThatMadeIt(_ mode: Dispatcher.Mode) async {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let (dispatcher, results, stage) = (dispatcher, Recorder<DispatchResult>(), stage)
+    let awaits: @Sendable () -> Void = {
+      _ = Task.immediate {
+        results.record(await dispatcher.dispatch(action: Script.adds("in"), mode: mode).result)
+      }
+    }
+    // In a hook, two kinds of blocks, an observer and a completion.
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, _ in
+        if (action as? Script)?.description == "outer" { awaits() }
+        return .pass
+      }))
+    let token = stage.observe { if $0.model.last == "outer" { awaits() } }
+    let scripts = [
+      Script.runs("outer") { stage in
+        awaits()
+        stage.updateModel { $0.append("outer") }
+      },
+      Script.suspends("outer") { _ in awaits() },
+    ]
+    for script in scripts { dispatcher.dispatch(action: script, mode: mode) { awaits() } }
+    #expect(await results.first(7).map(\.isSuccess) == Array(repeating: true, count: 7))
+    token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)

@@ -155,7 +155,8 @@ extension Dispatch {
     let thread = ThreadState.current
     let (context, run) = (thread.context, thread.run)
     thread.context = StoreRunContext(
-      self, owner: storeRun, outer: InlineRun.recorded(on: thread) ?? outer)
+      self, owner: storeRun,
+      outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
     thread.run = nil
     defer { (thread.context, thread.run) = (context, run) }
     if let taskLocals = details?.taskLocals { taskLocals.bind(body) } else { body() }

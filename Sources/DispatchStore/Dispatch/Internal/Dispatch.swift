@@ -166,6 +166,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     if case .outer(let context) = attachment { context } else { nil }
   }
 
+  /// The context that waits for its end: a `.sync` caller's, or the sequence's.
+  var caller: DispatchContext? {
+    guard let outer else { return nil }
+    let isStep = outer.dispatch.id == parent && outer.dispatch.details?.sequence != nil
+    return isSynchronous || isStep ? outer : nil
+  }
+
   // MARK: Details
 
   /// What other threads see of it; nil where none has taken part yet.

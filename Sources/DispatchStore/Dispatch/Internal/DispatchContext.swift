@@ -1,19 +1,25 @@
+import Synchronization
+
 /// Inside which dispatch some code runs: the cause of what it dispatches, and what its waits hold up.
 ///
 /// A dispatch is the context of the code of its inline run (`InlineRun`). Store runs of a round, which may
-/// run at the same time, and tasks have contexts of their own (`StoreRunContext`).
+/// run at the same time, and tasks have others (`StoreRunContext`, `TaskContext`).
 @usableFromInline
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
+  /// Of a round, the store run; nil where no others run at the same time.
+  var part: AnyObject? { nil }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
-  /// The executor of an `async` block: unstructured tasks leave it, and hold nothing up.
+  /// The executor of an `async` block's task; nil for the context of a step.
   var executor: UnownedTaskExecutor? { nil }
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
+  /// Whether this is the task of an `async` block, or a child of that: its end waits for this task's.
+  func waits(for task: UnsafeCurrentTask) -> Bool { false }
 
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
@@ -22,7 +28,14 @@ class DispatchContext: @unchecked Sendable {
   @usableFromInline
   static func owner(on thread: ThreadState) -> (any CommitOwner)? {
     if let run = thread.run { return run.pointee.owner(on: thread) }
-    return (thread.context ?? inTask)?.owner
+    return cause(on: thread)?.owner
+  }
+
+  /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
+  /// code of others in a job.
+  private static func cause(on thread: ThreadState) -> DispatchContext? {
+    guard let context = thread.context, context.executor == nil else { return inTask }
+    return context
   }
 
   /// The transaction that causes what is dispatched here.
@@ -35,13 +48,28 @@ class DispatchContext: @unchecked Sendable {
     of run: InlineRun.Address?, on thread: ThreadState
   ) -> TransactionID? {
     if let run { return run.pointee.transaction }
-    return (thread.context ?? inTask)?.dispatch.id
+    return cause(on: thread)?.dispatch.id
   }
 
-  /// The context that is held up by a wait here.
+  // MARK: What a wait holds up
+
+  /// The innermost context that is held up where this thread blocks.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
     if let run = thread.run { return run.pointee.makeRecord(on: thread) }
-    return thread.context ?? structuredTask
+    return enclosing(nil, on: thread)
+  }
+
+  /// The same from a run on, which needs no record; what is there is held up also by code called from here.
+  ///
+  /// Only what is on the thread's stack counts, down to the task whose job it runs: not what the dispatch
+  /// was made in whose code is called, since another thread may be about to end it.
+  static func enclosing(
+    _ run: InlineRun.Address?, on thread: ThreadState
+  ) -> DispatchContext? {
+    guard let context = InlineRun.recorded(run, on: thread) else { return ofTask }
+    // A task that was made immediately, on top of the job's, has the same task-local values; the task of
+    // another caller of an actor, in the place of the job's, does not.
+    return context.executor == nil || context === inTask ? context : ofTask
   }
 
   /// The context that a `.sync` dispatch of this thread holds up.
@@ -52,40 +80,84 @@ class DispatchContext: @unchecked Sendable {
   static func around(
     _ parent: TransactionID?, _ run: InlineRun.Address?, on thread: ThreadState
   ) -> DispatchContext? {
-    parent == nil ? nil : InlineRun.recorded(run, on: thread) ?? structuredTask
+    parent == nil ? nil : enclosing(run, on: thread)
   }
 
-  /// The context of the `async` block whose own task runs here, or a child of that.
-  private static var structuredTask: DispatchContext? {
-    guard let context = inTask, let executor = context.executor else { return nil }
-    let isStructured = withUnsafeCurrentTask { $0?.unownedTaskExecutor == executor }
-    return isStructured ? context : nil
+  /// The context that is held up where the current task suspends: its stack goes on, but for the block that
+  /// waits for the task.
+  static var ofTask: DispatchContext? {
+    guard let context = inTask else { return nil }
+    return withUnsafeCurrentTask { task in
+      task.map(context.waits) == true ? context : nil
+    }
   }
 }
 
-/// The context of a store run's code in a round, of a round's hooks and completion, or of a task.
+/// The context of a store run's code in a round, or of a round's hooks and completion.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
   private let ofOwner: (any CommitOwner)?
   private let around: DispatchContext?
-  private let ofExecutor: UnownedTaskExecutor?
-  private let isOnMainQueue: Bool
 
-  init(
-    _ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?,
-    executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
-  ) {
+  init(_ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
-    ofExecutor = executor
-    isOnMainQueue = holdsUpMainQueue
   }
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: (any CommitOwner)? { ofOwner }
+  override var part: AnyObject? { ofOwner }
   override var outer: DispatchContext? { around }
+}
+
+/// The context of an `async` block, in its task and in those made there.
+final class TaskContext: DispatchContext, @unchecked Sendable {
+  // because `task` is atomic, and all other properties are constants
+  private let storeRun: StoreRun
+  private let ofDispatch: Dispatch
+  private let caller: DispatchContext?
+  private let ofExecutor: UnownedTaskExecutor
+  private let isOnMainQueue: Bool
+  /// The address of the block's task until the block has returned.
+  private let task = Atomic<UInt>(0)
+
+  init(_ storeRun: StoreRun, of dispatch: Dispatch, on executor: OperationExecutor) {
+    self.storeRun = storeRun
+    ofDispatch = dispatch
+    caller = dispatch.caller
+    ofExecutor = executor.asUnownedTaskExecutor()
+    isOnMainQueue = dispatch.isSynchronous && MainQueue.isCurrent
+  }
+
+  override var dispatch: Dispatch { ofDispatch }
+  override var owner: (any CommitOwner)? { storeRun }
+  override var part: AnyObject? { storeRun }
+  override var outer: DispatchContext? { caller }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
+
+  /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a
+  /// while (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
+  override func waits(for task: UnsafeCurrentTask) -> Bool {
+    task.unownedTaskExecutor == ofExecutor
+      || Self.address(task) == self.task.load(ordering: .relaxed)
+  }
+
+  /// The block runs in the current task.
+  func begin() {
+    withUnsafeCurrentTask { task in
+      if let task { self.task.store(Self.address(task), ordering: .relaxed) }
+    }
+  }
+
+  /// The block has returned: a later task may have the address.
+  func end() {
+    task.store(0, ordering: .relaxed)
+  }
+
+  private static func address(_ task: UnsafeCurrentTask) -> UInt {
+    unsafeBitCast(task, to: UInt.self)
+  }
 }

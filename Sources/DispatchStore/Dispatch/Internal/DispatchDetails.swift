@@ -12,8 +12,9 @@ final class DispatchDetails: @unchecked Sendable {
   var sequence: DispatchSequence?
   /// What the dispatcher carries to where the dispatch runs.
   var taskLocals: [CapturedTaskLocal] = []
-  /// Guarded by the wait graph: the dispatches that this one waits for while it runs.
-  var waits: [Dispatch] = []
+  /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
+  var waits: [Int: WaitGraph.Edge] = [:]
+  var isReached = false
 
   private struct Guarded {
     var life: DispatchState

@@ -44,6 +44,11 @@ struct DispatchState {
     }
   }
 
+  /// Whether it waits to run.
+  var isWaiting: Bool {
+    if case .waiting = phase { true } else { false }
+  }
+
   /// The dispatches that it waits for before it runs.
   var before: [Dispatch] {
     if case .waiting(let waiting) = phase { waiting.before } else { [] }

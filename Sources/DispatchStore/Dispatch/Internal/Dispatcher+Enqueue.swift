@@ -133,10 +133,12 @@ extension Dispatcher {
     // Nor is the dispatcher, with its pool, while a dispatch waits for others.
     if !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare()
+    if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
     while !scheduler.schedule(dispatch, for: self) {
       // The named lane has run empty, and retired, since it was looked up.
       scheduler = self.scheduler(of: mode)
       dispatch.enter(scheduler)
+      if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
     }
     if !before.isEmpty { dispatch.resume(after: before) }
   }

@@ -211,7 +211,8 @@ extension InlineRun.Address {
     _ record: Dispatch, _ action: any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
   ) {
-    record.keep(outer: InlineRun.recorded(on: thread))
+    record.keep(
+      outer: isPlanted(.hookOutside) ? nil : DispatchContext.enclosing(thread.run, on: thread))
     prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     record.keep(pointee.session)
   }

@@ -38,6 +38,7 @@ final class Round: @unchecked Sendable {
   }
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
   var result: DispatchResult {

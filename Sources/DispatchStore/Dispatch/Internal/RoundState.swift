@@ -239,6 +239,9 @@ struct RoundState {
     return (next, isClosed, entries[index].operation.take())
   }
 
+  /// The operations under way, or waiting for what they depend on.
+  var operations: [Operation] { entries.compactMap(\.operation) }
+
   /// The operations under way, with their store indices.
   mutating func cancel() -> [(index: Int, operation: Operation)] {
     isCancelled = true

@@ -59,12 +59,12 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (round?.dispatch.scheduler).map(OperationExecutor.init)
   }
 
-  func makeTaskContext(on executor: OperationExecutor?) -> DispatchContext? {
-    guard let round else { return nil }
-    return StoreRunContext(
-      round.dispatch, owner: self, outer: round.dispatch.outer,
-      executor: executor?.asUnownedTaskExecutor(),
-      holdsUpMainQueue: round.dispatch.isSynchronous && MainQueue.isCurrent)
+  /// Called in the step that begins the block.
+  func makeTaskContext(on executor: OperationExecutor?) -> TaskContext? {
+    guard let round, let executor else { return nil }
+    let context = TaskContext(self, of: round.dispatch, on: executor)
+    executor.context = context
+    return context
   }
 }
 
@@ -122,8 +122,13 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     self.operation = operation
     _ = operation.join(self)
     round?.started(operation, at: index)
-    guard operation.isReady(orElse: { self.round?.becameReady(at: self.index) }) else {
-      return .waiting
+    do {
+      let isReady = try operation.isReady(
+        for: self, orElse: { self.round?.becameReady(at: self.index) })
+      guard isReady else { return .waiting }
+    } catch {
+      operation.failBeforeStart(error)
+      return .ready
     }
     // What it depends on may have finished while the reducer ran: that was no time of its own.
     if startedAt != nil, operation.withState({ $0.hasDependencies }) { startedAt = round?.now }

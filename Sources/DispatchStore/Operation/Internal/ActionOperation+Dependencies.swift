@@ -3,7 +3,11 @@ import Foundation
 /// A dispatch that runs the operation waits for its dependencies without blocking a thread.
 extension ActionOperation {
   /// Whether it is ready; if not, `onReady` is called once, on any thread, when it becomes ready.
-  func isReady(orElse onReady: @escaping @Sendable () -> Void) -> Bool {
+  ///
+  /// Throws `wouldDeadlock` where what it depends on waits for the store run.
+  func isReady(
+    for storeRun: StoreRun, orElse onReady: @escaping @Sendable () -> Void
+  ) throws(DispatchError) -> Bool {
     guard withState({ $0.hasDependencies }) else { return true }
     let unfinished = dependencies.filter { !$0.isFinished }
     guard !unfinished.isEmpty, !isCancelled else { return true }
@@ -12,9 +16,17 @@ extension ActionOperation {
       return (identity, DependencyWatch(operation) { self.dependencyFinished(identity) })
     }
     yieldPoint(.watch, store.identifier)
-    withState { state in
-      state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
-      state.onReady = onReady
+    let awaited = Self.dependentOperations(of: unfinished)
+    guard let dispatch = storeRun.round?.dispatch else { return true }
+    try WaitGraph.begin(storeRun, of: dispatch, self, on: awaited) { wait in
+      withState { state in
+        state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
+        state.awaited = awaited
+        state.onReady = {
+          if let wait { WaitGraph.end(wait) }
+          onReady()
+        }
+      }
     }
     for (_, watch) in watches { watch.begin() }
     yieldPoint(.watch, store.identifier)
@@ -23,6 +35,27 @@ extension ActionOperation {
     for operation in unfinished where !present.contains(operation) { stopWatching(operation) }
     if isCancelled { stopWatchingAll() }
     return false
+  }
+
+  /// The operations of the library among these and among those that they depend on.
+  ///
+  /// Looked up here, since `dependencies` and `isFinished` of others may be the program's code, which runs
+  /// under no lock of the library.
+  private static func dependentOperations(
+    of operations: [Operation]
+  ) -> [any DependentOperation] {
+    var found: [any DependentOperation] = []
+    var (path, seen) = (operations, Set(operations.map(ObjectIdentifier.init)))
+    while let operation = path.popLast() {
+      guard !operation.isFinished else { continue }
+      if let dependent = operation as? any DependentOperation {
+        found.append(dependent)
+        // The rest of the way is the dispatch's.
+        if dependent.standing() != nil { continue }
+      }
+      path += operation.dependencies.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+    return found
   }
 
   private func dependencyFinished(_ operation: ObjectIdentifier) {
@@ -36,7 +69,10 @@ extension ActionOperation {
   }
 
   func stopWatchingAll() {
-    let (watches, onReady) = withState { ($0.watches.values.map { $0 }, $0.onReady.take()) }
+    let (watches, onReady) = withState { state in
+      state.awaited = []
+      return (state.watches.values.map { $0 }, state.onReady.take())
+    }
     for watch in watches { watch.end() }
     onReady?()
   }
@@ -44,5 +80,28 @@ extension ActionOperation {
   /// A finished operation keeps its dependencies alive, and those have unowned references to it.
   func forgetDependencies() {
     for dependency in dependencies { removeDependency(dependency) }
+  }
+}
+
+extension ActionOperation: DependentOperation {
+  var hasEnded: Bool { isFinished }
+
+  var isReached: Bool { withState { $0.isReached } }
+
+  func standing() -> OperationStanding? {
+    withState { state in
+      guard let dispatch = state.storeRun?.round?.dispatch ?? state.dispatch else {
+        state.isReached = true
+        return nil
+      }
+      return OperationStanding(
+        dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
+        dependencies: state.awaited)
+    }
+  }
+
+  /// Ends it when it is started, without its block.
+  func failBeforeStart(_ error: DispatchError) {
+    withState { _ = $0.life.finish(.failed(error)) }
   }
 }

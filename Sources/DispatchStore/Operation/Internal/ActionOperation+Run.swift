@@ -127,6 +127,8 @@ extension ActionOperation {
     let cancelled = withState { state -> Task<Void, Never>? in
       let task = Task(executorPreference: executor) {
         await DispatchContext.$inTask.withValue(context) {
+          context?.begin()
+          defer { context?.end() }
           do {
             try await block(self.action, self.store)
             self.returned(.finished)

@@ -15,6 +15,10 @@ struct OperationCore: @unchecked Sendable {
     var callSite: CallSite?
     /// The watches of unfinished dependencies, by operation.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
+    /// The library's operations on which it depends, also through others, while it waits for them.
+    var awaited: [any DependentOperation] = []
+    /// Whether a search of the wait graph reached it before it belonged to a dispatch.
+    var isReached = false
     /// Called once, when no watch is left.
     var onReady: (@Sendable () -> Void)?
     /// Whether the library made it, to call `reduce(into:action:)`.
@@ -29,6 +33,7 @@ struct OperationCore: @unchecked Sendable {
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
     ) {
       let watch = watches.removeValue(forKey: operation)
+      if watches.isEmpty { awaited = [] }
       return (watch, watches.isEmpty ? onReady.take() : nil)
     }
 

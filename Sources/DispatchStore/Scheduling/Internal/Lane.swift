@@ -95,9 +95,19 @@ final class Lane: Scheduler, @unchecked Sendable {
     MainQueue.run(in: pool.world) { executor.run(job) }
   }
 
-  override func dispatches(before dispatch: Dispatch) -> [Dispatch] {
-    state.withLock { $0.dispatches(before: dispatch, top: word.now.top) }
+  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {
+    state.withLock { $0.noteHeldBack(dispatch, by: before) }
   }
+
+  override func precedence(of dispatch: Dispatch) -> LanePrecedence {
+    state.withLock { $0.precedence(of: dispatch) }
+  }
+
+  override func heldBack(before dispatch: Dispatch) -> [Dispatch] {
+    state.withLock { $0.heldBack(before: dispatch, top: word.now.top) }
+  }
+
+  override var hasWaitingDispatches: Bool { hasPush || state.withLock(\.hasInbox) }
 
   // MARK: Requesting a drainer
 

@@ -94,6 +94,10 @@ struct LaneState {
   private var isUnparked = false
   /// The holder's next steps.
   private var steps = FIFO<@Sendable () -> Void>()
+  /// The dispatches that waited for others when they were pushed.
+  private var heldBack = WeakDispatches()
+  /// Those for which they waited.
+  private var awaited = WeakDispatches()
 
   /// Takes in what was pushed, newest first.
   mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
@@ -168,14 +172,52 @@ struct LaneState {
     return dispatch
   }
 
-  /// The holder and those in the inbox before a dispatch; none where it is the holder.
+  // MARK: For the wait graph
+
+  var hasInbox: Bool { !inbox.isEmpty }
+
+  mutating func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {
+    heldBack.insert(dispatch)
+    for dispatch in before { awaited.insert(dispatch) }
+  }
+
+  /// Nothing precedes the holder.
+  func precedence(of dispatch: Dispatch) -> LanePrecedence {
+    if isHolder(dispatch) { return LanePrecedence() }
+    return LanePrecedence(holder: holder?.takeUnretainedValue(), awaited: awaited.present)
+  }
+
+  /// Those held back in the inbox before a dispatch; linear.
   ///
   /// - Parameter top: Those not yet taken in, newest first.
-  func dispatches(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
-    if isHolder(dispatch) { return [] }
-    let waiting = inbox.all + DispatchFIFO.linked(from: top).reversed()
-    // One whose middlewares are called now is not in the inbox yet: nothing is before it.
-    guard let index = waiting.firstIndex(where: { $0 === dispatch }) else { return [] }
-    return (holder.map { [$0.takeUnretainedValue()] } ?? []) + waiting[..<index]
+  func heldBack(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
+    let present = heldBack.present
+    if present.isEmpty || isHolder(dispatch) { return [] }
+    let queued = inbox.all + DispatchFIFO.linked(from: top).reversed()
+    let before = Set(queued.prefix { $0 !== dispatch }.map(ObjectIdentifier.init))
+    return present.filter { before.contains(ObjectIdentifier($0)) }
+  }
+}
+
+/// Dispatches that have not ended, without references to those that are gone.
+private struct WeakDispatches {
+  private struct Reference {
+    weak var dispatch: Dispatch?
+  }
+
+  private var references: [ObjectIdentifier: Reference] = [:]
+  /// How many there may be before those that have ended are removed.
+  private var limit = 8
+
+  var present: [Dispatch] {
+    references.values.compactMap(\.dispatch).filter { !$0.hasEnded }
+  }
+
+  mutating func insert(_ dispatch: Dispatch) {
+    if references.count >= limit {
+      references = references.filter { $0.value.dispatch?.hasEnded == false }
+      limit = max(8, 2 * references.count)
+    }
+    references[ObjectIdentifier(dispatch)] = Reference(dispatch: dispatch)
   }
 }

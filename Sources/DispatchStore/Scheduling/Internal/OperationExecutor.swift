@@ -3,8 +3,11 @@ import Dispatch
 /// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
 /// An unstructured task made inside the block leaves it, and so is known not to be the block's.
-final class OperationExecutor: TaskExecutor {
+final class OperationExecutor: TaskExecutor, @unchecked Sendable {
+  // because `context` is set before the block's task is made
   private let scheduler: Scheduler
+  /// The context of the block.
+  var context: DispatchContext?
   /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 
@@ -25,7 +28,13 @@ final class OperationExecutor: TaskExecutor {
     }
   }
 
+  /// What is on the thread's stack is not around the job, which a `.sync` caller's thread may run: its context
+  /// knows the caller.
   func run(_ job: UnownedJob) {
+    let thread = ThreadState.current
+    let (outer, run) = (thread.context, thread.run)
+    (thread.context, thread.run) = (context, nil)
+    defer { (thread.context, thread.run) = (outer, run) }
     job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }

@@ -40,6 +40,25 @@ class Scheduler: @unchecked Sendable {
     fatalError("Scheduler is abstract.")
   }
 
-  /// The dispatches that end before this one starts.
-  func dispatches(before dispatch: Dispatch) -> [Dispatch] { [] }
+  // MARK: What the wait graph has to know
+
+  /// A dispatch that waits for these is about to be scheduled.
+  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {}
+
+  /// What has to end before a dispatch that waits here can start.
+  func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
+
+  /// The dispatches before it that are held back by others.
+  func heldBack(before dispatch: Dispatch) -> [Dispatch] { [] }
+
+  /// Whether dispatches wait for the one that has started.
+  var hasWaitingDispatches: Bool { false }
+}
+
+/// What has to end before a dispatch can start in its lane.
+struct LanePrecedence {
+  /// The dispatch that has started.
+  var holder: Dispatch?
+  /// What those in the inbox wait for, also those that are behind it: to tell them apart takes a walk.
+  var awaited: [Dispatch] = []
 }

@@ -95,19 +95,10 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     condition.lock()
     let isDetached = self.isDetached
     if !isDetached {
-      steps.append { Self.run(job, on: executor) }
+      steps.append { executor.run(job) }
       condition.signal()
     }
     condition.unlock()
     if isDetached { executor.runAnywhere(job) }
-  }
-
-  /// Without the caller's context: a job has that of its task.
-  private static func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    let thread = ThreadState.current
-    let (context, run) = (thread.context, thread.run)
-    (thread.context, thread.run) = (nil, nil)
-    defer { (thread.context, thread.run) = (context, run) }
-    executor.run(job)
   }
 }

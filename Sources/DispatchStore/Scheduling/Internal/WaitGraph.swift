@@ -1,12 +1,12 @@
 /// Which dispatch waits for which, so that a wait that can't end is refused.
 ///
-/// It records waits made from inside a dispatch only: no others can close a ring. One lock serves the
-/// process, since handles are awaited across dispatchers. Lock order: the graph, then a lane or a
-/// dispatch.
+/// It records waits made from inside a dispatch only: no others can close a ring, but for dependencies of
+/// operations. One lock serves the process, since handles are awaited across dispatchers. Lock order: the
+/// graph, then a lane, a dispatch, a round or an operation.
 package enum WaitGraph {
-  /// The dispatches that hold up the main queue while they wait.
+  /// What the graph's lock guards beside the waits of dispatches: who holds up the main queue.
   package final class MainHolders: Sendable {
-    fileprivate let dispatches = Locked<[Dispatch]>([])
+    fileprivate let lock = Locked(Records())
 
     package init() {}
   }
@@ -14,150 +14,205 @@ package enum WaitGraph {
   private static let ofProcess = MainHolders()
 
   /// Of the process, or of the simulated world, which has another main queue.
-  private static var mainHolders: Locked<[Dispatch]> {
-    (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).dispatches
+  private static var records: Locked<Records> {
+    (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).lock
+  }
+
+  fileprivate struct Records {
+    /// The dispatches that hold up the main queue while they wait, and by how many waits.
+    var mainHolders: [ObjectIdentifier: (dispatch: Dispatch, count: Int)] = [:]
+    private var lastKey = 0
+
+    mutating func makeKey() -> Int {
+      lastKey += 1
+      return lastKey
+    }
+
+    mutating func remove(mainHolder: Dispatch) {
+      let key = ObjectIdentifier(mainHolder)
+      guard let count = mainHolders[key]?.count else { return }
+      if count > 1 { mainHolders[key]?.count -= 1 } else { mainHolders[key] = nil }
+    }
+  }
+
+  /// A part of a dispatch that does not go on before a wait has ended.
+  struct HeldUp {
+    let dispatch: Dispatch
+    /// In a round, one of those that run at a time; nil in hooks, completions and inline runs.
+    let part: AnyObject?
+    /// Whether a thread is blocked that runs the steps of the dispatch, which then has no others.
+    let blocksSteps: Bool
+  }
+
+  /// A wait as it is recorded with each dispatch that it holds up.
+  struct Edge {
+    let heldUp: HeldUp
+    let target: Dispatch
   }
 
   /// A wait that was recorded.
   struct Wait {
-    fileprivate let edges: [(waiter: Dispatch, target: Dispatch)]
+    fileprivate let key: Int
+    fileprivate let waiters: [Dispatch]
     fileprivate let mainHolder: Dispatch?
   }
 
-  /// Records the wait of a context, and of all that it holds up; throws `wouldDeadlock`.
+  // MARK: Waits
+
+  /// Records that the task of a context awaits a dispatch; throws `wouldDeadlock`.
   static func begin(
     _ context: DispatchContext, on target: Dispatch
   ) throws(DispatchError) -> Wait {
-    var (outermost, holdsUpMainQueue) = (context, context.holdsUpMainQueue)
-    while let outer = outermost.outer {
-      outermost = outer
-      holdsUpMainQueue = holdsUpMainQueue || outer.holdsUpMainQueue
-    }
+    let held = heldUp(by: context, blocksThread: false)
     return try begin(
-      context, on: target, by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue)
+      held, for: .dispatch(target), by: context.dispatch,
+      holdsUpMainQueue: holdsUpMainQueue(context))
   }
 
-  /// Records the wait of a `.sync` dispatch for those before it, which holds up its caller.
+  /// Records the wait of a `.sync` dispatch for those before it, which blocks the thread of its caller.
   ///
   /// On the main queue, the caller holds up everything scheduled there.
-  static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait {
-    try begin(
-      synchronous.outer, on: synchronous, by: synchronous.outer?.dispatch ?? synchronous,
-      holdsUpMainQueue: MainQueue.isCurrent)
+  static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait? {
+    let holdsUpMainQueue = MainQueue.isCurrent || holdsUpMainQueue(synchronous.outer)
+    let held = heldUp(by: synchronous.outer, blocksThread: true)
+    if held.isEmpty, !holdsUpMainQueue { return nil }
+    return try begin(
+      held, for: .dispatch(synchronous), by: held.first?.dispatch ?? synchronous,
+      holdsUpMainQueue: holdsUpMainQueue)
   }
 
-  private static func begin(
-    _ context: DispatchContext?, on target: Dispatch, by waiter: Dispatch, holdsUpMainQueue: Bool
-  ) throws(DispatchError) -> Wait {
-    var edges: [(waiter: Dispatch, target: Dispatch)] = []
-    var next = context
-    while let context = next {
-      if context.dispatch !== edges.last?.waiter {
-        edges.append((context.dispatch, edges.last?.waiter ?? target))
-      }
-      next = isPlanted(.outerForgotten) ? nil : context.outer
-    }
-    yieldPoint(.enterWait, target.id.description)
-    return try mainHolders.withLock { mainHolders throws(DispatchError) in
-      var search = Search(
-        held: edges.map(\.waiter), holdsUpMainQueue: holdsUpMainQueue, mainHolders: mainHolders)
-      if let found = search.find(target) { throw error(waiter, target, found) }
-      for edge in edges { edge.waiter.makeDetails().waits.append(edge.target) }
-      if holdsUpMainQueue { mainHolders.append(waiter) }
-      return Wait(edges: edges, mainHolder: holdsUpMainQueue ? waiter : nil)
-    }
+  /// Records the wait of a part of a round for operations on which its operation depends.
+  ///
+  /// The operation has the wait itself; what is recorded is that of a `.sync` caller.
+  ///
+  /// - Parameter beginsToWait: Called under the graph's lock, where the wait is not refused.
+  static func begin(
+    _ part: AnyObject, of dispatch: Dispatch, _ operation: some DependentOperation,
+    on dependencies: [any DependentOperation], _ beginsToWait: (Wait?) -> Void
+  ) throws(DispatchError) {
+    if dependencies.isEmpty { return beginsToWait(nil) }
+    let caller = dispatch.caller
+    let held =
+      [HeldUp(dispatch: dispatch, part: part, blocksSteps: false)]
+      + heldUp(by: caller, blocksThread: true)
+    _ = try begin(
+      held, for: .operations(operation, dependencies), by: dispatch,
+      holdsUpMainQueue: dispatch.isSynchronous && MainQueue.isCurrent || holdsUpMainQueue(caller),
+      beginsToWait)
   }
 
   static func end(_ wait: Wait) {
     yieldPoint(.leaveWait)
-    mainHolders.withLock { mainHolders in
-      if let index = mainHolders.lastIndex(where: { $0 === wait.mainHolder }) {
-        mainHolders.remove(at: index)
-      }
-      for (waiter, target) in wait.edges {
-        guard let details = waiter.details,
-          let index = details.waits.firstIndex(where: { $0 === target })
-        else { continue }
-        details.waits.remove(at: index)
-      }
+    records.withLock { records in
+      if let mainHolder = wait.mainHolder { records.remove(mainHolder: mainHolder) }
+      for waiter in wait.waiters { waiter.details?.waits[wait.key] = nil }
     }
   }
 
-  /// A dispatch that the wait holds up, and the scheduler where the search met it.
-  private struct Found {
-    let holder: Dispatch
-    let scheduler: Scheduler
-    /// Whether the holder needs the main queue, which the wait holds up.
-    var needsMainQueue = false
+  private enum Target {
+    case dispatch(Dispatch)
+    /// Of an operation, those that it depends on.
+    case operations(any DependentOperation, [any DependentOperation])
   }
 
-  private struct Search {
-    let held: [Dispatch]
-    let holdsUpMainQueue: Bool
-    let mainHolders: [Dispatch]
-    var seen: Set<ObjectIdentifier> = []
-
-    private struct Step {
-      let dispatch: Dispatch
-      let scheduler: Scheduler
-      /// Whether the search met it in its lane, and so with it those before it.
-      var isOfLane = false
-    }
-
-    /// Searches what has to end before `dispatch` can for a dispatch that the wait holds up.
-    mutating func find(_ dispatch: Dispatch) -> Found? {
-      var path = [Step(dispatch: dispatch, scheduler: dispatch.schedulerForWaits)]
-      while let step = path.popLast() {
-        let dispatch = step.dispatch
-        if held.contains(where: { $0 === dispatch }) {
-          return Found(holder: dispatch, scheduler: step.scheduler)
+  private static func begin(
+    _ held: [HeldUp], for target: Target, by waiter: Dispatch, holdsUpMainQueue: Bool,
+    _ beginsToWait: (Wait?) -> Void = { _ in }
+  ) throws(DispatchError) -> Wait {
+    yieldPoint(.enterWait, waiter.id.description)
+    let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
+      var search = WaitSearch(
+        held: held, holdsUpMainQueue: holdsUpMainQueue,
+        mainHolders: records.mainHolders.values.map(\.dispatch))
+      let ring =
+        switch target {
+        case .dispatch(let target): search.ring(through: target, of: waiter)
+        case .operations(let operation, let dependencies):
+          mayBeWaitedFor(operation, waiter)
+            ? search.ring(through: dependencies, of: waiter) : nil
         }
-        guard dispatch.result == nil, seen.insert(ObjectIdentifier(dispatch)).inserted else {
-          continue
-        }
-        // One that was cancelled while it waited ends without its scheduler.
-        if dispatch.needsScheduler {
-          if step.scheduler.needsMainQueue {
-            if holdsUpMainQueue {
-              return Found(holder: dispatch, scheduler: step.scheduler, needsMainQueue: true)
-            }
-            path += mainHolders.map { Step(dispatch: $0, scheduler: step.scheduler) }
-          }
-          if !step.isOfLane {
-            path += step.scheduler.dispatches(before: dispatch).map {
-              Step(dispatch: $0, scheduler: step.scheduler, isOfLane: true)
-            }
-          }
-        }
-        path += (dispatch.dispatchesBefore + (dispatch.details?.waits ?? [])).map {
-          Step(dispatch: $0, scheduler: $0.schedulerForWaits)
-        }
+      if let ring { return (nil, ring) }
+      let key = records.makeKey()
+      let waiters = record(held, for: target, key)
+      if holdsUpMainQueue {
+        records.mainHolders[ObjectIdentifier(waiter), default: (waiter, 0)].count += 1
       }
-      return nil
+      let mainHolder = holdsUpMainQueue ? waiter : nil
+      let wait = Wait(key: key, waiters: waiters, mainHolder: mainHolder)
+      beginsToWait(wait)
+      return (wait, nil)
     }
+    if let ring { throw ring.error }
+    return wait!
   }
 
-  private static func error(
-    _ waiter: Dispatch, _ target: Dispatch, _ found: Found
-  ) -> DispatchError {
-    // For a `.sync` dispatch that waits for others, the message names the one that it would wait for.
-    let target = target === waiter ? found.holder : target
-    let holder = "dispatch \(found.holder.id) (\(found.holder.callSite))"
-    let reason =
-      if found.needsMainQueue {
-        "\(found.scheduler.description) has to run \(holder), and the main queue is held up here"
-      } else if target === waiter {
-        "it is the dispatch that waits"
-      } else {
-        "\(found.scheduler.description) is held by \(holder)"
-      }
-    return DispatchError(
-      code: .wouldDeadlock,
-      message: """
-        Dispatch \(waiter.id) (\(waiter.callSite)) would wait for ever for dispatch \(target.id) \
-        (\(target.callSite)): \(reason). Chain them with a completion, use another lane, or don't \
-        wait.
-        """,
-      callSites: [waiter.callSite, target.callSite])
+  /// Each dispatch that is held up gets the wait, so that a search has not to know what is around what.
+  private static func record(_ held: [HeldUp], for target: Target, _ key: Int) -> [Dispatch] {
+    var (held, target) = (held[...], target)
+    if case .operations = target { target = .dispatch(held.removeFirst().dispatch) }
+    guard case .dispatch(let awaited) = target else { return [] }
+    // The innermost last: it is the one that counts where a dispatch is held up twice.
+    for heldUp in held.reversed() {
+      heldUp.dispatch.makeDetails().waits[key] = Edge(heldUp: heldUp, target: awaited)
+    }
+    return held.map(\.dispatch)
   }
+
+  // MARK: What a wait holds up
+
+  private static func heldUp(by context: DispatchContext?, blocksThread: Bool) -> [HeldUp] {
+    var held: [HeldUp] = []
+    var (next, isBlocked) = (context, blocksThread)
+    while let context = next {
+      let dispatch = context.dispatch
+      held.append(
+        HeldUp(
+          dispatch: dispatch, part: context.part,
+          blocksSteps: isBlocked && (context.executor == nil || dispatch.isSynchronous)))
+      isBlocked = true
+      next = isPlanted(.outerForgotten) ? nil : context.outer
+    }
+    return held
+  }
+
+  private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {
+    var next = context
+    while let context = next {
+      if context.holdsUpMainQueue { return true }
+      next = context.outer
+    }
+    return false
+  }
+
+  /// Whether a wait may need the end of an operation that is about to wait: where not, a long chain of
+  /// operations is not searched again for each of them.
+  ///
+  /// What a search reached is marked. What becomes reachable later is behind another dispatch: in its lane,
+  /// or as its `.sync` child or step.
+  private static func mayBeWaitedFor(
+    _ operation: some DependentOperation, _ dispatch: Dispatch
+  ) -> Bool {
+    dispatch.makeDetails().isReached || operation.isReached || dispatch.outer != nil
+      || dispatch.scheduler.hasWaitingDispatches
+  }
+}
+
+/// An operation of the library, as the graph of waits sees it: without its generic types.
+protocol DependentOperation: AnyObject {
+  var hasEnded: Bool { get }
+  /// Whether a search has reached it before it belonged to a dispatch.
+  var isReached: Bool { get }
+  /// What it belongs to and waits for; nil, and marked as reached, where it belongs to no dispatch.
+  func standing() -> OperationStanding?
+}
+
+/// A dispatch's operation while it has not ended.
+struct OperationStanding {
+  let dispatch: Dispatch
+  /// In a round, the part that it is; nil in an inline run.
+  let part: AnyObject?
+  /// Whether it has not started.
+  let isPending: Bool
+  /// The operations of the library on which it depends, also through others.
+  let dependencies: [any DependentOperation]
 }

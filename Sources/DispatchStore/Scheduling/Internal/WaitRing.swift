@@ -1,0 +1,104 @@
+/// Dispatches that would wait for each other for ever, in the order of the ring.
+struct WaitRing {
+  /// A dispatch, and where it runs.
+  struct Member {
+    let dispatch: Dispatch
+    let scheduler: Scheduler
+
+    init(_ dispatch: Dispatch) {
+      self.dispatch = dispatch
+      scheduler = dispatch.schedulerForWaits
+    }
+
+    var name: String {
+      "dispatch \(dispatch.id) (\(dispatch.callSite), \(scheduler.description))"
+    }
+  }
+
+  /// Why what comes before can't end before this has.
+  enum Reason {
+    /// It waits for it.
+    case waits
+    /// It needs the lane that this one holds.
+    case held(Scheduler)
+    /// It is behind this one in its lane.
+    case queued(Scheduler)
+    /// It needs the main queue, which this one holds up.
+    case mainQueue
+    /// One of its operations depends on one of this one.
+    case dependency
+  }
+
+  struct Link {
+    let reason: Reason
+    let member: Member
+  }
+
+  /// How the ring closes.
+  enum End {
+    /// The last dispatch is the one that waits, or what does not go on before that one does.
+    case heldUp
+    /// The last dispatch needs the main queue, which the one that waits holds up.
+    case mainQueue
+  }
+
+  private let waiter: Member
+  private let links: [Link]
+  private let end: End
+
+  init(_ waiter: Dispatch, _ links: [Link], _ end: End) {
+    self.waiter = Member(waiter)
+    // A `.sync` dispatch that waits for others, outside of any dispatch, is the first one itself.
+    self.links = links.count > 1 && links[0].member.dispatch === waiter ? Array(links[1...]) : links
+    self.end = end
+  }
+
+  /// To be made outside of locks, since the names of lanes are the program's.
+  var error: DispatchError {
+    // The dispatch that waits, the one that it waits for, and the others of the ring.
+    var callSites = [waiter, links[0].member].map(\.dispatch.callSite)
+    for callSite in links.map(\.member.dispatch.callSite)
+    where !callSites.contains(where: { $0.description == callSite.description }) {
+      callSites.append(callSite)
+    }
+    return DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        A wait would never end: \(clauses.joined(separator: ", ")). Chain them with a completion, use \
+        another lane, or don't wait.
+        """,
+      callSites: callSites)
+  }
+
+  private var clauses: [String] {
+    var clauses: [String] = []
+    var (last, subject) = (waiter, waiter.name)
+    for link in links {
+      clauses.append("\(subject) \(Self.predicate(last, link))")
+      (last, subject) = (link.member, "which")
+    }
+    switch end {
+    case .mainQueue:
+      clauses.append("\(subject) needs the main queue, which is held up here")
+    case .heldUp where last.dispatch === waiter.dispatch:
+      break
+    case .heldUp:
+      clauses.append("\(subject) goes on only after \(waiter.name)")
+    }
+    return clauses
+  }
+
+  private static func predicate(_ last: Member, _ link: Link) -> String {
+    switch link.reason {
+    case .waits where link.member.dispatch === last.dispatch:
+      "waits for itself: it is the dispatch that waits"
+    case .waits: "waits for \(link.member.name)"
+    case .held(let scheduler):
+      "needs \(scheduler.description), which is held by \(link.member.name)"
+    case .queued(let scheduler):
+      "is queued in \(scheduler.description) behind \(link.member.name)"
+    case .mainQueue: "needs the main queue, which is held up by \(link.member.name)"
+    case .dependency: "depends, by an operation, on one of \(link.member.name)"
+    }
+  }
+}

@@ -1,0 +1,194 @@
+/// Searches what has to end before something can, for what a wait would hold up.
+struct WaitSearch {
+  private let held: [WaitGraph.HeldUp]
+  private let holdsUpMainQueue: Bool
+  private let mainHolders: [Dispatch]
+  /// What the search has met, each with the place of what led to it.
+  private var met: [Met] = []
+  private var seen: Set<ObjectIdentifier> = []
+  /// Whether of the dispatches in an inbox only those count that are before the one that waits there.
+  ///
+  /// Finding that out takes a walk through the inbox: it is done where a ring closes otherwise.
+  private var isExact = false
+
+  init(held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, mainHolders: [Dispatch]) {
+    self.held = held
+    self.holdsUpMainQueue = holdsUpMainQueue
+    self.mainHolders = mainHolders
+  }
+
+  private enum Node {
+    case dispatch(Dispatch)
+    case operation(any DependentOperation)
+    case mainQueue
+  }
+
+  private struct Met {
+    let node: Node
+    let reason: WaitRing.Reason
+    let from: Int?
+    /// Whether it was met in its lane, and with it those before it.
+    var isOfLane = false
+  }
+
+  /// The ring that a wait for a dispatch would close.
+  mutating func ring(through target: Dispatch, of waiter: Dispatch) -> WaitRing? {
+    ring(through: [.dispatch(target)], .waits, of: waiter)
+  }
+
+  /// The same for a wait for operations.
+  mutating func ring(
+    through dependencies: [any DependentOperation], of waiter: Dispatch
+  ) -> WaitRing? {
+    ring(through: dependencies.map(Node.operation), .dependency, of: waiter)
+  }
+
+  private mutating func ring(
+    through nodes: [Node], _ reason: WaitRing.Reason, of waiter: Dispatch
+  ) -> WaitRing? {
+    guard !held.isEmpty || holdsUpMainQueue else { return nil }
+    isExact = false
+    guard find(nodes, reason) != nil else { return nil }
+    isExact = true
+    guard let (place, end) = find(nodes, reason) else { return nil }
+    var links: [WaitRing.Link] = []
+    var next: Int? = place
+    while let place = next {
+      if let dispatch = dispatch(of: met[place].node) {
+        links.append(WaitRing.Link(reason: met[place].reason, member: WaitRing.Member(dispatch)))
+      }
+      next = met[place].from
+    }
+    return WaitRing(waiter, links.reversed(), end)
+  }
+
+  private func dispatch(of node: Node) -> Dispatch? {
+    switch node {
+    case .dispatch(let dispatch): dispatch
+    case .operation(let operation): operation.standing()?.dispatch
+    case .mainQueue: nil
+    }
+  }
+
+  /// The place of what the wait holds up, and why it does.
+  private mutating func find(
+    _ nodes: [Node], _ reason: WaitRing.Reason
+  ) -> (place: Int, end: WaitRing.End)? {
+    (met, seen) = ([], [])
+    for node in nodes { met.append(Met(node: node, reason: reason, from: nil)) }
+    var path = Array(met.indices)
+    while let place = path.popLast() {
+      let first = met.count
+      let end =
+        switch met[place].node {
+        case .dispatch(let dispatch): visit(dispatch, at: place)
+        case .operation(let operation): visit(operation, at: place)
+        case .mainQueue: visitMainQueue(at: place)
+        }
+      if let end { return (place, end) }
+      path += first..<met.count
+    }
+    return nil
+  }
+
+  private mutating func meet(
+    _ node: Node, _ reason: WaitRing.Reason, from place: Int, isOfLane: Bool = false
+  ) {
+    met.append(Met(node: node, reason: reason, from: place, isOfLane: isOfLane))
+  }
+
+  // MARK: A dispatch
+
+  private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
+    if held.contains(where: { $0.dispatch === dispatch }) { return .heldUp }
+    guard !dispatch.hasEnded, seen.insert(ObjectIdentifier(dispatch)).inserted else { return nil }
+    let details = dispatch.makeDetails()
+    details.isReached = true
+    let (scheduler, isWaiting, before, work) = details.withScheduler(
+      queuedAt: { dispatch.queuedAt }
+    ) { life, scheduler in
+      (scheduler, life.isWaiting, life.before, life.work)
+    }
+    // One that was cancelled while it waited ends without its scheduler.
+    if let scheduler {
+      // First, and so visited last: a ring through the lane says more.
+      if scheduler.needsMainQueue { meet(.mainQueue, .mainQueue, from: place) }
+      // One that runs has its lane, or is a step of the one that has.
+      if isWaiting, !met[place].isOfLane {
+        meetLane(scheduler, before: dispatch, from: place)
+      }
+    }
+    for other in before { meet(.dispatch(other), .waits, from: place) }
+    for edge in details.waits.values { meet(.dispatch(edge.target), .waits, from: place) }
+    switch work {
+    case .none: break
+    case .step(let step): meet(.dispatch(step), .waits, from: place)
+    case .round(let round):
+      for operation in round.operations {
+        if let operation = operation as? any DependentOperation {
+          meetDependencies(of: operation, from: place)
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Whatever is in the inbox and waits for nothing ends once the holder has.
+  private mutating func meetLane(
+    _ lane: Scheduler, before dispatch: Dispatch, from place: Int
+  ) {
+    let precedence = lane.precedence(of: dispatch)
+    if let holder = precedence.holder {
+      meet(.dispatch(holder), .held(lane), from: place, isOfLane: true)
+    }
+    if isExact {
+      for other in lane.heldBack(before: dispatch) where other.isHeldBack {
+        meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
+      }
+    } else {
+      for other in precedence.awaited { meet(.dispatch(other), .waits, from: place) }
+    }
+  }
+
+  private mutating func meetDependencies(of operation: any DependentOperation, from place: Int) {
+    guard !operation.hasEnded, let standing = operation.standing(), standing.isPending,
+      !isPlanted(.dependencyForgotten)
+    else { return }
+    for dependency in standing.dependencies {
+      meet(.operation(dependency), .dependency, from: place)
+    }
+  }
+
+  private mutating func visitMainQueue(at place: Int) -> WaitRing.End? {
+    if holdsUpMainQueue { return .mainQueue }
+    for holder in mainHolders { meet(.dispatch(holder), .mainQueue, from: place) }
+    return nil
+  }
+
+  // MARK: An operation
+
+  /// An operation ends without the other stores of its dispatch, unless their thread has to start it.
+  private mutating func visit(
+    _ operation: any DependentOperation, at place: Int
+  ) -> WaitRing.End? {
+    guard !operation.hasEnded, seen.insert(ObjectIdentifier(operation)).inserted,
+      let standing = operation.standing()
+    else { return nil }
+    let dispatch = standing.dispatch
+    let details = dispatch.makeDetails()
+    let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
+    let needsSteps = standing.isPending && scheduler?.runsStoresConcurrently == false
+    func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
+      guard heldUp.dispatch === dispatch else { return false }
+      return standing.part == nil || standing.part === heldUp.part
+        || needsSteps && heldUp.blocksSteps
+    }
+    if held.contains(where: holdsItUp) { return .heldUp }
+    if scheduler?.needsMainQueue == true { meet(.mainQueue, .mainQueue, from: place) }
+    for edge in details.waits.values where holdsItUp(edge.heldUp) {
+      meet(.dispatch(edge.target), .waits, from: place)
+    }
+    meetDependencies(of: operation, from: place)
+    return nil
+  }
+}

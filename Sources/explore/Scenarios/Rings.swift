@@ -1,0 +1,158 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Waits for a lane, in its holder's block and in the completions of dispatches whose commits were left to
+  /// the thread that runs the block.
+  static let deliveryRings = Scenario(
+    name: "delivery-rings", summary: "a thread that delivers for others knows what it holds up"
+  ) { dispatcher in
+    let observed = dispatcher.makePlainJournal("observed")
+    dispatcher.makeChores()
+    let token = observed.observe { change in
+      guard let number = change.model.entries.last, number < 10 else { return }
+      dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
+        _ = dispatcher.waitsBehind(.serial)
+      }
+    }
+    let results = Shared([DispatchResult?]())
+    async let one = dispatcher.dispatch(action: Entry.note(1), mode: .sync).result
+    async let two = dispatcher.dispatch(
+      action: Chore.suspends {
+        observed.updateModel { $0.entries.append(2) }
+        let result = dispatcher.waitsBehind(.serial)
+        results.with { $0.append(result) }
+      }, mode: .serial
+    ).result
+    async let three = dispatcher.dispatch(action: Entry.note(3), mode: .serial).result
+    for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
+    try check(results.now.map(\.isRefused) == [true], "\(results.now)")
+    token.cancel()
+  }
+
+  /// Waits for a lane in hooks, of what the block of its holder dispatches.
+  static let hookRings = Scenario(
+    name: "hook-rings", summary: "a wait in a hook holds up the block that dispatched"
+  ) { dispatcher in
+    dispatcher.makeChores()
+    _ = dispatcher.makePlainJournal("journal")
+    let results = Shared([DispatchResult?]())
+    dispatcher.register(
+      middleware: LoggedHooks("hook", HookLog()) { number, _ in
+        guard number > 0 else { return .pass }
+        let result = dispatcher.waitsBehind(.serial)
+        results.with { $0.append(result) }
+        return .pass
+      })
+    let body: @Sendable () -> Void = {
+      for (place, mode) in [Dispatcher.Mode.async, .sync, .serial(lane: "x")].enumerated() {
+        dispatcher.dispatch(action: Entry.note(place + 1), mode: mode)
+      }
+    }
+    async let one = dispatcher.dispatch(
+      action: Chore.suspends {
+        body()
+        await Task.yield()
+        body()
+      }, mode: .serial
+    ).result
+    async let two = dispatcher.dispatch(action: Chore.runs(body), mode: .serial).result
+    for result in await [one, two] { try check(result.isSuccess, "\(result)") }
+    try check(
+      results.now.map(\.isRefused) == Array(repeating: true, count: 9), "\(results.now)")
+  }
+
+  /// Blocks that wait for dispatches whose operations depend on theirs, also by way of a lane.
+  static let dependencyRings = Scenario(
+    name: "dependency-rings", summary: "a ring that a dependency closes is refused, and no other"
+  ) { dispatcher in
+    dispatcher.makeChores()
+    let results = Shared([Bool]())
+    let made = Shared([Int: Foundation.Operation]())
+    let modes: [Dispatcher.Mode] = [.async, .serial(lane: "y"), .sync, .mainThread]
+    async let own = withTaskGroup { group in
+      for (number, mode) in modes.enumerated() {
+        group.addTask {
+          await dispatcher.dispatch(
+            action: Chore.makes(number, made) {
+              let inner = Chore.depends(on: { [made.now[number]].compactMap { $0 } })
+              let result = await dispatcher.dispatch(action: inner, mode: .async).result
+              results.with { $0.append(result.isRefused) }
+              let next = dispatcher.dispatch(action: inner, mode: .sync)
+              results.with { $0.append(next.resultIfEnded.isRefused) }
+            }, mode: mode
+          ).result
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    // The second, on a lane, depends on the block of the first, which waits for that lane.
+    let waits = Shared([DispatchResult]())
+    let first = dispatcher.dispatch(
+      action: Chore.makes(10, made) {
+        let behind = dispatcher.dispatch(action: Chore.runs {}, mode: .serial)
+        let result = await behind.result
+        waits.with { $0.append(result) }
+      })
+    let second = dispatcher.dispatch(
+      action: Chore.depends(on: { [made.now[10]].compactMap { $0 } }), mode: .serial)
+    let end = await second.result
+    let ends = await own + [first.result]
+    for result in ends { try check(result.isSuccess, "\(result)") }
+    try check(results.now == Array(repeating: true, count: 8), "\(results.now)")
+    let refusals = (waits.now + [end]).filter { !$0.isSuccess }
+    try check(refusals.count <= 1 && refusals.allSatisfy(\.isRefused), "\(refusals)")
+  }
+}
+
+extension DispatchResult {
+  fileprivate var isRefused: Bool { (error as? DispatchError)?.code == .wouldDeadlock }
+}
+
+extension DispatchResult? {
+  fileprivate var isRefused: Bool { self?.isRefused == true }
+}
+
+extension Dispatcher {
+  fileprivate func makeChores() {
+    register(store: Store<Journal, Chore>(identifier: "chores", reducer: ChoreReducer()))
+  }
+
+  /// Dispatches `.sync` after another one in this mode; the result, if it has ended.
+  fileprivate func waitsBehind(_ mode: Mode) -> DispatchResult? {
+    let behind = dispatch(action: Chore.runs {}, mode: mode)
+    return dispatch(action: Chore.runs {}, mode: .sync, options: .after(behind)).resultIfEnded
+  }
+}
+
+/// An action that carries what its store is to do.
+private enum Chore: ActionType {
+  case runs(@Sendable () -> Void)
+  case suspends(@Sendable () async -> Void)
+  /// An operation with an `async` block that others may depend on, by its number.
+  case makes(Int, Shared<[Int: Foundation.Operation]>, @Sendable () async -> Void)
+  /// An operation that depends on others.
+  case depends(on: @Sendable () -> [Foundation.Operation])
+}
+
+private final class ChoreReducer: Reducer<Journal, Chore> {
+  override func operation(
+    for action: Chore, in store: Store<Journal, Chore>
+  ) -> ActionOperation<Journal, Chore> {
+    switch action {
+    case .runs(let body):
+      return ActionOperation(action: action, store: store) { _, _ in body() }
+    case .suspends(let body):
+      return ActionOperation(action: action, store: store) { _, _ async in await body() }
+    case .makes(let number, let made, let body):
+      let operation = ActionOperation(action: action, store: store) { _, _ async in await body() }
+      made.with { $0[number] = operation }
+      return operation
+    case .depends(let operations):
+      let operation = ActionOperation(action: action, store: store) { _, _ in }
+      for dependency in operations() { operation.addDependency(dependency) }
+      return operation
+    }
+  }
+}
