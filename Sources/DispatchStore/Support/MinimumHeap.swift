@@ -23,10 +23,9 @@ struct MinimumHeap {
     elements[0] = last
     var parent = 0
     while true {
-      let children = [2 * parent + 1, 2 * parent + 2].filter { $0 < elements.count }
-      guard let child = children.min(by: { elements[$0] < elements[$1] }),
-        elements[child] < elements[parent]
-      else { return minimum }
+      var child = 2 * parent + 1
+      if child + 1 < elements.count, elements[child + 1] < elements[child] { child += 1 }
+      guard child < elements.count, elements[child] < elements[parent] else { return minimum }
       elements.swapAt(child, parent)
       parent = child
     }

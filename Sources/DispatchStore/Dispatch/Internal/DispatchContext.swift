@@ -10,8 +10,8 @@ class DispatchContext: @unchecked Sendable {
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
-  /// Of a round, the store run; nil where no others run at the same time.
-  var part: AnyObject? { nil }
+  /// The same for the graph of waits, which names no stores; nil too where no other store run is under way.
+  final var part: AnyObject? { owner }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// The executor of an `async` block's task; nil for the context of a step.
@@ -108,7 +108,6 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: (any CommitOwner)? { ofOwner }
-  override var part: AnyObject? { ofOwner }
   override var outer: DispatchContext? { around }
 }
 
@@ -133,13 +132,12 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: (any CommitOwner)? { storeRun }
-  override var part: AnyObject? { storeRun }
   override var outer: DispatchContext? { caller }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
 
   /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a
-  /// while (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
+  /// while (`withTaskExecutorPreference`), and so may children that look like unstructured tasks.
   override func waits(for task: UnsafeCurrentTask) -> Bool {
     task.unownedTaskExecutor == ofExecutor
       || Self.address(task) == self.task.load(ordering: .relaxed)

@@ -59,6 +59,6 @@ class Scheduler: @unchecked Sendable {
 struct LanePrecedence {
   /// The dispatch that has started.
   var holder: Dispatch?
-  /// What those in the inbox wait for, also those that are behind it: to tell them apart takes a walk.
+  /// What those in the inbox wait for, also those that are behind it: only a walk distinguishes them.
   var awaited: [Dispatch] = []
 }
