@@ -53,7 +53,7 @@ extension Store {
       observer.cancel()
       // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
       if ThreadState.current.exclusive != nil { return }
-      storage?.releaseCancelledObservers()
+      storage?.remove(observer)
     }
   }
 }

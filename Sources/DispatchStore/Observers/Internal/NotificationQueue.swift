@@ -22,7 +22,7 @@ struct NotificationQueue {
     var gate: Gate<WaitResult>?
   }
 
-  private(set) var observers: [Registration] = []
+  private(set) var observers = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
 
@@ -62,7 +62,7 @@ struct NotificationQueue {
   mutating func add(
     _ observer: ObserverRecord, present: ObservedChange, initial: Bool, mayWait: Bool
   ) -> Turn {
-    observers.append(Registration(observer: observer, firstVersion: present.version + 1))
+    observers.append(observer, from: present.version + 1)
     guard initial else { return .none }
     return enqueue(Delivery(change: present, only: observer, owner: nil), mayWait: mayWait)
   }
@@ -148,17 +148,13 @@ struct NotificationQueue {
     }
   }
 
-  mutating func takeCancelledObservers() -> [ObserverRecord] {
-    defer { observers.removeAll(where: \.observer.isCancelled) }
-    return observers.map(\.observer).filter(\.isCancelled)
+  /// Removes an observer that was cancelled.
+  mutating func remove(_ observer: ObserverRecord) {
+    observers.remove(observer)
   }
-}
 
-extension NotificationQueue {
-  /// An observer, and the first commit of which it is notified.
-  struct Registration {
-    let observer: ObserverRecord
-    let firstVersion: UInt64
+  mutating func takeCancelledObservers() -> [ObserverRecord] {
+    observers.takeCancelled()
   }
 }
 

@@ -3,7 +3,9 @@ import Synchronization
 
 /// A registered observer, without the store's types.
 @usableFromInline
-final class ObserverRecord: Sendable {
+final class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
+  /// Its place in the list of its store's observers; nil where it is not in it.
+  var slot: Int?
   private let body: @Sendable (ObservedChange) -> Void
   private let queue: DispatchQueue?
   private let isActive = Atomic(true)

@@ -39,7 +39,7 @@ extension StoreStorage: DeliveryTurn {
   private func deliver(_ delivery: Delivery) {
     if let only = delivery.only { return only.notify(of: delivery.change) }
     var isCancelled = false
-    for registration in withLock({ $0.observers }) {
+    for case let registration? in withLock({ $0.observers.slots }) {
       yieldPoint(.callObserver, identifier)
       let observer = registration.observer
       if registration.firstVersion <= delivery.change.version {
@@ -50,8 +50,14 @@ extension StoreStorage: DeliveryTurn {
     if isCancelled { releaseCancelledObservers() }
   }
 
-  /// Outside the lock, because what an observer captures may run code when it is released.
-  func releaseCancelledObservers() {
+  /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an
+  /// observer captures may run code then.
+  func remove(_ observer: ObserverRecord) {
+    withLock { $0.remove(observer) }
+  }
+
+  /// Removes those that were cancelled inside an exclusive section.
+  private func releaseCancelledObservers() {
     withExtendedLifetime(withLock { $0.takeCancelledObservers() }) {}
   }
 
