@@ -160,7 +160,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Context
 
   override var dispatch: Dispatch { self }
-  override var owner: (any CommitOwner)? { nil }
+  override var owner: StoreRun? { nil }
 
   override var outer: DispatchContext? {
     if case .outer(let context) = attachment { context } else { nil }

@@ -7,7 +7,7 @@ class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
-  var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
+  var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// The executor of an `async` block: unstructured tasks leave it, and hold nothing up.
@@ -18,11 +18,19 @@ class DispatchContext: @unchecked Sendable {
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// On whose behalf code that runs here changes stores.
+  /// Begins a commit of code that runs here; `endCommit` follows.
+  ///
+  /// A block that runs on this thread can't end meanwhile; one whose task commits, or made the task that does,
+  /// could, so its end waits for that.
   @usableFromInline
-  static func owner(on thread: ThreadState) -> (any CommitOwner)? {
-    if let run = thread.run { return run.pointee.owner(on: thread) }
-    return (thread.context ?? inTask)?.owner
+  static func beginCommit(on thread: ThreadState) -> CommitContext {
+    if let run = thread.run { return CommitContext(owner: run.pointee.owner(on: thread)) }
+    if let context = thread.context { return CommitContext(owner: context.owner) }
+    guard let storeRun = inTask?.owner, storeRun.beginTaskCommit() else {
+      return CommitContext(owner: nil)
+    }
+    thread.taskCommits.append(storeRun)
+    return CommitContext(owner: storeRun, isOfTask: true)
   }
 
   /// The transaction that causes what is dispatched here.
@@ -63,17 +71,36 @@ class DispatchContext: @unchecked Sendable {
   }
 }
 
+/// On whose behalf code changes a store that names no owner.
+@usableFromInline
+struct CommitContext {
+  @usableFromInline let owner: (any CommitOwner)?
+  /// Whether the owner's end waits for `end`.
+  private let isOfTask: Bool
+
+  init(owner: (any CommitOwner)?, isOfTask: Bool = false) {
+    self.owner = owner
+    self.isOfTask = isOfTask
+  }
+
+  /// The commit has been delivered, or left to a notifier.
+  @usableFromInline
+  func end(on thread: ThreadState) {
+    if isOfTask, let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
+  }
+}
+
 /// The context of a store run's code in a round, of a round's hooks and completion, or of a task.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
-  private let ofOwner: (any CommitOwner)?
+  private let ofOwner: StoreRun?
   private let around: DispatchContext?
   private let ofExecutor: UnownedTaskExecutor?
   private let isOnMainQueue: Bool
 
   init(
-    _ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?,
+    _ dispatch: Dispatch, owner: StoreRun?, outer: DispatchContext?,
     executor: UnownedTaskExecutor? = nil, holdsUpMainQueue: Bool = false
   ) {
     ofDispatch = dispatch
@@ -84,7 +111,7 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var owner: (any CommitOwner)? { ofOwner }
+  override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }

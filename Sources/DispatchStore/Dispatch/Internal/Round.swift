@@ -162,6 +162,16 @@ final class Round: @unchecked Sendable {
     resume(state.withLock { $0.becameReady(index) }, at: index)
   }
 
+  func beginTaskCommit(at index: Int) -> Bool {
+    yieldPoint(.update, route.identifiers[index])
+    return state.withLock { $0.beginTaskCommit(index) }
+  }
+
+  func endTaskCommit(at index: Int) {
+    yieldPoint(.endUpdate, route.identifiers[index])
+    resume(state.withLock { $0.endTaskCommit(index) }, at: index)
+  }
+
   func commitDeferred(at index: Int) {
     state.withLock { $0.commitDeferred(index) }
   }

@@ -26,7 +26,9 @@ extension Store {
     for owner: (any CommitOwner)?, action: Action?, on thread: ThreadState,
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let owner = owner ?? DispatchContext.owner(on: thread)
+    let context = owner == nil ? DispatchContext.beginCommit(on: thread) : nil
+    defer { context?.end(on: thread) }
+    let owner = owner ?? context?.owner
     let action = action ?? owner?.action(in: self)
     let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     storage.lockToNotify(on: thread)
