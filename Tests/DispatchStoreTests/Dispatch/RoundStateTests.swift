@@ -31,7 +31,8 @@ struct RoundStateTests {
     let third = state.beginTaskCommit(0)
     #expect(!third, "It comes after the end.")
     #expect(!state.onlyDeliveryIsLeft, "A `.sync` caller stays.")
-    guard case .wait = state.endTaskCommit(0), case .close(.finished) = state.endTaskCommit(0) else {
+    guard case .wait = state.endTaskCommit(0), case .close(.finished) = state.endTaskCommit(0)
+    else {
       Issue.record("It is to be closed after the second one.")
       return
     }

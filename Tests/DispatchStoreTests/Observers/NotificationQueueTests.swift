@@ -6,7 +6,7 @@ import Testing
 struct NotificationQueueTests {
   private var queue = NotificationQueue()
   private var version: UInt64 = 0
-  private let observer = ObserverRecord(on: .inline) { _ in }
+  private let observer = ModelObserver { _ in }
 
   private mutating func commit(mayWait: Bool = true) -> String {
     version += 1
@@ -20,7 +20,7 @@ struct NotificationQueueTests {
   }
 
   private mutating func addObserver() {
-    _ = queue.add(observer, present: present, initial: false, mayWait: true)
+    _ = queue.add(observer, from: version + 1, present: nil, mayWait: true)
   }
 
   @Test mutating func withoutObserversThereIsNothingToDeliver() {
@@ -29,16 +29,15 @@ struct NotificationQueueTests {
 
   @Test mutating func aCommitThatIsNotDeliveredTakesNoTurn() {
     let (storage, versions) = (StoreStorage(identifier: "s"), Recorder<UInt64>())
-    let observer = ObserverRecord(on: .inline) { versions.record($0.version) }
-    _ = storage.withLock {
-      $0.add(observer, present: present, initial: false, mayWait: true)
-    }
+    let observer = ModelObserver { versions.record($0.version) }
     let thread = ThreadState.current
+    storage.lockToRead(on: thread)
+    _ = storage.unlockAdding(observer, nil, on: thread)
     storage.lockToNotify(on: thread)
-    storage.unlockAndNotify(nil, for: nil, on: thread)
+    storage.unlockAndNotify(nil, KeptCommit(), for: nil, on: thread)
     version = 2
     storage.lockToNotify(on: thread)
-    storage.unlockAndNotify(present, for: nil, on: thread)
+    storage.unlockAndNotify(present, KeptCommit(), for: nil, on: thread)
     #expect(storage.version == 2)
     #expect(versions.all == [2])
   }
@@ -103,8 +102,8 @@ struct NotificationQueueTests {
   @Test mutating func thePresentModelIsDeliveredInItsTurn() {
     addObserver()
     #expect(commit() == "notify 1")
-    let initial = ObserverRecord(on: .inline) { _ in }
-    guard case .leave = queue.add(initial, present: present, initial: true, mayWait: false) else {
+    let initial = ModelObserver { _ in }
+    guard case .leave = queue.add(initial, from: 2, present: present, mayWait: false) else {
       Issue.record("Delivered before its turn.")
       return
     }

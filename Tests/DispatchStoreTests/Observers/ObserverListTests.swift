@@ -5,7 +5,7 @@ import Testing
 /// Which observers there are, and in which order, without threads.
 struct ObserverListTests {
   private var list = ObserverList()
-  private let observers = (0..<8).map { _ in ObserverRecord(on: .inline) { _ in } }
+  private let observers = (0..<8).map { _ in ModelObserver { _ in } }
 
   init() {
     for (index, observer) in observers.enumerated() { list.append(observer, from: UInt64(index)) }

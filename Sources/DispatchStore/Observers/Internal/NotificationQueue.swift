@@ -22,11 +22,20 @@ struct NotificationQueue {
     var gate: Gate<WaitResult>?
   }
 
+  /// Those that the notifier calls.
   private(set) var observers = ObserverList()
+  /// Those that are called on queues, in no delivery turn.
+  private(set) var queuedObservers = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
 
-  var isObserved: Bool { !observers.isEmpty }
+  var isObserved: Bool { isDelivered || !queuedObservers.isEmpty }
+  /// Whether a commit takes a delivery turn.
+  var isDelivered: Bool { !observers.isEmpty }
+  /// Whether its delivery needs the model.
+  var needsModel: Bool { observers.modelCount > 0 }
+  /// Whether observers keep something of a commit while it is made.
+  var isKept: Bool { observers.modelCount < observers.count || !queuedObservers.isEmpty }
 
   /// What a thread does about a delivery, once the lock is unlocked.
   enum Turn {
@@ -53,17 +62,22 @@ struct NotificationQueue {
   mutating func enqueue(
     _ change: ObservedChange, owner: (any CommitOwner)?, mayWait: Bool
   ) -> Turn {
-    guard isObserved else { return .none }
+    guard isDelivered else { return .none }
     return enqueue(Delivery(change: change, only: nil, owner: owner), mayWait: mayWait)
   }
 
-  /// An observer is added, to be notified from the next commit on; with `initial`, of the present model
-  /// first.
+  /// An observer is added, to be notified from the next commit on.
+  ///
+  /// - Parameter present: The present model where it is to be notified of that first.
   mutating func add(
-    _ observer: ObserverRecord, present: ObservedChange, initial: Bool, mayWait: Bool
+    _ observer: ObserverRecord, from firstVersion: UInt64, present: ObservedChange?, mayWait: Bool
   ) -> Turn {
-    observers.append(observer, from: present.version + 1)
-    guard initial else { return .none }
+    guard observer.queue == nil else {
+      queuedObservers.append(observer, from: firstVersion)
+      return .none
+    }
+    observers.append(observer, from: firstVersion)
+    guard let present else { return .none }
     return enqueue(Delivery(change: present, only: observer, owner: nil), mayWait: mayWait)
   }
 
@@ -85,6 +99,27 @@ struct NotificationQueue {
       // delivery.
       pending.append(Pending(delivery: delivery.withoutOwner, gate: nil))
       return .leave(owner: nil)
+    }
+  }
+
+  /// Lets observers keep what they get of a commit.
+  func keep(_ commit: CommitInProgress) -> KeptCommit {
+    var kept = KeptCommit()
+    keep(commit, in: observers, &kept)
+    keep(commit, in: queuedObservers, &kept)
+    return kept
+  }
+
+  private func keep(
+    _ commit: CommitInProgress, in list: ObserverList, _ kept: inout KeptCommit
+  ) {
+    for case let registration? in list.slots {
+      let observer = registration.observer
+      if observer.isCancelled {
+        kept.hasCancelled = true
+      } else if observer.keep(commit), observer.queue != nil {
+        kept.due.append(observer)
+      }
     }
   }
 
@@ -150,11 +185,15 @@ struct NotificationQueue {
 
   /// Removes an observer that was cancelled.
   mutating func remove(_ observer: ObserverRecord) {
-    observers.remove(observer)
+    if observer.queue == nil {
+      observers.remove(observer)
+    } else {
+      queuedObservers.remove(observer)
+    }
   }
 
   mutating func takeCancelledObservers() -> [ObserverRecord] {
-    observers.takeCancelled()
+    observers.takeCancelled() + queuedObservers.takeCancelled()
   }
 }
 

@@ -12,10 +12,14 @@ struct ObserverList {
   /// In order of registration; nil for holes.
   private(set) var slots: [Registration?] = []
   private var holeCount = 0
+  /// How many of them get the model with a change.
+  private(set) var modelCount = 0
 
-  var isEmpty: Bool { slots.count == holeCount }
+  var count: Int { slots.count - holeCount }
+  var isEmpty: Bool { count == 0 }
 
   mutating func append(_ observer: ObserverRecord, from firstVersion: UInt64) {
+    if observer.needsModel { modelCount += 1 }
     observer.slot = slots.count
     slots.append(Registration(observer: observer, firstVersion: firstVersion))
   }
@@ -23,7 +27,7 @@ struct ObserverList {
   /// Removes an observer, of which the caller has another reference; nothing where it was removed before.
   mutating func remove(_ observer: ObserverRecord) {
     guard let slot = observer.slot else { return }
-    observer.slot = nil
+    noteRemoval(of: observer)
     slots[slot] = nil
     holeCount += 1
     if holeCount * 2 > slots.count { replaceAll(by: slots.filter { $0 != nil }) }
@@ -33,9 +37,14 @@ struct ObserverList {
   mutating func takeCancelled() -> [ObserverRecord] {
     let cancelled = slots.compactMap { $0?.observer }.filter(\.isCancelled)
     guard !cancelled.isEmpty else { return [] }
-    for observer in cancelled { observer.slot = nil }
+    for observer in cancelled { noteRemoval(of: observer) }
     replaceAll(by: slots.filter { $0?.observer.slot != nil })
     return cancelled
+  }
+
+  private mutating func noteRemoval(of observer: ObserverRecord) {
+    observer.slot = nil
+    if observer.needsModel { modelCount -= 1 }
   }
 
   private mutating func replaceAll(by kept: [Registration?]) {

@@ -12,8 +12,13 @@ class StoreStorage: @unchecked Sendable {
   // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
-  /// Whether a commit may have to be delivered.
+  /// Whether observers have to be notified of a commit.
   @exclusivity(unchecked) final var isObserved = false
+  /// Whether by a notifier, and whether with the model.
+  @exclusivity(unchecked) @usableFromInline final var isDelivered = false
+  @exclusivity(unchecked) @usableFromInline final var deliversModel = false
+  /// Whether observers keep something of a commit while it is made.
+  @exclusivity(unchecked) @usableFromInline final var isKept = false
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
 
   init(identifier: String) {
@@ -72,26 +77,6 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
-  /// Ends it, as a commit, and delivers the change to the observers; nil for one that is not delivered.
-  @usableFromInline
-  final func unlockAndNotify(
-    _ change: ObservedChange?, for owner: (any CommitOwner)?, on thread: ThreadState
-  ) {
-    version &+= 1
-    var turn = NotificationQueue.Turn.none
-    if let change {
-      // Before the lock is unlocked, so that deliveries follow commit order.
-      turn = withNotifications {
-        $0.enqueue(change, owner: owner, mayWait: thread.turns.isEmpty)
-      }
-      // Likewise, because the notifier may make the delivery at once.
-      if case .leave(let owner?) = turn { owner.commitDeferred() }
-    }
-    thread.exclusive = nil
-    lock.unlock()
-    carryOut(turn, on: thread)
-  }
-
   final func withLock<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -101,10 +86,27 @@ class StoreStorage: @unchecked Sendable {
   }
 
   /// The same where the lock is locked already.
-  private final func withNotifications<Result, Failure: Error>(
+  final func withNotifications<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    defer { isObserved = notifications.isObserved }
-    return try body(&notifications)
+    try body(&notifications)
+  }
+
+  /// Adds or removes observers.
+  final func withObservers<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return withObserversLocked(body)
+  }
+
+  /// The same where the lock is locked already.
+  final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
+    defer {
+      isObserved = notifications.isObserved
+      isDelivered = notifications.isDelivered
+      deliversModel = notifications.needsModel
+      isKept = notifications.isKept
+    }
+    return body(&notifications)
   }
 }
