@@ -5,9 +5,11 @@ extension Store {
   ///
   /// It is called on the thread that committed, before `updateModel` returns; or, where that thread must
   /// not wait, by the store's notifier. An observer may dispatch in every mode, change stores, and cancel
-  /// itself or others. One that is registered while observers are notified of a commit is notified from
-  /// the next commit on. While it runs, other threads that change this store wait for their delivery turn,
-  /// and what they commit meanwhile copies what a large model stores: to observe a part of one, pass a projection.
+  /// itself or others. One that is added while observers are notified of a commit is notified from the
+  /// next commit on. While it runs, callers from outside and of `.sync` that change this store wait for their
+  /// turn, and actions in lanes and on the concurrent queue leave their changes to this thread. Each change
+  /// that waits or was left keeps its model, so the next commit copies a large one: for a part of it, pass
+  /// a projection.
   ///
   /// - Parameters:
   ///   - initial: Whether it is notified of the present model first.

@@ -141,8 +141,9 @@ struct ThreadState {
 
   /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.
   func resumeDeliveredOwners() {
-    for index in self.taskCommits.indices {
-      self.taskCommits[index].take()?.endTaskCommit()
+    // What a notifier waits for may itself wait for the end of these.
+    if !self.turns.isEmpty {
+      for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
     }
     while !self.deliveredOwners.isEmpty {
       let owners = self.deliveredOwners

@@ -271,6 +271,12 @@ extension Dispatch: CommitOwner {
   }
 
   @usableFromInline
+  var waiting: Dispatch? { self }
+
+  @usableFromInline
+  var undeliveredCount: Int { details?.undeliveredCount ?? 0 }
+
+  @usableFromInline
   func commitDeferred() {
     makeDetails().commitDeferred()
   }

@@ -33,6 +33,14 @@ class DispatchContext: @unchecked Sendable {
     return CommitContext(owner: storeRun, isOfTask: true)
   }
 
+  /// Whether code that runs here may block its thread for a delivery turn.
+  ///
+  /// Outside of dispatches, and in `.sync` ones: there a caller waits anyway.
+  static func mayBlock(on thread: ThreadState) -> Bool {
+    if let run = thread.run { return !run.pointee.isScheduled }
+    return (thread.context ?? inTask)?.dispatch.isSynchronous ?? true
+  }
+
   /// The transaction that causes what is dispatched here.
   static func currentTransaction(on thread: ThreadState) -> TransactionID? {
     transaction(of: thread.run, on: thread)

@@ -61,6 +61,7 @@ final class Round: @unchecked Sendable {
       case .finished: .finished
       case .ended(let outcome): outcome
       case .unfinished(let operation, let isRunning): takeOver(at: index, operation, isRunning)
+      case .heldBack: nil
       }
     let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
     return isClosed || start((others + next).sorted())
@@ -85,7 +86,9 @@ final class Round: @unchecked Sendable {
   }
 
   /// Starts stores that may start; beside each other where the scheduler does that.
-  private func start(_ indices: [Int]) -> Bool {
+  ///
+  /// - Parameter unparked: One that was parked: changes may have been left since, but it waits once.
+  private func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
     var ready = indices[...]
     while let index = ready.popFirst() {
@@ -93,12 +96,24 @@ final class Round: @unchecked Sendable {
         for other in ready { resume { $0.start([other]) } }
         ready = []
       }
+      if index != unparked, park(index, and: ready) { return false }
       let (next, isClosed) = follow(index, start(index))
       if isClosed { return true }
       // Indices are in the order in which the hooks were called, and so is what runs.
       if !next.isEmpty { ready = (ready + next).sorted()[...] }
     }
     return false
+  }
+
+  /// Leaves a store, and those that start after it, until the changes left to its notifier are delivered.
+  ///
+  /// Without a thread: the notifier enqueues the step. False where there are no such changes.
+  private func park(_ index: Int, and later: ArraySlice<Int>) -> Bool {
+    guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
+      storage.mayHoldBack, !isCancelled
+    else { return false }
+    let indices = [index] + later
+    return storage.park { self.resume { $0.start(indices, unparked: index) } }
   }
 
   private func start(_ index: Int) -> RoundState.Step {
@@ -174,6 +189,10 @@ final class Round: @unchecked Sendable {
 
   func commitDeferred(at index: Int) {
     state.withLock { $0.commitDeferred(index) }
+  }
+
+  func undeliveredCount(at index: Int) -> Int {
+    state.withLock { $0.undeliveredCount(index) }
   }
 
   func commitDelivered(at index: Int) {

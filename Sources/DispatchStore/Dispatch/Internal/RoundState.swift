@@ -215,6 +215,10 @@ struct RoundState {
     entries[index].undelivered += 1
   }
 
+  func undeliveredCount(_ index: Int) -> Int {
+    entries[index].undelivered
+  }
+
   mutating func commitDelivered(_ index: Int) -> Step {
     entries[index].undelivered -= 1
     guard entries[index].undelivered == 0, case .undelivered(let outcome) = entries[index].phase

@@ -54,6 +54,9 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     round?.endTaskCommit(at: index)
   }
 
+  var waiting: Dispatch? { round?.dispatch }
+  var undeliveredCount: Int { round?.undeliveredCount(at: index) ?? 0 }
+
   func commitDeferred() {
     round?.commitDeferred(at: index)
   }

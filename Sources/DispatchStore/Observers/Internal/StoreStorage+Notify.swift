@@ -1,3 +1,5 @@
+import Dispatch
+
 /// A store's delivery turn, on the thread that waits for it or has it.
 extension StoreStorage: DeliveryTurn {
   /// Does about a delivery what was decided under the store's lock.
@@ -8,7 +10,10 @@ extension StoreStorage: DeliveryTurn {
     case .notify(let delivery):
       notify(beginningWith: delivery, on: thread)
     case .wait(let gate):
-      guard case .takeTurn = gate.wait() else { return }
+      let wait = BlockingRegion(on: thread)
+      let result = gate.wait()
+      wait.end()
+      guard case .takeTurn = result else { return }
       yieldPoint(.takeDeliveryTurn, on: thread, identifier)
       notify(beginningWith: withLock { $0.takeTurn() }, on: thread)
     }
@@ -25,10 +30,13 @@ extension StoreStorage: DeliveryTurn {
     if let change {
       // Before the lock is unlocked, so that deliveries follow commit order.
       turn = withNotifications {
-        $0.enqueue(change, owner: owner, mayWait: thread.turns.isEmpty)
+        $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
       }
-      // Likewise, because the notifier may make the delivery at once.
-      if case .leave(let owner?) = turn { owner.commitDeferred() }
+      if case .leave(let owner) = turn {
+        // Likewise, because the notifier may make the delivery at once.
+        owner?.commitDeferred()
+        _ = takeStarts()
+      }
     }
     thread.exclusive = nil
     lock.unlock()
@@ -45,7 +53,9 @@ extension StoreStorage: DeliveryTurn {
   ) -> NotificationQueue.Turn {
     defer { unlockUnchanged(on: thread) }
     return withObserversLocked {
-      $0.add(observer, from: version &+ 1, present: present, mayWait: thread.turns.isEmpty)
+      $0.add(observer, from: version &+ 1, present: present) {
+        self.place(of: thread, for: nil, $0)
+      }
     }
   }
 
@@ -59,26 +69,80 @@ extension StoreStorage: DeliveryTurn {
     return withNotifications { $0.keep(commit) }
   }
 
+  /// So many changes are left at most by one operation, and delivered at most by a notifier for others.
+  private static let leftLimit = 64
+
+  /// Whether a thread waits for the delivery turn rather than leave its change to the notifier.
+  ///
+  /// - Parameter left: How many changes are left.
+  private func place(
+    of thread: ThreadState, for owner: (any CommitOwner)?, _ left: Int
+  ) -> NotificationQueue.Place {
+    guard thread.turns.isEmpty else {
+      return thread.turns.contains { $0 === self } ? .isNotifier : .leaves
+    }
+    let waits =
+      DispatchContext.mayBlock(on: thread) || (owner?.undeliveredCount ?? left) >= Self.leftLimit
+    return waits ? .waits : .leaves
+  }
+
+  /// Keeps a step that starts an action until no change that was left is undelivered; false where it may start.
+  func park(_ start: @escaping @Sendable () -> Void) -> Bool {
+    yieldPoint(.parkStart, identifier)
+    return withLock { $0.park(start) }
+  }
+
   /// Makes one delivery and those that were left behind it, then passes the turn on.
-  private func notify(beginningWith delivery: Delivery, on thread: ThreadState) {
+  private func notify(beginningWith delivery: Delivery?, on thread: ThreadState) {
     thread.turns.append(self)
-    yieldPoint(.notify, on: thread, identifier)
-    deliver(delivery)
-    notifying: while true {
+    if let delivery {
+      yieldPoint(.notify, on: thread, identifier)
+      deliver(delivery)
+    }
+    let remainder = deliverLeft(on: thread)
+    thread.turns.removeLast()
+    if let remainder { continueNotifying(remainder.pool ?? thread.pool) }
+    if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
+  }
+
+  /// Makes deliveries that were left, a batch of them; what is left then is for another thread.
+  private func deliverLeft(on thread: ThreadState) -> (pool: ConcurrentPool?, Void)? {
+    var count = 0
+    while true {
       yieldPoint(.nextNotice, on: thread, identifier)
-      switch withLock({ $0.next() }) {
-      case .notify(let left):
+      let (next, starts) = withLock { ($0.next(mayNotify: count < Self.leftLimit), takeStarts()) }
+      for start in starts { start() }
+      switch next {
+      case .notify(let left, let isOwn):
         deliver(left)
-        if let owner = left.owner { thread.deliveredOwners.append(owner) }
+        if !isOwn { count += 1 }
+        guard let owner = left.owner else { continue }
+        // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
+        if owner.waiting?.isSynchronous == true {
+          thread.deliveredOwners.append(owner)
+        } else {
+          owner.commitDelivered()
+        }
       case .handOver(let gate):
         gate.open(.takeTurn)
-        break notifying
+        return nil
+      case .requeue(let pool):
+        return (pool, ())
       case .done:
-        break notifying
+        return nil
       }
     }
-    thread.turns.removeLast()
-    if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
+  }
+
+  /// A job takes over the turn, which no thread has meanwhile.
+  private func continueNotifying(_ pool: ConcurrentPool?) {
+    let job: @Sendable () -> Void = { self.notify(beginningWith: nil, on: .current) }
+    if let pool { return pool.resume(job) }
+    if let world = ThreadState.current.simulated?.world {
+      return world.run(.substitute(after: .zero), job)
+    }
+    // A queue made for it has a thread at once.
+    DispatchQueue(label: "DispatchStore.notifier").async(execute: job)
   }
 
   private func deliver(_ delivery: Delivery) {
@@ -109,13 +173,17 @@ extension StoreStorage: DeliveryTurn {
   /// The notifier begins to wait inside the library: no thread may wait for its turn any longer.
   func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
-    let unblocked = withLock { $0.notifierBeginsToWait() }
+    let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
     for gate in unblocked.gates { gate.open(.leave) }
     for owner in unblocked.owners { owner.commitDelivered() }
+    for start in starts { start() }
   }
 
   func notifierHasWaited() {
     yieldPoint(.endWait, identifier)
-    withLock { $0.notifierHasWaited() }
+    withLock { notifications in
+      notifications.notifierHasWaited()
+      _ = takeStarts()
+    }
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The part of a store's state that has none of the user's types: no generic type is looked up for it.
 ///
 /// Also its lock, its observers, and their notification.
@@ -20,6 +22,8 @@ class StoreStorage: @unchecked Sendable {
   /// Whether observers keep something of a commit while it is made.
   @exclusivity(unchecked) @usableFromInline final var isKept = false
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
+  /// Whether actions are held back; threads that start them read it without the lock.
+  private final let isHoldingBack = Atomic(false)
 
   init(identifier: String) {
     self.identifier = identifier
@@ -90,6 +94,24 @@ class StoreStorage: @unchecked Sendable {
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(&notifications)
+  }
+
+  /// After a transition that may have changed whether actions are held back, under the lock; the steps that
+  /// start those that no longer are.
+  final func takeStarts() -> [@Sendable () -> Void] {
+    let holdsBack = notifications.holdsBack
+    if isHoldingBack.load(ordering: .relaxed) != holdsBack {
+      isHoldingBack.store(holdsBack, ordering: .relaxed)
+    }
+    return notifications.takeStarts()
+  }
+
+  /// Whether changes of the store were left to its notifier, as far as a thread knows that has no lock.
+  final var mayHoldBack: Bool { isHoldingBack.load(ordering: .relaxed) }
+
+  /// Whether an action is not to start in an inline run.
+  final func holdsBack(_ run: InlineRun.Address) -> Bool {
+    mayHoldBack && run.pointee.isScheduled
   }
 
   /// Adds or removes observers.
