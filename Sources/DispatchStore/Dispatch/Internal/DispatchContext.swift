@@ -9,8 +9,8 @@ class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
-  var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
-  /// The same for the graph of waits, which names no stores; nil too where no other store run is under way.
+  var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
+  /// The same for code that knows no stores: nil where no others run at the same time.
   final var part: AnyObject? { owner }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
@@ -24,11 +24,29 @@ class DispatchContext: @unchecked Sendable {
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// On whose behalf code that runs here changes stores.
+  /// Begins a commit of code that runs here; `endCommit` follows.
+  ///
+  /// A block that runs on this thread can't end meanwhile; one whose task commits, or made the task that does,
+  /// could, so its end waits for that.
   @usableFromInline
-  static func owner(on thread: ThreadState) -> (any CommitOwner)? {
-    if let run = thread.run { return run.pointee.owner(on: thread) }
-    return cause(on: thread)?.owner
+  static func beginCommit(on thread: ThreadState) -> CommitContext {
+    if let run = thread.run { return CommitContext(owner: run.pointee.owner(on: thread)) }
+    if let context = thread.context, context.executor == nil {
+      return CommitContext(owner: context.owner)
+    }
+    guard let storeRun = inTask?.owner, storeRun.beginTaskCommit() else {
+      return CommitContext(owner: nil)
+    }
+    thread.taskCommits.append(storeRun)
+    return CommitContext(owner: storeRun, isOfTask: true)
+  }
+
+  /// Whether code that runs here may block its thread for a delivery turn.
+  ///
+  /// Outside of dispatches, and in `.sync` ones: there a caller waits anyway.
+  static func mayBlock(on thread: ThreadState) -> Bool {
+    if let run = thread.run { return !run.pointee.isScheduled }
+    return cause(on: thread)?.dispatch.isSynchronous ?? true
   }
 
   /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
@@ -93,21 +111,40 @@ class DispatchContext: @unchecked Sendable {
   }
 }
 
+/// On whose behalf code changes a store that names no owner.
+@usableFromInline
+struct CommitContext {
+  @usableFromInline let owner: (any CommitOwner)?
+  /// Whether the owner's end waits for `end`.
+  private let isOfTask: Bool
+
+  init(owner: (any CommitOwner)?, isOfTask: Bool = false) {
+    self.owner = owner
+    self.isOfTask = isOfTask
+  }
+
+  /// The commit has been delivered, or left to a notifier.
+  @usableFromInline
+  func end(on thread: ThreadState) {
+    if isOfTask, let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
+  }
+}
+
 /// The context of a store run's code in a round, or of a round's hooks and completion.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
-  private let ofOwner: (any CommitOwner)?
+  private let ofOwner: StoreRun?
   private let around: DispatchContext?
 
-  init(_ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?) {
+  init(_ dispatch: Dispatch, owner: StoreRun?, outer: DispatchContext?) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var owner: (any CommitOwner)? { ofOwner }
+  override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
 }
 
@@ -131,13 +168,13 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var owner: (any CommitOwner)? { storeRun }
+  override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
 
   /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a
-  /// while (`withTaskExecutorPreference`), and so may children that look like unstructured tasks.
+  /// while (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
   override func waits(for task: UnsafeCurrentTask) -> Bool {
     task.unownedTaskExecutor == ofExecutor
       || Self.address(task) == self.task.load(ordering: .relaxed)

@@ -52,6 +52,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
+  override var workers: ConcurrentPool? { self }
   override var runsStoresConcurrently: Bool { true }
   override var description: String { "the concurrent queue" }
   override var dispatcher: Dispatcher? { state.withLock { _ in retainedDispatcher } }
