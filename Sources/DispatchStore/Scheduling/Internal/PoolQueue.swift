@@ -26,8 +26,8 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
   override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set {
-      knownWidth.store(newValue, ordering: .relaxed)
       super.maxConcurrentOperationCount = newValue
+      copyProperties()
       pool.withLock { $0 }?.queueWasWidened()
     }
   }
@@ -35,10 +35,21 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
   override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      isStopped.store(newValue, ordering: .releasing)
       super.isSuspended = newValue
+      copyProperties()
       if newValue { pool.withLock { $0 }?.queueWasSuspended() }
     }
+  }
+
+  /// Makes both copies equal to what the queue has.
+  ///
+  /// Several threads may set them at once: each compares after it has written, so that the last one to
+  /// write a copy has written what the queue has, or a thread that changes the queue later does.
+  private func copyProperties() {
+    repeat {
+      isStopped.store(super.isSuspended, ordering: .sequentiallyConsistent)
+      knownWidth.store(super.maxConcurrentOperationCount, ordering: .sequentiallyConsistent)
+    } while isHeldBack != super.isSuspended || width != super.maxConcurrentOperationCount
   }
 }
 
