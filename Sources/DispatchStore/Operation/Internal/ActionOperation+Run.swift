@@ -119,7 +119,7 @@ extension ActionOperation {
     _ block: @escaping @Sendable (Action, Store<Model, Action>) async throws -> Void
   ) {
     let storeRun = withState { $0.storeRun }
-    let executor = storeRun?.makeExecutor()
+    let executor = storeRun?.makeExecutor() ?? OperationExecutor()
     let context = storeRun?.makeTaskContext(on: executor)
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in

@@ -1,24 +1,22 @@
 import Foundation
 import Synchronization
 
-/// A queue that notifies its pool when it is suspended or widened; the pool reads both without its lock.
+/// A queue that notifies its pools when it is suspended or widened; they read both without its lock.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
   // because its superclass is, and what it adds is locked or atomic
-  /// Until its dispatcher goes; not weak, which would make each retain of the pool more expensive.
-  private let pool = Locked<ConcurrentPool?>(nil)
+  /// The pools on it, until the last one's dispatcher goes.
+  private let shared = Locked<SharedQueue?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)
 
   /// Whether it is suspended, without its lock.
   var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
 
-  func attach(_ pool: ConcurrentPool?) {
-    let former = self.pool.withLock { present in
-      defer { present = pool }
-      return present
-    }
-    withExtendedLifetime(former) {}
+  func attach(_ shared: SharedQueue?) {
+    self.shared.withLock { $0 = shared }
   }
+
+  private var pools: [ConcurrentPool] { shared.withLock { $0 }?.pools ?? [] }
 
   /// Its width, without its lock.
   var width: Int { knownWidth.load(ordering: .relaxed) }
@@ -28,7 +26,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       super.maxConcurrentOperationCount = newValue
       copyProperties()
-      pool.withLock { $0 }?.queueWasWidened()
+      for pool in pools { pool.queueWasWidened() }
     }
   }
 
@@ -37,7 +35,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       super.isSuspended = newValue
       copyProperties()
-      if newValue { pool.withLock { $0 }?.queueWasSuspended() }
+      if newValue { for pool in pools { pool.queueWasSuspended() } }
     }
   }
 
