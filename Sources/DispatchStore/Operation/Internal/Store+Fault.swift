@@ -15,7 +15,8 @@ extension Store {
   func usedBefore(
     _ operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError {
-    invalid("was started or returned before", action)
+    invalid(
+      operation.isInQueue ? "is in an OperationQueue" : "was started or returned before", action)
   }
 
   /// Whether it is another action, as far as its type allows to compare; some do not equal themselves.
