@@ -60,8 +60,12 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     guard let round else { return nil }
     return StoreRunContext(
       round.dispatch, owner: self, outer: round.dispatch.outer,
-      executor: executor?.asUnownedTaskExecutor(),
-      holdsUpMainQueue: round.dispatch.isSynchronous && MainQueue.isCurrent)
+      executor: executor?.asUnownedTaskExecutor(), holdsUpMainQueue: holdsUpMainQueue)
+  }
+
+  /// Whether the main queue runs nothing before it has ended; on the thread that starts it.
+  var holdsUpMainQueue: Bool {
+    round?.dispatch.isSynchronous == true && MainQueue.isCurrent
   }
 }
 

@@ -119,9 +119,13 @@ extension ActionOperation {
   }
 
   private func runTask(
-    _ block: @escaping @Sendable (Action, Store<Model, Action>) async throws -> Void
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void
   ) {
     let storeRun = withState { $0.storeRun }
+    if block.isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
+      return returned(.failed(store.wouldHoldUpMainActor(action)))
+    }
     let executor = storeRun?.makeExecutor() ?? OperationExecutor()
     let context = storeRun?.makeTaskContext(on: executor)
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.

@@ -19,6 +19,17 @@ extension Store {
       operation.isInQueue ? "is in an OperationQueue" : "was started or returned before", action)
   }
 
+  func wouldHoldUpMainActor(_ action: Action) -> DispatchError {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The block of the operation for \(action) in store "\(identifier)" is isolated to the main actor, and \
+        its .sync dispatch holds up the main queue until it ends. Dispatch with .mainThread, or call main \
+        actor code before the dispatch.
+        """,
+      storeIdentifiers: [identifier])
+  }
+
   /// Whether it is another action, as far as its type allows to compare; some do not equal themselves.
   private func isOther(_ made: Action, than action: Action) -> Bool {
     if haveSameBytes(made, action) { return false }
