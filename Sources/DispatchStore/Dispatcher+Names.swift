@@ -68,4 +68,10 @@ extension Dispatcher {
   public typealias DispatchOptions = DispatchStore::DispatchOptions
   /// The type of that name in the module.
   public typealias MainDelivery = DispatchStore::MainDelivery
+  /// The type of that name in the module.
+  public typealias CoalescedChange<Model: Sendable, Action: DispatchStore::ActionType> =
+    DispatchStore::CoalescedChange<Model, Action>
+  /// The type of that name in the module.
+  public typealias StoreCommit<Action: DispatchStore::ActionType> =
+    DispatchStore::StoreCommit<Action>
 }

@@ -43,7 +43,7 @@ enum Mutants {
 
   /// The scenario that is the likeliest to catch a mutant which most seeds of most scenarios miss.
   private static let likeliest: [Mutant: String] = [
-    .endedInnerWait: Scenario.notificationRings.name,
+    .endedInnerWait: Scenario.leftChanges.name,
     .lostStart: Scenario.namedLanes.name,
     .lostSubstitute: Scenario.substitutes.name,
     .pushToRetired: Scenario.namedLanes.name,

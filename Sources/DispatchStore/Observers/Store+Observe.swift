@@ -1,59 +1,157 @@
+// Whole models: inline, or on a queue.
 extension Store {
-  /// Notifies an observer of each commit, once and in commit order, until its token ends.
+  /// Notifies an observer of each commit, once and in commit order, with the model after it, until its token
+  /// ends.
   ///
-  /// An observer may dispatch in every mode, change stores, and cancel itself or others. One that is
-  /// added while observers are notified of a commit is notified from the next commit on. While an inline
-  /// observer runs, other threads that change this store wait for the delivery turn.
+  /// It is called on the thread that committed, before `updateModel` returns; or, where that thread must
+  /// not wait, by the store's notifier. An observer may dispatch in every mode, change stores, and cancel
+  /// itself or others. One that is added while observers are notified of a commit is notified from the
+  /// next commit on. While it runs, callers from outside and of `.sync` that change this store wait for their
+  /// turn, and actions in lanes and on the concurrent queue leave their changes to this thread. Each change
+  /// that waits or was left keeps its model, so the next commit copies a large one: for a part of it, pass
+  /// a projection.
   ///
   /// - Parameters:
-  ///   - delivery: Where the observer is notified.
   ///   - initial: Whether it is notified of the present model first.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
-    on delivery: ObserverDelivery = .inline, initial: Bool = false,
-    _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
+    initial: Bool = false, _ body: @escaping @Sendable (StoreChange<Model, Action>) -> Void
   ) -> ObserverToken {
-    observe(ObserverRecord(on: delivery) { body(Self.typed($0)) }, initial: initial)
+    observe(
+      ModelObserver { change in
+        body(unsafeDowncast(change, to: TypedChange<Model, Action>.self).change)
+      }, initial: initial)
   }
 
-  /// Notifies an observer of each commit on the main queue, isolated to the main actor.
+  /// Notifies an observer on a queue of the model as it is when the queue comes to it, until its token ends.
+  ///
+  /// Whole models coalesce: one delivery is pending at most, however many commits a slow queue is behind. The
+  /// observer gets the version and the action of each of them, and reads the model as it is then. A commit
+  /// costs an entry in that list, and no copy of the model; a call costs one copy at most, by the next
+  /// commit, where the observer holds `model`, and none where it uses `withModel`.
+  ///
+  /// - Parameters:
+  ///   - delivery: The queue.
+  ///   - initial: Whether it is notified of the present model first.
+  ///   - body: Called on the queue, one call after the other; no commit waits for it.
+  public func observe(
+    on delivery: ObserverDelivery, initial: Bool = false,
+    _ body: @escaping @Sendable (CoalescedChange<Model, Action>) -> Void
+  ) -> ObserverToken {
+    observe(CoalescingObserver(of: storage, on: ObserverQueue(delivery), body), initial: initial)
+  }
+
+  /// The same on the main queue, isolated to the main actor.
   ///
   /// - Parameters:
   ///   - delivery: `.main`.
   ///   - initial: Whether it is notified of the present model first.
-  ///   - body: Called with each change, in commit order; no commit waits for it.
-  @inlinable
+  ///   - body: Called on the main queue; no commit waits for it.
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
-    _ body: @escaping @MainActor @Sendable (StoreChange<Model, Action>) -> Void
+    _ body: @escaping @MainActor @Sendable (CoalescedChange<Model, Action>) -> Void
   ) -> ObserverToken {
-    observe(ObserverRecord(on: delivery) { body(Self.typed($0)) }, initial: initial)
+    observe(
+      CoalescingObserver(of: storage, on: .main, ObserverQueue.onMain(body)), initial: initial)
+  }
+}
+
+// Projections.
+extension Store {
+  /// Notifies an observer of each commit, once and in commit order, with a part of the model, until its
+  /// token ends.
+  ///
+  /// As `observe(initial:_:)`, but a change keeps the projection alone, so that no commit copies the model.
+  ///
+  /// - Parameters:
+  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
+  ///     alone, and is quick.
+  ///   - initial: Whether it is notified of the present model's projection first.
+  ///   - body: Called with each change, never while the store's lock is held.
+  public func observe<Value: Sendable>(
+    _ projection: @escaping @Sendable (Model) -> Value, initial: Bool = false,
+    _ body: @escaping @Sendable (StoreChange<Value, Action>) -> Void
+  ) -> ObserverToken {
+    observe(
+      ProjectionObserver(projection, on: nil, of: Self.self, body), initial: initial)
   }
 
-  @inlinable
-  static func typed(_ change: ObservedChange) -> StoreChange<Model, Action> {
-    (change as! TypedChange<Model, Action>).change
+  /// Notifies an observer on a queue of each commit, once and in commit order, with a part of the model, until
+  /// its token ends.
+  ///
+  /// The projection is computed at the commit and kept until the queue comes to it: a queue that is slow
+  /// gets each one, late, and none is lost. No commit copies the model for it.
+  ///
+  /// - Parameters:
+  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
+  ///     alone, and is quick.
+  ///   - delivery: The queue.
+  ///   - initial: Whether it is notified of the present model's projection first.
+  ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
+  public func observe<Value: Sendable>(
+    _ projection: @escaping @Sendable (Model) -> Value, on delivery: ObserverDelivery,
+    initial: Bool = false, _ body: @escaping @Sendable (StoreChange<Value, Action>) -> Void
+  ) -> ObserverToken {
+    observe(
+      ProjectionObserver(projection, on: ObserverQueue(delivery), of: Self.self, body),
+      initial: initial)
   }
 
+  /// The same on the main queue, isolated to the main actor.
+  ///
+  /// - Parameters:
+  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
+  ///     alone, and is quick.
+  ///   - delivery: `.main`.
+  ///   - initial: Whether it is notified of the present model's projection first.
+  ///   - body: Called on the main queue with each change; no commit waits for it.
+  public func observe<Value: Sendable>(
+    _ projection: @escaping @Sendable (Model) -> Value, on delivery: MainDelivery,
+    initial: Bool = false,
+    _ body: @escaping @MainActor @Sendable (StoreChange<Value, Action>) -> Void
+  ) -> ObserverToken {
+    observe(
+      ProjectionObserver(projection, on: .main, of: Self.self, ObserverQueue.onMain(body)),
+      initial: initial)
+  }
+}
+
+extension Store {
   @usableFromInline
   func observe(_ observer: ObserverRecord, initial: Bool) -> ObserverToken {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
-    let turn = storage.withLock { notifications in
-      let present = TypedChange<Model, Action>(
-        StoreChange(
-          model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
-      return notifications.add(
-        observer, present: present, initial: initial, mayWait: thread.turns.isEmpty)
-    }
+    storage.lockToRead(on: thread)
+    let present = initial ? presentModel(for: observer) : nil
+    let isDue = initial && keepsPresentModel(observer)
+    let turn = storage.unlockAdding(observer, present, on: thread)
+    if isDue { observer.scheduleCall() }
     storage.carryOut(turn, on: thread)
     return ObserverToken { [weak storage] in
       observer.cancel()
       // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
       if ThreadState.current.exclusive != nil { return }
-      storage?.releaseCancelledObservers()
+      storage?.remove(observer)
+    }
+  }
+
+  /// The present model as a change, in its exclusive section.
+  private func presentModel(for observer: ObserverRecord) -> ObservedChange {
+    guard observer.needsModel else { return ObservedChange(version: storage.version) }
+    return TypedChange<Model, Action>(
+      StoreChange(
+        model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
+  }
+
+  /// Lets an observer keep what it gets of the present model; whether it is to be called on its queue.
+  private func keepsPresentModel(_ observer: ObserverRecord) -> Bool {
+    withUnsafePointer(to: nil as Action?) {
+      observer.keep(
+        CommitInProgress(
+          model: storage.model, action: $0, version: storage.version, transaction: nil,
+          isPresentModel: true)) && observer.queue != nil
     }
   }
 }

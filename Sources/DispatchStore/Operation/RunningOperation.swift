@@ -64,7 +64,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   }
 
   /// Changes the store on behalf of the operation: one commit, of which the observers are
-  /// notified before this returns.
+  /// notified before this returns, or later, as after `Store.updateModel`, but before the operation's end.
   ///
   /// From a callback, use this rather than `store.updateModel`: the change that observers get then
   /// names the action, and the operation does not end before they were notified. After the operation's

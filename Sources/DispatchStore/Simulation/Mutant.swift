@@ -48,6 +48,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case notificationOrder
   /// A dispatch does not wait for the delivery of a commit that was left to the notifier.
   case endBeforeDelivery
+  /// An action is held back although all that was left has been delivered since the thread looked.
+  case heldBackTooLate
+  /// Actions stay held back while the notifier waits, perhaps for one of them.
+  case heldBackByWait
   /// A notifier that waits counts as running once a wait inside that one has ended.
   case endedInnerWait
   /// A waiter that comes while the dispatch notifies its waiters is forgotten.

@@ -74,6 +74,7 @@ package enum Transition: String, Sendable {
   case callObserver = "call an observer"
   case nextNotice = "take the next notice"
   case takeDeliveryTurn = "take the delivery turn"
+  case parkStart = "park an action behind deliveries"
 
   // The caller's thread.
   case detach = "detach"

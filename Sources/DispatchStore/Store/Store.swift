@@ -60,9 +60,14 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// Changes the model in place: one commit, of which the observers are notified before this returns.
   ///
+  /// Where another thread notifies them meanwhile, a caller from outside, or in a `.sync` dispatch, waits for its
+  /// turn. In an action in a lane or on the concurrent queue, the change is left to that thread, and this returns
+  /// at once: `didDispatch` and the completion follow the delivery. An action that has left 64 changes waits, too.
+  ///
   /// If the closure throws, what it changed before is committed and delivered too, and this rethrows the
-  /// error. A thread that is itself notifying observers may defer the change to this store's notifier, which
-  /// delivers it next in order. Copies nothing as long as the program holds no snapshot.
+  /// error. A thread that is itself notifying observers leaves the change to this store's notifier, which
+  /// delivers it next in order. Copies nothing as long as the program holds no snapshot, and no change
+  /// that was left has the whole model for an inline observer.
   @discardableResult
   @inlinable
   public func updateModel<Value, Failure: Error>(

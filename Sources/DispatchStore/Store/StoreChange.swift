@@ -1,6 +1,6 @@
-/// One commit of a store, as its observers get it.
+/// One commit of a store, as its observers get it, with the model or with a projection of it.
 public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
-  /// The model after the commit.
+  /// The model after the commit; for the observer of a projection, that.
   public let model: Model
   /// The number of the commit, counted from 1; 0 for the model that a store began with.
   public let version: UInt64

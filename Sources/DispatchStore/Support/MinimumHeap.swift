@@ -7,6 +7,9 @@ struct MinimumHeap {
     elements = sorted
   }
 
+  /// All elements, smallest first.
+  var sorted: [Int] { elements.sorted() }
+
   mutating func insert(_ element: Int) {
     elements.append(element)
     var child = elements.count - 1

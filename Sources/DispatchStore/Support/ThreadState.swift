@@ -33,6 +33,8 @@ struct ThreadState {
     var turns: [StoreStorage] = []
     /// The owners of the deferred commits that this thread has delivered, and is to resume.
     var deliveredOwners: [any CommitOwner] = []
+    /// The store runs whose ends wait for this thread's commits, innermost last; nil once they don't.
+    var taskCommits: [StoreRun?] = []
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// What takes jobs of a pool on this thread.
@@ -120,6 +122,11 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
 
+  var taskCommits: [StoreRun?] {
+    get { fields.pointee.taskCommits }
+    nonmutating _modify { yield &fields.pointee.taskCommits }
+  }
+
   var simulated: (any SimulatedThread)? {
     get { fields.pointee.simulated }
     nonmutating set { fields.pointee.simulated = newValue }
@@ -183,6 +190,10 @@ struct ThreadState {
 
   /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.
   func resumeDeliveredOwners() {
+    // What a notifier waits for may itself wait for the end of these.
+    if !self.turns.isEmpty {
+      for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
+    }
     while !self.deliveredOwners.isEmpty {
       let owners = self.deliveredOwners
       self.deliveredOwners = []

@@ -19,26 +19,40 @@ extension Scenario {
       token.cancel()
       cancelled.with { _ = $0.insert(number) }
     }
-    @Sendable func record(_ number: Int, _ change: StoreChange<Journal, Entry>) {
+    @Sendable func record(_ number: Int, _ version: UInt64, _ count: Int) {
       if cancelled.now.contains(number) { faults.with { $0.append("\(number) was cancelled") } }
       let isNext = delivered.with { delivered in
-        defer { delivered[number, default: []].append(change.version) }
-        return delivered[number]?.last.map { $0 + 1 == change.version } ?? true
+        defer { delivered[number, default: []].append(version) }
+        return delivered[number]?.last.map { $0 + 1 == version } ?? true
       }
       if !isNext { faults.with { $0.append("\(number): \(delivered.now[number]!)") } }
-      if number == 1, change.model.entries.count == 2 { cancel(1) }
-      if number == 2, change.model.entries.count == 3 { cancel(3) }
+      if number == 1, count == 2 { cancel(1) }
+      if number == 2, count == 3 { cancel(3) }
     }
-    @Sendable func observe(_ number: Int, _ delivery: ObserverDelivery, _ initial: Bool = false) {
-      let token = store.observe(on: delivery, initial: initial) { record(number, $0) }
+    @Sendable func observe(
+      _ number: Int, _ delivery: ObserverDelivery?, _ initial: Bool = false
+    ) {
+      let count: @Sendable (Journal) -> Int = { $0.entries.count }
+      let token =
+        if let delivery {
+          store.observe(count, on: delivery, initial: initial) {
+            record(number, $0.version, $0.model)
+          }
+        } else {
+          store.observe(count, initial: initial) { record(number, $0.version, $0.model) }
+        }
       tokens.with { $0[number] = token }
     }
-    for number in 1...3 { observe(number, .inline) }
+    observe(1, nil)
+    // As the others, but with the whole model.
+    let whole = store.observe { record(2, $0.version, $0.model.entries.count) }
+    tokens.with { $0[2] = whole }
+    observe(3, nil)
     observe(4, .queue(DispatchQueue(label: "observer")))
-    let main = store.observe(on: .main) { record(5, $0) }
+    let main = store.observe(\.entries.count, on: .main) { record(5, $0.version, $0.model) }
     tokens.with { $0[5] = main }
     let control = dispatcher.simulation
-    control?.atSomeTime { observe(6, .inline, true) }
+    control?.atSomeTime { observe(6, nil, true) }
     control?.atSomeTime { observe(7, .queue(DispatchQueue(label: "late")), true) }
     control?.atSomeTime { cancel(3) }
     control?.atSomeTime { cancel(5) }

@@ -23,7 +23,9 @@ struct SimulatedPlacesTests {
     try await explore(seeds: 0..<300) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let notified = SimulatedReference(Versions())
-      let token = notes.observe(on: .main) { change in notified.object?.add(change.version) }
+      let token = notes.observe(\.numbers, on: .main) { change in
+        notified.object?.add(change.version)
+      }
       notes.inject(model: Notes(numbers: [1]))
       _ = await dispatcher.dispatch(action: Note.add(2), mode: .mainThread).result
       while notified.object?.versions.count != 2 { await Task.yield() }

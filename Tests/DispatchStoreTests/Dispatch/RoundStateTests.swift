@@ -21,6 +21,23 @@ struct RoundStateTests {
     #expect(!state.onlyDeliveryIsLeft)
   }
 
+  @Test func aCommitOfATaskIsDeliveredBeforeItsOperationEnds() {
+    var state = RoundState(stores: ["a"])
+    _ = state.start(0)
+    _ = state.startReturned(0)
+    let (first, second) = (state.beginTaskCommit(0), state.beginTaskCommit(0))
+    #expect(first && second)
+    _ = state.operationEnded(0, .finished)
+    let third = state.beginTaskCommit(0)
+    #expect(!third, "It comes after the end.")
+    #expect(!state.onlyDeliveryIsLeft, "A `.sync` caller stays.")
+    guard case .wait = state.endTaskCommit(0), case .close(.finished) = state.endTaskCommit(0)
+    else {
+      Issue.record("It is to be closed after the second one.")
+      return
+    }
+  }
+
   @Test func aStoreStartsOnceAllThatItWaitsForHaveClosed() {
     var state = RoundState(stores: ["a", "b", "c"], prerequisites: [[], [], [0, 1]])
     #expect(state.first == [0, 1])

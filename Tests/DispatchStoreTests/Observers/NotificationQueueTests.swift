@@ -6,11 +6,13 @@ import Testing
 struct NotificationQueueTests {
   private var queue = NotificationQueue()
   private var version: UInt64 = 0
-  private let observer = ObserverRecord(on: .inline) { _ in }
+  private let observer = ModelObserver { _ in }
 
-  private mutating func commit(mayWait: Bool = true) -> String {
+  private mutating func commit(
+    mayWait: Bool = true, _ place: NotificationQueue.Place = .leaves
+  ) -> String {
     version += 1
-    return queue.enqueue(present, owner: nil, mayWait: mayWait).word
+    return queue.enqueue(present, owner: nil, place: { _ in mayWait ? .waits : place }).word
   }
 
   /// The model counts the commits.
@@ -20,7 +22,7 @@ struct NotificationQueueTests {
   }
 
   private mutating func addObserver() {
-    _ = queue.add(observer, present: present, initial: false, mayWait: true)
+    _ = queue.add(observer, from: version + 1, present: nil, place: { _ in .waits })
   }
 
   @Test mutating func withoutObserversThereIsNothingToDeliver() {
@@ -29,16 +31,15 @@ struct NotificationQueueTests {
 
   @Test mutating func aCommitThatIsNotDeliveredTakesNoTurn() {
     let (storage, versions) = (StoreStorage(identifier: "s"), Recorder<UInt64>())
-    let observer = ObserverRecord(on: .inline) { versions.record($0.version) }
-    _ = storage.withLock {
-      $0.add(observer, present: present, initial: false, mayWait: true)
-    }
+    let observer = ModelObserver { versions.record($0.version) }
     let thread = ThreadState.current
+    storage.lockToRead(on: thread)
+    _ = storage.unlockAdding(observer, nil, on: thread)
     storage.lockToNotify(on: thread)
-    storage.unlockAndNotify(nil, for: nil, on: thread)
+    storage.unlockAndNotify(nil, KeptCommit(), for: nil, on: thread)
     version = 2
     storage.lockToNotify(on: thread)
-    storage.unlockAndNotify(present, for: nil, on: thread)
+    storage.unlockAndNotify(present, KeptCommit(), for: nil, on: thread)
     #expect(storage.version == 2)
     #expect(versions.all == [2])
   }
@@ -82,6 +83,60 @@ struct NotificationQueueTests {
     #expect(queue.next().word == "hand over")
   }
 
+  @Test mutating func actionsAreHeldBackUntilAllThatWasLeftIsDelivered() {
+    addObserver()
+    #expect(commit() == "notify 1")
+    #expect(!queue.holdsBack, "The notifier delivers its own change.")
+    #expect(commit(mayWait: false) == "leave")
+    #expect(commit(mayWait: false) == "leave")
+    let isParked = queue.park {}
+    #expect(isParked)
+    for version in 2...3 {
+      #expect(queue.next().word == "notify \(version)")
+      #expect(queue.holdsBack)
+      #expect(queue.takeStarts().isEmpty)
+    }
+    #expect(queue.next().word == "done")
+    #expect(queue.takeStarts().count == 1)
+    #expect(queue.takeStarts().isEmpty)
+    let isParkedNow = queue.park {}
+    #expect(!isParkedNow)
+  }
+
+  @Test mutating func nothingIsHeldBackWhileTheNotifierWaits() {
+    addObserver()
+    #expect(commit() == "notify 1")
+    #expect(commit(mayWait: false) == "leave")
+    let isParked = queue.park {}
+    #expect(isParked)
+    _ = queue.notifierBeginsToWait()
+    #expect(queue.takeStarts().count == 1)
+    #expect(commit(mayWait: false) == "leave")
+    let isParkedNow = queue.park {}
+    #expect(!isParkedNow)
+    queue.notifierHasWaited()
+    #expect(queue.holdsBack, "What was left is delivered next.")
+  }
+
+  @Test mutating func aNotifierHandsTheRestOver() {
+    addObserver()
+    #expect(commit() == "notify 1")
+    #expect(commit(mayWait: false) == "leave")
+    #expect(queue.next(mayNotify: false).word == "requeue")
+    #expect(commit() == "wait", "No thread has the turn, but a job comes.")
+    #expect(queue.next().word == "notify 2")
+    // A thread that waits needs no job.
+    #expect(queue.next(mayNotify: false).word == "hand over")
+  }
+
+  @Test mutating func aNotifierDeliversAllThatItHasLeftItself() {
+    addObserver()
+    #expect(commit() == "notify 1")
+    #expect(commit(mayWait: false, .isNotifier) == "leave")
+    #expect(queue.next(mayNotify: false).word == "notify 2")
+    #expect(queue.next(mayNotify: false).word == "done")
+  }
+
   @Test mutating func waitsOfTheNotifierMayNest() {
     addObserver()
     #expect(commit() == "notify 1")
@@ -97,25 +152,27 @@ struct NotificationQueueTests {
   @Test mutating func anObserverIsNotifiedFromTheNextCommitOn() {
     _ = commit()
     addObserver()
-    #expect(queue.observers.map(\.firstVersion) == [2])
+    #expect(queue.observers.slots.map { $0?.firstVersion } == [2])
   }
 
   @Test mutating func thePresentModelIsDeliveredInItsTurn() {
     addObserver()
     #expect(commit() == "notify 1")
-    let initial = ObserverRecord(on: .inline) { _ in }
-    guard case .leave = queue.add(initial, present: present, initial: true, mayWait: false) else {
+    let initial = ModelObserver { _ in }
+    guard
+      case .leave = queue.add(initial, from: 2, present: present, place: { _ in .leaves })
+    else {
       Issue.record("Delivered before its turn.")
       return
     }
-    guard case .notify(let delivery) = queue.next() else {
+    guard case .notify(let delivery, _) = queue.next() else {
       Issue.record("Not delivered.")
       return
     }
     #expect(delivery.only === initial)
     #expect(delivery.change.version == 1)
     #expect((delivery.change as? TypedChange<Int, Ping>)?.change.model == 1)
-    #expect(queue.observers.last?.firstVersion == 2)
+    #expect(queue.observers.slots.last??.firstVersion == 2)
   }
 }
 
@@ -133,8 +190,9 @@ extension NotificationQueue.Turn {
 extension NotificationQueue.Next {
   fileprivate var word: String {
     switch self {
-    case .notify(let delivery): "notify \(delivery.change.version)"
+    case .notify(let delivery, _): "notify \(delivery.change.version)"
     case .handOver: "hand over"
+    case .requeue: "requeue"
     case .done: "done"
     }
   }

@@ -16,7 +16,9 @@ struct ObserverDeliveryTests {
   func onAQueueTheOrderIsKept(queue: DispatchQueue) async {
     let store = store
     let received = Recorder<UInt64>()
-    let token = store.observe(on: .queue(queue)) { received.record($0.version) }
+    let token = store.observe(\.count, on: .queue(queue)) { change in
+      received.record(change.model == Int(change.version) ? change.version : 0)
+    }
     await onOwnThreads(4) { _ in
       for _ in 0..<100 { store.updateModel { $0.count += 1 } }
     }
@@ -28,7 +30,7 @@ struct ObserverDeliveryTests {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let behind = Latch()
     let received = Recorder<UInt64>()
-    let token = store.observe(on: .queue(queue)) { change in
+    let token = store.observe(\.count, on: .queue(queue)) { change in
       if change.version == 1 { behind.wait() }
       received.record(change.version)
     }
@@ -43,7 +45,9 @@ struct ObserverDeliveryTests {
   @Test func noCommitWaitsForAnObserverOnAQueue() async {
     let queue = DispatchQueue(label: "held")
     let received = Recorder<Int>()
-    let token = store.observe(on: .queue(queue), initial: true) { received.record($0.model.count) }
+    let token = store.observe(\.count, on: .queue(queue), initial: true) {
+      received.record($0.model)
+    }
     _ = await received.first(1)
     let (entered, proceed) = (Latch(), Latch())
     queue.async {
@@ -85,7 +89,7 @@ struct ObserverDeliveryTests {
       places.record(DispatchQueue.getSpecific(key: key))
     }
     let inline = Recorder<Int?>()
-    let other = store.observe(on: .inline) { _ in
+    let other = store.observe { _ in
       inline.record(DispatchQueue.getSpecific(key: key))
     }
     store.updateModel { _ in }
@@ -99,10 +103,10 @@ struct ObserverDeliveryTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
     let received = Recorder<Int>()
-    let token = store.observe(on: .main, initial: true) { change in
+    let token = store.observe(\.count, on: .main, initial: true) { change in
       MainActor.assertIsolated()
       dispatchPrecondition(condition: .onQueue(.main))
-      received.record(change.model.count)
+      received.record(change.model)
     }
     for _ in 0..<50 { dispatcher.dispatch(action: CounterAction.add(1), mode: mode) }
     #expect(await received.first(51) == Array(0...50))
@@ -126,9 +130,9 @@ struct ObserverDeliveryTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
     let received = Recorder<Int>()
-    let token = store.observe(on: .queue(DispatchQueue(label: "own"))) { change in
-      received.record(change.model.count)
-      if change.model.count < 5 { store.dispatch(.add(1), mode: .sync) }
+    let token = store.observe(\.count, on: .queue(DispatchQueue(label: "own"))) { change in
+      received.record(change.model)
+      if change.model < 5 { store.dispatch(.add(1), mode: .sync) }
     }
     store.dispatch(.add(1), mode: .sync)
     #expect(await received.first(5) == [1, 2, 3, 4, 5])

@@ -138,6 +138,80 @@ struct ObserverOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func aCommitOfATaskThatOutlivesItsOperationCarriesNoAction(mode: Dispatcher.Mode) async {
+    let (hasEnded, received) = (Latch(), Recorder<StoreChange<Int, Ping>>())
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { _, store async in
+        store.updateModel { $0 += 1 }
+        Task {
+          await hasEnded.opened()
+          store.updateModel { $0 += 1 }
+        }
+      }
+    }
+    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let token = store.observe { received.record($0) }
+    let handle = dispatcher.dispatch(action: Ping(name: "ping"), mode: mode)
+    _ = await handle.result
+    hasEnded.open()
+    let changes = await received.first(2)
+    #expect(changes.map(\.action?.name) == ["ping", nil])
+    #expect(changes.map(\.transaction) == [handle.transaction, nil])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aCommitOfATaskThatCarriesTheActionIsDeliveredBeforeTheEnd(mode: Dispatcher.Mode) async {
+    for _ in 0..<20 {
+      let (dispatcher, steps, entered) = (Dispatcher(), Recorder<String>(), Latch())
+      let reducer = ClosureReducer<Int, Ping> { action, store in
+        ActionOperation(action: action, store: store) { _, store async in
+          Task { store.updateModel { $0 += 1 } }
+          await entered.opened()
+        }
+      }
+      let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+      dispatcher.register(middleware: RecordingMiddleware(did: { _, _, _ in steps.record("did") }))
+      // The block returns while the second observer has not been called.
+      let tokens = [
+        store.observe { _ in entered.open() },
+        store.observe { steps.record("delivered \($0.action?.name ?? "")") },
+      ]
+      _ = await dispatcher.dispatch(action: Ping(name: "ping"), mode: mode) {
+        steps.record("completion")
+      }.result
+      #expect(steps.all == ["delivered ping", "did", "completion"])
+      withExtendedLifetime(tokens) {}
+    }
+  }
+
+  /// The task's commit is delivered by a thread that waits for the dispatch.
+  @Test(arguments: Dispatcher.Mode.laneModes + [.async])
+  func theObserverOfSuchACommitMayWaitForTheDispatch(mode: Dispatcher.Mode) async {
+    let (dispatcher, entered, handles) = (dispatcher, Latch(), Recorder<DispatchHandle>())
+    let reducer = ClosureReducer<Int, Ping> { action, store in
+      ActionOperation(action: action, store: store) { _, store async in
+        Task { store.updateModel { $0 += 1 } }
+        await entered.opened()
+      }
+    }
+    let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
+    let other = dispatcher.register(store: .counter("other"))
+    let ends = Recorder<Bool>()
+    let token = store.observe { _ in
+      entered.open()
+      handles.waitFor(1)
+      other.dispatch(.add(1), mode: .sync, options: .after(handles.all[0])) {
+        ends.record($0.isSuccess)
+      }
+    }
+    handles.record(store.dispatch(Ping(), mode: mode))
+    #expect(await ends.first(1) == [true])
+    #expect(await handles.all[0].result.isSuccess)
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func aReductionsChangeCarriesItsActionAndTransaction(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter())
     let received = Recorder<StoreChange<Counter, CounterAction>>()

@@ -160,7 +160,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Context
 
   override var dispatch: Dispatch { self }
-  override var owner: (any CommitOwner)? { nil }
+  override var owner: StoreRun? { nil }
 
   override var outer: DispatchContext? {
     if case .outer(let context) = attachment { context } else { nil }
@@ -276,6 +276,12 @@ extension Dispatch: CommitOwner {
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     ThreadState.current.run?.pointee.action(of: self, in: store)
   }
+
+  @usableFromInline
+  var waiting: Dispatch? { self }
+
+  @usableFromInline
+  var undeliveredCount: Int { details?.undeliveredCount ?? 0 }
 
   @usableFromInline
   func commitDeferred() {

@@ -9,9 +9,9 @@ class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
-  var owner: (any CommitOwner)? { fatalError("DispatchContext is abstract.") }
-  /// Of a round, the store run; nil where no others run at the same time.
-  var part: AnyObject? { nil }
+  var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
+  /// The same for code that knows no stores: nil where no others run at the same time.
+  final var part: AnyObject? { owner }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// The executor of an `async` block's task; nil for the context of a step.
@@ -24,11 +24,29 @@ class DispatchContext: @unchecked Sendable {
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// On whose behalf code that runs here changes stores.
+  /// Begins a commit of code that runs here; `endCommit` follows.
+  ///
+  /// A block that runs on this thread can't end meanwhile; one whose task commits, or made the task that does,
+  /// could, so its end waits for that.
   @usableFromInline
-  static func owner(on thread: ThreadState) -> (any CommitOwner)? {
-    if let run = thread.run { return run.pointee.owner(on: thread) }
-    return cause(on: thread)?.owner
+  static func beginCommit(on thread: ThreadState) -> CommitContext {
+    if let run = thread.run { return CommitContext(owner: run.pointee.owner(on: thread)) }
+    if let context = thread.context, context.executor == nil {
+      return CommitContext(owner: context.owner)
+    }
+    guard let storeRun = inTask?.owner, storeRun.beginTaskCommit() else {
+      return CommitContext(owner: nil)
+    }
+    thread.taskCommits.append(storeRun)
+    return CommitContext(owner: storeRun, isOfTask: true)
+  }
+
+  /// Whether code that runs here may block its thread for a delivery turn.
+  ///
+  /// Outside of dispatches, and in `.sync` ones: there a caller waits anyway.
+  static func mayBlock(on thread: ThreadState) -> Bool {
+    if let run = thread.run { return !run.pointee.isScheduled }
+    return cause(on: thread)?.dispatch.isSynchronous ?? true
   }
 
   /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
@@ -93,22 +111,40 @@ class DispatchContext: @unchecked Sendable {
   }
 }
 
+/// On whose behalf code changes a store that names no owner.
+@usableFromInline
+struct CommitContext {
+  @usableFromInline let owner: (any CommitOwner)?
+  /// Whether the owner's end waits for `end`.
+  private let isOfTask: Bool
+
+  init(owner: (any CommitOwner)?, isOfTask: Bool = false) {
+    self.owner = owner
+    self.isOfTask = isOfTask
+  }
+
+  /// The commit has been delivered, or left to a notifier.
+  @usableFromInline
+  func end(on thread: ThreadState) {
+    if isOfTask, let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
+  }
+}
+
 /// The context of a store run's code in a round, or of a round's hooks and completion.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
-  private let ofOwner: (any CommitOwner)?
+  private let ofOwner: StoreRun?
   private let around: DispatchContext?
 
-  init(_ dispatch: Dispatch, owner: (any CommitOwner)?, outer: DispatchContext?) {
+  init(_ dispatch: Dispatch, owner: StoreRun?, outer: DispatchContext?) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var owner: (any CommitOwner)? { ofOwner }
-  override var part: AnyObject? { ofOwner }
+  override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
 }
 
@@ -135,8 +171,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   }
 
   override var dispatch: Dispatch { ofDispatch }
-  override var owner: (any CommitOwner)? { storeRun }
-  override var part: AnyObject? { storeRun }
+  override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
   override var executor: UnownedTaskExecutor? { ofExecutor }
   override var holdsUpMainQueue: Bool { isOnMainQueue }

@@ -53,6 +53,13 @@ final class DispatchDetails: @unchecked Sendable {
 
   // MARK: Deferred commits
 
+  var undeliveredCount: Int {
+    state.withLock { state in
+      guard let (round, index) = state.successor else { return state.undelivered }
+      return round.undeliveredCount(at: index)
+    }
+  }
+
   var hasUndeliveredCommits: Bool { state.withLock { $0.undelivered > 0 } }
 
   func commitDeferred() {

@@ -164,6 +164,11 @@ struct InlineRun: ~Copyable {
     isPlain = false
   }
 
+  /// Whether it runs at a scheduler: no caller waits for it.
+  var isScheduled: Bool {
+    record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
+  }
+
   fileprivate var isCancelled: Bool {
     record?._withUnsafeGuaranteedRef(\.isCancelled) == true
   }
@@ -415,7 +420,7 @@ extension InlineRun.Address {
     case .ended(let ended):
       pointee.note(ended, at: index, of: route)
       outcome = ended
-    case .unfinished:
+    case .unfinished, .heldBack:
       return false
     }
     pointee.index = InlineRun.noStore

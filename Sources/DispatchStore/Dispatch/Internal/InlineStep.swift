@@ -6,6 +6,8 @@ enum InlineStep {
   indirect case ended(StoreOutcome)
   /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
   indirect case unfinished(AnyObject, isRunning: Bool)
+  /// It has not begun: earlier changes of the store are delivered first.
+  case heldBack
 
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)
@@ -28,6 +30,12 @@ struct InlineRemainder {
   let order: [Int]?
   /// The store at that position, where it has begun.
   let begun: (index: Int, step: InlineStep)?
+
+  init(position: Int, order: [Int]?, begun: (index: Int, step: InlineStep)?) {
+    self.position = position
+    self.order = order
+    if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
+  }
 }
 
 /// How an inline run of a queued dispatch ended.

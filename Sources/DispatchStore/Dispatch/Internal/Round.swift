@@ -58,12 +58,13 @@ final class Round: @unchecked Sendable {
   func begin(after remainder: InlineRemainder) -> Bool {
     let others = state.withLock { $0.first }
     guard let (index, step) = remainder.begun else { return start(others) }
-    storeRuns[index].startedAt = session?.startedAt
+    if case .heldBack = step {} else { storeRuns[index].startedAt = session?.startedAt }
     let outcome: StoreOutcome? =
       switch step {
       case .finished: .finished
       case .ended(let outcome): outcome
       case .unfinished(let operation, let isRunning): takeOver(at: index, operation, isRunning)
+      case .heldBack: nil
       }
     let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
     return isClosed || start((others + next).sorted())
@@ -91,7 +92,9 @@ final class Round: @unchecked Sendable {
   }
 
   /// Starts stores that may start; beside each other where the scheduler does that.
-  private func start(_ indices: [Int]) -> Bool {
+  ///
+  /// - Parameter unparked: One that was parked: changes may have been left since, but it waits once.
+  private func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order in which the hooks were called, and so is what runs.
     var ready = MinimumHeap(indices)
@@ -99,11 +102,23 @@ final class Round: @unchecked Sendable {
       if isConcurrent {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
       }
+      if index != unparked, park(index, and: ready.sorted) { return false }
       let (next, isClosed) = follow(index, start(index))
       if isClosed { return true }
       for index in next { ready.insert(index) }
     }
     return false
+  }
+
+  /// Leaves a store, and those that start after it, until the changes left to its notifier are delivered.
+  ///
+  /// Without a thread: the notifier enqueues the step. False where there are no such changes.
+  private func park(_ index: Int, and later: [Int]) -> Bool {
+    guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
+      storage.mayHoldBack, !isCancelled
+    else { return false }
+    let indices = [index] + later
+    return storage.park { self.resume { $0.start(indices, unparked: index) } }
   }
 
   private func start(_ index: Int) -> RoundState.Step {
@@ -177,8 +192,22 @@ final class Round: @unchecked Sendable {
     resume(state.withLock { $0.becameReady(index) }, at: index)
   }
 
+  func beginTaskCommit(at index: Int) -> Bool {
+    yieldPoint(.update, route.identifiers[index])
+    return state.withLock { $0.beginTaskCommit(index) }
+  }
+
+  func endTaskCommit(at index: Int) {
+    yieldPoint(.endUpdate, route.identifiers[index])
+    resume(state.withLock { $0.endTaskCommit(index) }, at: index)
+  }
+
   func commitDeferred(at index: Int) {
     state.withLock { $0.commitDeferred(index) }
+  }
+
+  func undeliveredCount(at index: Int) -> Int {
+    state.withLock { $0.undeliveredCount(index) }
   }
 
   func commitDelivered(at index: Int) {

@@ -9,6 +9,8 @@ struct RoundState {
     case starting(Report?)
     /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
     case running
+    /// Its operation has ended; tasks that it started commit. Can become undelivered or closing.
+    case committing(StoreOutcome)
     /// Its operation has ended; some of its commits, deferred to other threads, are not delivered yet.
     case undelivered(StoreOutcome)
     /// Its operation has ended, and `didDispatch` is called. Can become closed.
@@ -32,6 +34,8 @@ struct RoundState {
     var missing: Int
     /// The later indices that wait for it.
     var dependents: [Int] = []
+    /// Commits under way of tasks that its operation started.
+    var taskCommits = 0
     /// Its commits that were deferred and not delivered yet.
     var undelivered = 0
     var wasUndelivered = false
@@ -95,7 +99,9 @@ struct RoundState {
   var results: (identifiers: [String], outcomes: [StoreOutcome]) {
     let outcomes = entries.map { entry -> StoreOutcome in
       switch entry.phase {
-      case .undelivered(let outcome), .closing(let outcome), .closed(let outcome): outcome
+      case .committing(let outcome), .undelivered(let outcome), .closing(let outcome),
+        .closed(let outcome):
+        outcome
       case .waiting, .starting, .running: .cancelled
       }
     }
@@ -199,6 +205,10 @@ struct RoundState {
   }
 
   private mutating func end(_ index: Int, _ outcome: StoreOutcome) -> Step {
+    guard entries[index].taskCommits == 0 else {
+      entries[index].phase = .committing(outcome)
+      return .wait
+    }
     guard entries[index].undelivered == 0 else {
       entries[index].phase = .undelivered(outcome)
       active -= 1
@@ -209,8 +219,28 @@ struct RoundState {
     return .close(outcome)
   }
 
+  /// A task that the operation started begins a commit; false where the operation has ended.
+  mutating func beginTaskCommit(_ index: Int) -> Bool {
+    switch entries[index].phase {
+    case .starting(nil), .starting(.ready), .running: entries[index].taskCommits += 1
+    default: return false
+    }
+    return true
+  }
+
+  /// That commit is delivered, or left to a notifier.
+  mutating func endTaskCommit(_ index: Int) -> Step {
+    entries[index].taskCommits -= 1
+    guard case .committing(let outcome) = entries[index].phase else { return .wait }
+    return end(index, outcome)
+  }
+
   mutating func commitDeferred(_ index: Int) {
     entries[index].undelivered += 1
+  }
+
+  func undeliveredCount(_ index: Int) -> Int {
+    entries[index].undelivered
   }
 
   mutating func commitDelivered(_ index: Int) -> Step {

@@ -47,6 +47,19 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (self as? TypedStoreRun<Model, Action>)?.running(in: store)
   }
 
+  /// A task that the operation started begins a commit, before the delivery of which the operation does not
+  /// end; false where it has ended.
+  func beginTaskCommit() -> Bool {
+    round?.beginTaskCommit(at: index) == true
+  }
+
+  func endTaskCommit() {
+    round?.endTaskCommit(at: index)
+  }
+
+  var waiting: Dispatch? { round?.dispatch }
+  var undeliveredCount: Int { round?.undeliveredCount(at: index) ?? 0 }
+
   func commitDeferred() {
     round?.commitDeferred(at: index)
   }

@@ -20,13 +20,39 @@ struct NotificationQueue {
     var delivery: Delivery
     /// Where its thread waits for the turn; nil for one that was left to the notifier.
     var gate: Gate<WaitResult>?
+    /// Whether the notifier itself has left it.
+    var isOwn = false
   }
 
-  private(set) var observers: [Registration] = []
+  /// What a thread may do about its change while another delivery is under way.
+  enum Place {
+    /// Wait for the turn.
+    case waits
+    /// Leave the change to the notifier.
+    case leaves
+    /// The same; it is the notifier.
+    case isNotifier
+  }
+
+  /// Those that the notifier calls.
+  private(set) var observers = ObserverList()
+  /// Those that are called on queues, in no delivery turn.
+  private(set) var queuedObservers = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
+  /// The changes that were left to the notifier and are not delivered, with the one that it delivers now.
+  private var leftCount = 0
+  private var isDeliveringLeft = false
+  /// What starts actions of the store, once none of them is left.
+  private var parked: [@Sendable () -> Void] = []
 
-  var isObserved: Bool { !observers.isEmpty }
+  var isObserved: Bool { isDelivered || !queuedObservers.isEmpty }
+  /// Whether a commit takes a delivery turn.
+  var isDelivered: Bool { !observers.isEmpty }
+  /// Whether its delivery needs the model.
+  var needsModel: Bool { observers.modelCount > 0 }
+  /// Whether observers keep something of a commit while it is made.
+  var isKept: Bool { observers.modelCount < observers.count || !queuedObservers.isEmpty }
 
   /// What a thread does about a delivery, once the lock is unlocked.
   enum Turn {
@@ -51,60 +77,133 @@ struct NotificationQueue {
 
   /// The commit that was just made is to be delivered to all observers.
   mutating func enqueue(
-    _ change: ObservedChange, owner: (any CommitOwner)?, mayWait: Bool
+    _ change: ObservedChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
   ) -> Turn {
-    guard isObserved else { return .none }
-    return enqueue(Delivery(change: change, only: nil, owner: owner), mayWait: mayWait)
+    guard isDelivered else { return .none }
+    return enqueue(Delivery(change: change, only: nil, owner: owner), place: place)
   }
 
-  /// An observer is added, to be notified from the next commit on; with `initial`, of the present model
-  /// first.
+  /// An observer is added, to be notified from the next commit on.
+  ///
+  /// - Parameter present: The present model where it is to be notified of that first.
   mutating func add(
-    _ observer: ObserverRecord, present: ObservedChange, initial: Bool, mayWait: Bool
+    _ observer: ObserverRecord, from firstVersion: UInt64, present: ObservedChange?,
+    place: (_ left: Int) -> Place
   ) -> Turn {
-    observers.append(Registration(observer: observer, firstVersion: present.version + 1))
-    guard initial else { return .none }
-    return enqueue(Delivery(change: present, only: observer, owner: nil), mayWait: mayWait)
+    guard observer.queue == nil else {
+      queuedObservers.append(observer, from: firstVersion)
+      return .none
+    }
+    observers.append(observer, from: firstVersion)
+    guard let present else { return .none }
+    return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
-  private mutating func enqueue(_ delivery: Delivery, mayWait: Bool) -> Turn {
+  private mutating func enqueue(
+    _ delivery: Delivery, place: (_ left: Int) -> Place
+  ) -> Turn {
     if isPlanted(.notificationOrder) { return .notify(delivery) }
     switch state {
     case .idle:
       state = .notifying
       return .notify(delivery)
-    case .notifying where mayWait:
-      let gate = Gate<WaitResult>()
-      pending.append(Pending(delivery: delivery, gate: gate))
-      return .wait(gate)
-    case .notifying where !isPlanted(.endBeforeDelivery):
-      pending.append(Pending(delivery: delivery, gate: nil))
+    case .notifying:
+      let place = place(leftCount)
+      if case .waits = place {
+        let gate = Gate<WaitResult>()
+        pending.append(Pending(delivery: delivery, gate: gate))
+        return .wait(gate)
+      }
+      if isPlanted(.endBeforeDelivery) { fallthrough }
+      leave(delivery, place)
       return .leave(owner: delivery.owner)
-    case .notifying, .blocked:
+    case .blocked:
       // What the notifier waits for may itself wait for this dispatch, which therefore ends before the
       // delivery.
-      pending.append(Pending(delivery: delivery.withoutOwner, gate: nil))
+      leave(delivery.withoutOwner, .leaves)
       return .leave(owner: nil)
+    }
+  }
+
+  private mutating func leave(_ delivery: Delivery, _ place: Place) {
+    pending.append(Pending(delivery: delivery, gate: nil, isOwn: place == .isNotifier))
+    leftCount += 1
+  }
+
+  // MARK: Holding actions back
+
+  /// Whether actions are not to start: changes were left, and the notifier comes to deliver them.
+  var holdsBack: Bool {
+    switch state {
+    case .idle: false
+    case .notifying: leftCount > 0
+    case .blocked: leftCount > 0 && isPlanted(.heldBackByWait)
+    }
+  }
+
+  /// Keeps what starts an action; false where nothing holds it back.
+  mutating func park(_ start: @escaping @Sendable () -> Void) -> Bool {
+    guard holdsBack || isPlanted(.heldBackTooLate) else { return false }
+    parked.append(start)
+    return true
+  }
+
+  /// What starts the actions that nothing holds back any longer.
+  mutating func takeStarts() -> [@Sendable () -> Void] {
+    if parked.isEmpty || holdsBack { return [] }
+    defer { parked = [] }
+    return parked
+  }
+
+  // MARK: The notifier
+
+  /// Lets observers keep what they get of a commit.
+  func keep(_ commit: CommitInProgress) -> KeptCommit {
+    var kept = KeptCommit()
+    keep(commit, in: observers, &kept)
+    keep(commit, in: queuedObservers, &kept)
+    return kept
+  }
+
+  private func keep(
+    _ commit: CommitInProgress, in list: ObserverList, _ kept: inout KeptCommit
+  ) {
+    for case let registration? in list.slots {
+      let observer = registration.observer
+      if observer.isCancelled {
+        kept.hasCancelled = true
+      } else if observer.keep(commit), observer.queue != nil {
+        kept.due.append(observer)
+      }
     }
   }
 
   /// What the notifier does after a delivery.
   enum Next {
-    /// It makes this delivery, which was left to it.
-    case notify(Delivery)
+    /// It makes this delivery, which was left to it; `isOwn` by itself.
+    case notify(Delivery, isOwn: Bool)
     /// It passes the turn to the thread that waits at this gate.
     case handOver(Gate<WaitResult>)
+    /// It has delivered enough for others: a job takes over the turn, in this pool.
+    case requeue(ConcurrentPool?)
     /// Nothing is pending, and it is the notifier no longer.
     case done
   }
 
-  mutating func next() -> Next {
+  /// - Parameter mayNotify: Whether it goes on with what others have left.
+  mutating func next(mayNotify: Bool = true) -> Next {
+    if isDeliveringLeft { leftCount -= 1 }
+    isDeliveringLeft = false
     guard let first = pending.first else {
       state = .idle
       return .done
     }
     if let gate = first.gate { return .handOver(gate) }
-    return .notify(pending.popFirst()!.delivery)
+    guard mayNotify || first.isOwn else {
+      return .requeue(first.delivery.owner?.waiting?.scheduler.workers)
+    }
+    isDeliveringLeft = true
+    return .notify(pending.popFirst()!.delivery, isOwn: first.isOwn)
   }
 
   /// The delivery of the thread to which the turn was just passed: the first one pending.
@@ -127,15 +226,17 @@ struct NotificationQueue {
     } else {
       state = .blocked(depth: 1)
     }
-    var unblocked = Unblocked()
+    var (unblocked, left) = (Unblocked(), 0)
     pending.updateAll { pending in
       if let gate = pending.gate {
         unblocked.gates.append(gate)
+        left += 1
       } else if let owner = pending.delivery.owner {
         unblocked.owners.append(owner)
       }
       pending = Pending(delivery: pending.delivery.withoutOwner, gate: nil)
     }
+    leftCount += left
     return unblocked
   }
 
@@ -148,17 +249,17 @@ struct NotificationQueue {
     }
   }
 
-  mutating func takeCancelledObservers() -> [ObserverRecord] {
-    defer { observers.removeAll(where: \.observer.isCancelled) }
-    return observers.map(\.observer).filter(\.isCancelled)
+  /// Removes an observer that was cancelled.
+  mutating func remove(_ observer: ObserverRecord) {
+    if observer.queue == nil {
+      observers.remove(observer)
+    } else {
+      queuedObservers.remove(observer)
+    }
   }
-}
 
-extension NotificationQueue {
-  /// An observer, and the first commit of which it is notified.
-  struct Registration {
-    let observer: ObserverRecord
-    let firstVersion: UInt64
+  mutating func takeCancelledObservers() -> [ObserverRecord] {
+    observers.takeCancelled() + queuedObservers.takeCancelled()
   }
 }
 

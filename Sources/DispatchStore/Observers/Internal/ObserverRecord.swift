@@ -1,62 +1,85 @@
-import Dispatch
 import Synchronization
 
 /// A registered observer, without the store's types.
 @usableFromInline
-final class ObserverRecord: Sendable {
-  private let body: @Sendable (ObservedChange) -> Void
-  private let queue: DispatchQueue?
+class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
+  /// Its place in the list of its store's observers; nil where it is not in it.
+  final var slot: Int?
+  /// Where it is called; nil where the store's notifier calls it.
+  final let queue: ObserverQueue?
   private let isActive = Atomic(true)
 
-  /// - Parameter body: Called with the changes of its store.
-  @usableFromInline
-  init(on delivery: ObserverDelivery, _ body: @escaping @Sendable (ObservedChange) -> Void) {
-    self.body = body
-    queue =
-      switch delivery {
-      case .inline: nil
-      // A serial queue on top of the given one keeps the order also where that one is concurrent.
-      case .queue(let target): DispatchQueue(label: "DispatchStore.observer", target: target)
-      }
+  init(on queue: ObserverQueue?) {
+    self.queue = queue
   }
 
-  @usableFromInline
-  init(
-    on delivery: MainDelivery, _ body: @escaping @MainActor @Sendable (ObservedChange) -> Void
-  ) {
-    self.body = { change in
-      #if SIMULATION
-        // The cast, because a simulated main queue is not the main actor, whose isolation it stands for.
-        if ThreadState.current.simulated != nil {
-          return unsafeBitCast(body, to: (@Sendable (ObservedChange) -> Void).self)(change)
-        }
-      #endif
-      MainActor.assumeIsolated { body(change) }
-    }
-    queue = .main
-  }
+  /// Whether it gets the model with a change.
+  var needsModel: Bool { false }
 
-  var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
+  /// Keeps what it gets of a commit; called in the exclusive section that makes it.
+  ///
+  /// - Returns: Whether a call is to be scheduled on its queue.
+  func keep(_ commit: CommitInProgress) -> Bool { false }
 
-  func cancel() {
+  /// The notifier notifies it of a change.
+  func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
+
+  /// Calls it on its queue with what it has kept; whether more is left.
+  func callOnQueue() -> Bool { fatalError("ObserverRecord is abstract.") }
+
+  final var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
+
+  final func cancel() {
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
-  func notify(of change: ObservedChange) {
-    guard let queue else { return call(change) }
-    if let world = ThreadState.current.simulated?.world {
-      world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue))) {
-        self.call(change)
-      }
-    } else {
-      queue.async { self.call(change) }
-    }
+  /// Whether the observer's own code may be called now.
+  final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
+
+  /// Enqueues a call on its queue.
+  final func scheduleCall() {
+    queue?.enqueue { if self.callOnQueue() { self.scheduleCall() } }
+  }
+}
+
+/// A commit while its exclusive section is held, as observers see it that keep something of it.
+struct CommitInProgress {
+  /// The store's model.
+  let model: UnsafeRawPointer
+  /// An optional action of the store's type.
+  let action: UnsafeRawPointer
+  let version: UInt64
+  let transaction: TransactionID?
+  /// Whether it is no commit, but the model that an observer gets first.
+  var isPresentModel = false
+}
+
+/// What is to be done, once the lock is unlocked, about observers that have kept something of a commit.
+@usableFromInline
+struct KeptCommit {
+  /// Those of which a call is to be scheduled.
+  var due: [ObserverRecord] = []
+  /// Whether some were cancelled inside an exclusive section.
+  var hasCancelled = false
+
+  @usableFromInline
+  init() {}
+}
+
+/// An observer of whole models that the notifier calls.
+@usableFromInline
+final class ModelObserver: ObserverRecord, @unchecked Sendable {  // because its superclass is
+  private let body: @Sendable (ObservedChange) -> Void
+
+  @usableFromInline
+  init(_ body: @escaping @Sendable (ObservedChange) -> Void) {
+    self.body = body
+    super.init(on: nil)
   }
 
-  private func call(_ change: ObservedChange) {
-    guard isActive.load(ordering: .sequentiallyConsistent) || isPlanted(.calledAfterCancel) else {
-      return
-    }
-    body(change)
+  override var needsModel: Bool { true }
+
+  override func notify(of change: ObservedChange) {
+    if mayCall { body(change) }
   }
 }

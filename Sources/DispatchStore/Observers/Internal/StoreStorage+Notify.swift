@@ -1,47 +1,167 @@
+import Dispatch
+
 /// A store's delivery turn, on the thread that waits for it or has it.
 extension StoreStorage: DeliveryTurn {
   /// Does about a delivery what was decided under the store's lock.
-  func carryOut(_ turn: NotificationQueue.Turn, on thread: ThreadState) {
+  ///
+  /// - Parameter kept: Of a commit whose exclusive section has been left: what observers have kept of it.
+  func carryOut(
+    _ turn: NotificationQueue.Turn, _ kept: KeptCommit = KeptCommit(), on thread: ThreadState
+  ) {
     switch turn {
     case .none, .leave:
-      thread.endSection()
+      endSection(kept, on: thread)
     case .notify(let delivery):
-      notify(beginningWith: delivery, on: thread)
+      notify(beginningWith: delivery, kept, on: thread)
     case .wait(let gate):
-      guard case .takeTurn = gate.wait() else { return thread.endSection() }
+      let wait = BlockingRegion(on: thread)
+      let result = gate.wait()
+      wait.end()
+      guard case .takeTurn = result else { return endSection(kept, on: thread) }
       yieldPoint(.takeDeliveryTurn, on: thread, identifier)
-      notify(beginningWith: withLock { $0.takeTurn() }, on: thread)
+      notify(beginningWith: withLock { $0.takeTurn() }, kept, on: thread)
     }
   }
 
-  /// Makes one delivery and those that were left behind it, then passes the turn on.
-  private func notify(beginningWith delivery: Delivery, on thread: ThreadState) {
-    thread.turns.append(self)
-    // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
+  /// What code in the section has dispatched is accepted before any observer is called.
+  private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
-    yieldPoint(.notify, on: thread, identifier)
-    deliver(delivery)
-    notifying: while true {
-      yieldPoint(.nextNotice, on: thread, identifier)
-      switch withLock({ $0.next() }) {
-      case .notify(let left):
-        deliver(left)
-        if let owner = left.owner { thread.deliveredOwners.append(owner) }
-      case .handOver(let gate):
-        gate.open(.takeTurn)
-        break notifying
-      case .done:
-        break notifying
+    for observer in kept.due { observer.scheduleCall() }
+    if kept.hasCancelled { releaseCancelledObservers() }
+  }
+
+  /// Ends the exclusive section in which a commit was made, and notifies the observers of it.
+  @usableFromInline
+  func unlockAndNotify(
+    _ change: ObservedChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
+    on thread: ThreadState
+  ) {
+    version &+= 1
+    var turn = NotificationQueue.Turn.none
+    if let change {
+      // Before the lock is unlocked, so that deliveries follow commit order.
+      turn = withNotifications {
+        $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
+      }
+      if case .leave(let owner) = turn {
+        // Likewise, because the notifier may make the delivery at once.
+        owner?.commitDeferred()
+        _ = takeStarts()
       }
     }
+    thread.exclusive = nil
+    lock.unlock()
+    carryOut(turn, kept, on: thread)
+  }
+
+  /// Adds an observer, and ends the exclusive section in which that was decided.
+  ///
+  /// - Parameter present: The present model, where the observer is notified of that first.
+  func unlockAdding(
+    _ observer: ObserverRecord, _ present: ObservedChange?, on thread: ThreadState
+  ) -> NotificationQueue.Turn {
+    defer { unlockUnchanged(on: thread) }
+    return withObserversLocked {
+      $0.add(observer, from: version &+ 1, present: present) {
+        self.place(of: thread, for: nil, $0)
+      }
+    }
+  }
+
+  /// Lets observers keep what they get of a commit, in its exclusive section.
+  @usableFromInline
+  func keep(
+    model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?
+  ) -> KeptCommit {
+    let commit = CommitInProgress(
+      model: model, action: action, version: version &+ 1, transaction: owner?.transaction)
+    return withNotifications { $0.keep(commit) }
+  }
+
+  /// So many changes are left at most by one operation, and delivered at most by a notifier for others.
+  private static let leftLimit = 64
+
+  /// Whether a thread waits for the delivery turn rather than leave its change to the notifier.
+  ///
+  /// - Parameter left: How many changes are left.
+  private func place(
+    of thread: ThreadState, for owner: (any CommitOwner)?, _ left: Int
+  ) -> NotificationQueue.Place {
+    guard thread.turns.isEmpty else {
+      return thread.turns.contains { $0 === self } ? .isNotifier : .leaves
+    }
+    let waits =
+      DispatchContext.mayBlock(on: thread) || (owner?.undeliveredCount ?? left) >= Self.leftLimit
+    return waits ? .waits : .leaves
+  }
+
+  /// Keeps a step that starts an action until no change that was left is undelivered; false where it may start.
+  func park(_ start: @escaping @Sendable () -> Void) -> Bool {
+    yieldPoint(.parkStart, identifier)
+    return withLock { $0.park(start) }
+  }
+
+  /// Makes one delivery and those that were left behind it, then passes the turn on.
+  private func notify(
+    beginningWith delivery: Delivery?, _ kept: KeptCommit = KeptCommit(), on thread: ThreadState
+  ) {
+    thread.turns.append(self)
+    // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
+    endSection(kept, on: thread)
+    if let delivery {
+      yieldPoint(.notify, on: thread, identifier)
+      deliver(delivery)
+    }
+    let remainder = deliverLeft(on: thread)
     thread.turns.removeLast()
+    if let remainder { continueNotifying(remainder.pool ?? thread.worker?.pool) }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
+  }
+
+  /// Makes deliveries that were left, a batch of them; what is left then is for another thread.
+  private func deliverLeft(on thread: ThreadState) -> (pool: ConcurrentPool?, Void)? {
+    var count = 0
+    while true {
+      yieldPoint(.nextNotice, on: thread, identifier)
+      let (next, starts) = withLock { ($0.next(mayNotify: count < Self.leftLimit), takeStarts()) }
+      for start in starts { start() }
+      switch next {
+      case .notify(let left, let isOwn):
+        deliver(left)
+        if !isOwn { count += 1 }
+        guard let owner = left.owner else { continue }
+        // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
+        if owner.waiting?.isSynchronous == true {
+          thread.deliveredOwners.append(owner)
+        } else {
+          owner.commitDelivered()
+        }
+      case .handOver(let gate):
+        gate.open(.takeTurn)
+        return nil
+      case .requeue(let pool):
+        return (pool, ())
+      case .done:
+        return nil
+      }
+    }
+  }
+
+  /// A job takes over the turn, which no thread has meanwhile.
+  private func continueNotifying(_ pool: ConcurrentPool?) {
+    let job: @Sendable () -> Void = { self.notify(beginningWith: nil, on: .current) }
+    if let pool { return pool.resume(job) }
+    if let world = ThreadState.current.simulated?.world {
+      return world.run(.substitute(after: .zero), job)
+    }
+    // A queue made for it has a thread at once.
+    DispatchQueue(label: "DispatchStore.notifier").async(execute: job)
   }
 
   private func deliver(_ delivery: Delivery) {
     if let only = delivery.only { return only.notify(of: delivery.change) }
     var isCancelled = false
-    for registration in withLock({ $0.observers }) {
+    for case let registration? in withLock({ $0.observers.slots }) {
       yieldPoint(.callObserver, identifier)
       let observer = registration.observer
       if registration.firstVersion <= delivery.change.version {
@@ -52,21 +172,31 @@ extension StoreStorage: DeliveryTurn {
     if isCancelled { releaseCancelledObservers() }
   }
 
-  /// Outside the lock, because what an observer captures may run code when it is released.
+  /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an
+  /// observer captures may run code then.
+  func remove(_ observer: ObserverRecord) {
+    withObservers { $0.remove(observer) }
+  }
+
+  /// Removes those that were cancelled inside an exclusive section.
   func releaseCancelledObservers() {
-    withExtendedLifetime(withLock { $0.takeCancelledObservers() }) {}
+    withExtendedLifetime(withObservers { $0.takeCancelledObservers() }) {}
   }
 
   /// The notifier begins to wait inside the library: no thread may wait for its turn any longer.
   func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
-    let unblocked = withLock { $0.notifierBeginsToWait() }
+    let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
     for gate in unblocked.gates { gate.open(.leave) }
     for owner in unblocked.owners { owner.commitDelivered() }
+    for start in starts { start() }
   }
 
   func notifierHasWaited() {
     yieldPoint(.endWait, identifier)
-    withLock { $0.notifierHasWaited() }
+    withLock { notifications in
+      notifications.notifierHasWaited()
+      _ = takeStarts()
+    }
   }
 }

@@ -12,8 +12,8 @@ extension ActionOperation {
       state.isTouched = true
       return state.life.isClaimed
     }
-    precondition(
-      !isClaimed || queueState != .isAdded,
+    guard isClaimed, queueState == .isAdded else { return }
+    stopProgram(
       """
       The operation for \(action) in store "\(store.identifier)" was returned by a reducer, and is added to \
       a queue: a dispatcher or a queue runs an operation, not both. Make another operation for the queue, \
@@ -23,8 +23,8 @@ extension ActionOperation {
 
   /// Called by `start()`.
   func checkStart() {
-    precondition(
-      !withState(\.wasReadinessRead) || queueState != .waits,
+    guard withState(\.wasReadinessRead), queueState == .waits else { return }
+    stopProgram(
       """
       The operation for \(action) in store "\(store.identifier)" is in a queue, which starts it: don't call \
       start().

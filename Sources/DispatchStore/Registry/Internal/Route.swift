@@ -193,9 +193,12 @@ final class Route: @unchecked Sendable {
     case .reduction:
       let answer = calls.reduce(action, thread)
       guard case .observed = answer else { return InlineStep(answer) }
+      if calls.storage.holdsBack(run) { return .heldBack }
       return calls.reduceObserved(action, store, run.pointee.makeRecord(on: thread), thread)
-    case .application: return InlineStep(calls.apply(action, store))
+    case .application:
+      return calls.storage.holdsBack(run) ? .heldBack : InlineStep(calls.apply(action, store))
     case .operation:
+      if calls.storage.holdsBack(run) { return .heldBack }
       return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
     }
   }

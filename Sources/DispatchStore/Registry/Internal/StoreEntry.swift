@@ -36,6 +36,9 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store with the calls of its reducer; nil where it was released.
   var target: (ReducerCalls, AnyObject)? { fatalError("StoreEntry is abstract.") }
 
+  /// The store's storage; nil where the store was released.
+  var storage: StoreStorage? { fatalError("StoreEntry is abstract.") }
+
   /// Whether the store is weakly owned and was released.
   var isGone: Bool { fatalError("StoreEntry is abstract.") }
 
@@ -100,6 +103,8 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
   }
 
   override var target: (ReducerCalls, AnyObject)? { typed.map { ($0.calls, $0) } }
+
+  override var storage: StoreStorage? { typed?.storage }
 
   override var isGone: Bool { strong == nil && weakly == nil }
 

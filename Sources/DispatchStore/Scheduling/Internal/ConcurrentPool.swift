@@ -63,6 +63,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
+  override var workers: ConcurrentPool? { self }
   override var runsStoresConcurrently: Bool { true }
   override var sharedQueue: SharedQueue? { shared }
   override var description: String { "the concurrent queue" }

@@ -3,7 +3,7 @@ import Synchronization
 /// A thread that takes jobs of the concurrent pool: a drainer, which is an operation on the queue, or a
 /// substitute, which is a thread beside it.
 final class PoolWorker {
-  private let pool: ConcurrentPool
+  let pool: ConcurrentPool
   /// Of a drainer; nil once that has waited, and so is a substitute.
   private var operation: Drainer?
   private let thread = ThreadState.current

@@ -6,6 +6,9 @@ class Scheduler: @unchecked Sendable {
   /// The dispatcher that it belongs to, while it is busy.
   var dispatcher: Dispatcher? { nil }
 
+  /// The pool that runs its jobs; nil on the caller's thread.
+  var workers: ConcurrentPool? { nil }
+
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 

@@ -6,6 +6,12 @@ protocol CommitOwner: AnyObject, Sendable {
   /// The action, for commits to the store of the store run.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?
 
+  /// The dispatch that ends after its commits are delivered.
+  var waiting: Dispatch? { get }
+
+  /// How many of its commits were left and are not delivered; called under the store's lock.
+  var undeliveredCount: Int { get }
+
   /// The delivery of one of its commits was left to the notifier; called under the store's lock.
   func commitDeferred()
 

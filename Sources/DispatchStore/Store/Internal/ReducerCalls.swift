@@ -10,6 +10,7 @@ final class ReducerCalls: Sendable {
     case failed(any Error)
   }
 
+  let storage: StoreStorage
   /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
   let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> Answer
   /// The same for a store that is observed; takes the store too.
@@ -21,12 +22,14 @@ final class ReducerCalls: Sendable {
 
   @usableFromInline
   init(
+    on storage: StoreStorage,
     reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> Answer,
     reduceObserved:
       @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   ) {
+    self.storage = storage
     self.reduce = reduce
     self.reduceObserved = reduceObserved
     self.apply = apply
@@ -44,6 +47,7 @@ final class ReducerCalls: Sendable {
       unsafeDowncast(store, to: Store<Model, Action>.self)
     }
     self.init(
+      on: storage,
       reduce: { action, thread in
         guard storage.lockIfUnobserved(on: thread) else { return .observed }
         defer { storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread) }

@@ -34,7 +34,9 @@ extension Store {
     for owner: (any CommitOwner)?, action: Action?, by caller: Reducer<Model, Action>? = nil,
     on thread: ThreadState, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let owner = owner ?? DispatchContext.owner(on: thread)
+    let context = owner == nil ? DispatchContext.beginCommit(on: thread) : nil
+    defer { context?.end(on: thread) }
+    let owner = owner ?? context?.owner
     let action = action ?? owner?.action(in: self)
     let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     storage.lockToNotify(on: thread)
@@ -42,21 +44,31 @@ extension Store {
       if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
         storage.unlockUnchanged(on: thread)
       } else {
-        let change = isDelivered ? makeChange(action, owner) : nil
-        storage.unlockAndNotify(change, for: owner, on: thread)
+        storage.unlockAndNotify(
+          isDelivered && storage.isDelivered ? makeChange(action, owner) : nil,
+          isDelivered && storage.isKept ? keepChange(action, owner) : KeptCommit(),
+          for: owner, on: thread)
       }
     }
     return try body(&storage.model.pointee)
   }
 
-  /// The change that the commit is about to be.
+  /// The change that the commit is about to be; with the model where an observer gets that.
   @inlinable
-  func makeChange(
-    _ action: Action?, _ owner: (any CommitOwner)?
-  ) -> TypedChange<Model, Action> {
-    TypedChange(
+  func makeChange(_ action: Action?, _ owner: (any CommitOwner)?) -> ObservedChange {
+    guard storage.deliversModel else { return ObservedChange(version: storage.version &+ 1) }
+    return TypedChange<Model, Action>(
       StoreChange(
         model: storage.model.pointee, version: storage.version &+ 1, action: action,
         transaction: owner?.transaction))
+  }
+
+  /// Lets observers keep what they get of it.
+  @inlinable
+  @inline(never)
+  func keepChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptCommit {
+    withUnsafePointer(to: action) {
+      storage.keep(model: storage.model, action: $0, of: owner)
+    }
   }
 }

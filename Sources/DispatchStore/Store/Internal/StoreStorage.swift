@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The part of a store's state that has none of the user's types: no generic type is looked up for it.
 ///
 /// Also its lock, its observers, and their notification.
@@ -12,9 +14,16 @@ class StoreStorage: @unchecked Sendable {
   // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
-  /// Whether a commit may have to be delivered.
+  /// Whether observers have to be notified of a commit.
   @exclusivity(unchecked) final var isObserved = false
+  /// Whether by a notifier, and whether with the model.
+  @exclusivity(unchecked) @usableFromInline final var isDelivered = false
+  @exclusivity(unchecked) @usableFromInline final var deliversModel = false
+  /// Whether observers keep something of a commit while it is made.
+  @exclusivity(unchecked) @usableFromInline final var isKept = false
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
+  /// Whether actions are held back; threads that start them read it without the lock.
+  private final let isHoldingBack = Atomic(false)
 
   init(identifier: String) {
     self.identifier = identifier
@@ -93,26 +102,6 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
-  /// Ends it, as a commit, and delivers the change to the observers; nil for one that is not delivered.
-  @usableFromInline
-  final func unlockAndNotify(
-    _ change: ObservedChange?, for owner: (any CommitOwner)?, on thread: ThreadState
-  ) {
-    version &+= 1
-    var turn = NotificationQueue.Turn.none
-    if let change {
-      // Before the lock is unlocked, so that deliveries follow commit order.
-      turn = withNotifications {
-        $0.enqueue(change, owner: owner, mayWait: thread.turns.isEmpty)
-      }
-      // Likewise, because the notifier may make the delivery at once.
-      if case .leave(let owner?) = turn { owner.commitDeferred() }
-    }
-    thread.exclusive = nil
-    lock.unlock()
-    carryOut(turn, on: thread)
-  }
-
   final func withLock<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -122,10 +111,45 @@ class StoreStorage: @unchecked Sendable {
   }
 
   /// The same where the lock is locked already.
-  private final func withNotifications<Result, Failure: Error>(
+  final func withNotifications<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    defer { isObserved = notifications.isObserved }
-    return try body(&notifications)
+    try body(&notifications)
+  }
+
+  /// After a transition that may have changed whether actions are held back, under the lock; the steps that
+  /// start those that no longer are.
+  final func takeStarts() -> [@Sendable () -> Void] {
+    let holdsBack = notifications.holdsBack
+    if isHoldingBack.load(ordering: .relaxed) != holdsBack {
+      isHoldingBack.store(holdsBack, ordering: .relaxed)
+    }
+    return notifications.takeStarts()
+  }
+
+  /// Whether changes of the store were left to its notifier, as far as a thread knows that has no lock.
+  final var mayHoldBack: Bool { isHoldingBack.load(ordering: .relaxed) }
+
+  /// Whether an action is not to start in an inline run.
+  final func holdsBack(_ run: InlineRun.Address) -> Bool {
+    mayHoldBack && run.pointee.isScheduled
+  }
+
+  /// Adds or removes observers.
+  final func withObservers<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return withObserversLocked(body)
+  }
+
+  /// The same where the lock is locked already.
+  final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
+    defer {
+      isObserved = notifications.isObserved
+      isDelivered = notifications.isDelivered
+      deliversModel = notifications.needsModel
+      isKept = notifications.isKept
+    }
+    return body(&notifications)
   }
 }

@@ -38,6 +38,8 @@ enum NestedNames {
     (DispatchStore.RunningOperation<Model, Action>.self, RunningOperation<Model, Action>.self),
     (DispatchStore.Store<Model, Action>.self, Store<Model, Action>.self),
     (DispatchStore.StoreChange<Model, Action>.self, StoreChange<Model, Action>.self),
+    (DispatchStore.StoreCommit<Action>.self, StoreCommit<Action>.self),
+    (DispatchStore.CoalescedChange<Model, Action>.self, CoalescedChange<Model, Action>.self),
     ((any DispatchStore.ActionType).self, (any ActionType).self),
     ((any DispatchStore.Middleware).self, (any Middleware).self),
     ((any DispatchStore.ModelType).self, (any ModelType).self),

@@ -1,0 +1,68 @@
+/// What an observer of whole models gets on a queue: each commit since its last call, and the model as it is.
+///
+/// Nothing of the model is kept for it: `model` is read when the observer reads it. Two calls may show
+/// the same version, and a call a later one than its last commit's.
+public struct CoalescedChange<Model: Sendable, Action: ActionType>: Sendable {
+  /// The commits since the observer was called last, each once, in commit order; none where the present
+  /// model is delivered first.
+  public let commits: [StoreCommit<Action>]
+
+  private let view: ModelView<Model, Action>
+
+  init(commits: [StoreCommit<Action>], of storage: ModelStorage<Model, Action>) {
+    self.commits = commits
+    view = ModelView(of: storage)
+  }
+
+  /// The model as it is now: a snapshot, taken when it, or `version`, is first read.
+  ///
+  /// While the observer holds it, the next commit copies what the model stores by copy-on-write; to
+  /// read a part of a large model, use `withModel`.
+  public var model: Model { view.snapshot.model }
+
+  /// The version of `model`.
+  public var version: UInt64 { view.snapshot.version }
+
+  /// Reads the model in place as it is now, with its version, in the store's exclusive section: copies
+  /// nothing, and commits wait meanwhile.
+  public func withModel<Value, Failure: Error>(
+    _ body: (_ model: Model, _ version: UInt64) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let (storage, thread) = (view.storage, ThreadState.current)
+    storage.lockToRead(on: thread)
+    defer { storage.unlockUnchanged(on: thread) }
+    return try body(storage.model.pointee, storage.version)
+  }
+}
+
+/// One commit of a store, without its model.
+public struct StoreCommit<Action: ActionType>: Sendable {
+  /// The number of the commit, counted from 1.
+  public let version: UInt64
+  /// The action that ran; nil for an update outside a dispatch.
+  public let action: Action?
+  /// The dispatch that ran it; nil for an update outside a dispatch.
+  public let transaction: TransactionID?
+}
+
+/// The model that one call shows, taken once.
+private final class ModelView<Model: Sendable, Action: ActionType>: @unchecked Sendable {
+  // because the store's lock guards `taken`
+  let storage: ModelStorage<Model, Action>
+  private var taken: (model: Model, version: UInt64)?
+
+  init(of storage: ModelStorage<Model, Action>) {
+    self.storage = storage
+  }
+
+  var snapshot: (model: Model, version: UInt64) {
+    ExclusiveSection.check(storage, "read", on: .current)
+    yieldPoint(.read, storage.identifier)
+    return storage.withLock { _ in
+      if let taken { return taken }
+      let present = (storage.model.pointee, storage.version)
+      taken = present
+      return present
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/// Observers in order of registration; adding and removing take amortised constant time.
+///
+/// Removing leaves a hole, and the holes are removed once they are more than half: each observer knows
+/// its slot, so that none is searched.
+struct ObserverList {
+  /// An observer, and the first commit of which it is notified.
+  struct Registration {
+    let observer: ObserverRecord
+    let firstVersion: UInt64
+  }
+
+  /// In order of registration; nil for holes.
+  private(set) var slots: [Registration?] = []
+  private var holeCount = 0
+  /// How many of them get the model with a change.
+  private(set) var modelCount = 0
+
+  var count: Int { slots.count - holeCount }
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ observer: ObserverRecord, from firstVersion: UInt64) {
+    if observer.needsModel { modelCount += 1 }
+    observer.slot = slots.count
+    slots.append(Registration(observer: observer, firstVersion: firstVersion))
+  }
+
+  /// Removes an observer, of which the caller has another reference; nothing where it was removed before.
+  mutating func remove(_ observer: ObserverRecord) {
+    guard let slot = observer.slot else { return }
+    noteRemoval(of: observer)
+    slots[slot] = nil
+    holeCount += 1
+    if holeCount * 2 > slots.count { replaceAll(by: slots.filter { $0 != nil }) }
+  }
+
+  /// Removes those that were cancelled; the caller releases them, outside the lock.
+  mutating func takeCancelled() -> [ObserverRecord] {
+    let cancelled = slots.compactMap { $0?.observer }.filter(\.isCancelled)
+    guard !cancelled.isEmpty else { return [] }
+    for observer in cancelled { noteRemoval(of: observer) }
+    replaceAll(by: slots.filter { $0?.observer.slot != nil })
+    return cancelled
+  }
+
+  private mutating func noteRemoval(of observer: ObserverRecord) {
+    observer.slot = nil
+    if observer.needsModel { modelCount -= 1 }
+  }
+
+  private mutating func replaceAll(by kept: [Registration?]) {
+    for (slot, registration) in kept.enumerated() { registration?.observer.slot = slot }
+    slots = kept
+    holeCount = 0
+  }
+}

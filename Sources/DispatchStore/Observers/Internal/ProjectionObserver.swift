@@ -1,0 +1,47 @@
+/// An observer of a projection, computed at each commit.
+final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Sendable>:
+  ObserverRecord, @unchecked Sendable
+{
+  // because its superclass is
+  private let projection: @Sendable (Model) -> Value
+  private let body: @Sendable (StoreChange<Value, Action>) -> Void
+  private let kept = Mailbox<StoreChange<Value, Action>>()
+  /// After so many calls it leaves its queue to others.
+  private static var batch: Int { 64 }
+
+  init(
+    _ projection: @escaping @Sendable (Model) -> Value, on queue: ObserverQueue?,
+    of store: Store<Model, Action>.Type,
+    _ body: @escaping @Sendable (StoreChange<Value, Action>) -> Void
+  ) {
+    self.projection = projection
+    self.body = body
+    super.init(on: queue)
+  }
+
+  override func keep(_ commit: CommitInProgress) -> Bool {
+    kept.put(
+      StoreChange(
+        model: projection(commit.model.assumingMemoryBound(to: Model.self).pointee),
+        version: commit.version,
+        action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
+        transaction: commit.transaction))
+  }
+
+  /// Changes are kept, and the notifier's deliveries made, in commit order: the first one kept is of this one.
+  override func notify(of change: ObservedChange) {
+    _ = callWithNext()
+  }
+
+  override func callOnQueue() -> Bool {
+    for _ in 0..<Self.batch where !callWithNext() { return false }
+    return true
+  }
+
+  private func callWithNext() -> Bool {
+    yieldPoint(.callObserver)
+    guard let change = kept.take() else { return false }
+    if mayCall { body(change) }
+    return true
+  }
+}

@@ -1,0 +1,251 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// No thread of a lane, or of the concurrent queue, waits for a delivery turn: changes are left to the notifier.
+///
+/// Each test runs in a separate process, which an alarm ends where a thread did wait.
+@Suite(.timeLimit(.minutes(30)))
+struct LeftChangeTests {
+  /// With one thread, an action of another store runs while the first one's change is not delivered.
+  @Test(arguments: 0..<3)
+  func anotherStoresActionsRunMeanwhile(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let other = held.dispatcher.register(store: .counter("other"))
+      await held.begin()
+      let handles = (0..<10).map { _ in held.dispatch(mode) }
+      let ends = Recorder<Bool>()
+      for number in 0..<10 {
+        other.dispatch(.add(1), mode: number % 2 == 0 ? .async : .serial(lane: number)) {
+          ends.record($0.isSuccess)
+        }
+      }
+      #expect(await ends.first(10) == Array(repeating: true, count: 10))
+      #expect(!handles.contains { $0.hasEnded })
+      held.end()
+      for handle in handles { #expect(await handle.result.isSuccess) }
+      #expect(held.delivered.all == Array(1...11))
+    }
+  }
+
+  @Test(arguments: 0..<4)
+  func whatFollowsIsAfterTheDelivery(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let modes = scheduledModes + [.mainThread]
+      let (mode, held, steps) = (modes[mode], HeldStore(), Recorder<String>())
+      held.dispatcher.register(
+        middleware: RecordingMiddleware(did: { _, _, _ in steps.record("did") }))
+      let token = held.store.observe { if $0.version == 2 { steps.record("delivered") } }
+      let returned = Latch()
+      held.afterCommit { returned.open() }
+      await held.begin()
+      let handle = held.dispatch(mode) { steps.record("completion") }
+      await returned.opened()
+      #expect(steps.all.isEmpty && !handle.hasEnded)
+      held.end()
+      #expect(await handle.result.isSuccess)
+      #expect(steps.all == ["delivered", "did", "completion"])
+      token.cancel()
+    }
+  }
+
+  /// The changes of those that have begun are left, and no other begins.
+  @Test(arguments: 0..<3)
+  func noFurtherActionOfTheStoreStartsMeanwhile(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let returned = Latch()
+      held.afterCommit { returned.open() }
+      await held.begin()
+      let first = held.dispatch(mode)
+      await returned.opened()
+      let others = (0..<20).map { _ in held.dispatch(.serial(lane: UUID())) }
+      // Behind them all on the one thread.
+      await held.runAnother(.async)
+      await held.runAnother(.serial(lane: "x"))
+      #expect(held.store.version == 2)
+      others[0].cancel()
+      held.end()
+      for handle in [first] + others[1...] { #expect(await handle.result.isSuccess) }
+      #expect(await others[0].result.isSuccess == false)
+      #expect(held.delivered.all == Array(1...21))
+    }
+  }
+
+  /// Its thread is not missing meanwhile.
+  @Test(arguments: 0..<3)
+  func anOperationThatHasLeft64Waits(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let other = held.dispatcher.register(store: .counter("other"))
+      let commits = Recorder<Int>()
+      held.commits = 100
+      held.afterCommit { commits.record(0) }
+      await held.begin()
+      let handle = held.dispatch(mode)
+      _ = await commits.first(64)
+      #expect(await other.dispatch(.add(1), mode: .async).result.isSuccess)
+      #expect(await other.dispatch(.add(1), mode: .serial(lane: "other")).result.isSuccess)
+      #expect(commits.count == 64)
+      held.end()
+      #expect(await handle.result.isSuccess)
+      #expect(held.delivered.all == Array(1...101))
+    }
+  }
+
+  /// It returns although more was left than it delivers for others; a job delivers the rest.
+  @Test func aNotifierThatHasDelivered64OfOthersHandsTheRestOver() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (held, more) = (HeldStore(), Latch())
+      let commits = Recorder<Int>()
+      held.commits = 60
+      held.afterCommit { commits.record(0) }
+      let token = held.store.observe { if $0.version == 66 { more.wait() } }
+      // Both have begun before the first leaves a change.
+      let (begun, proceed) = (Recorder<Int>(), Latch())
+      held.beforeCommits {
+        begun.record(0)
+        proceed.wait()
+      }
+      held.dispatcher.queue.maxConcurrentOperationCount = 2
+      let handles = (0..<2).map { held.dispatch(.serial(lane: $0)) }
+      _ = await begun.first(2)
+      await held.begin()
+      proceed.open()
+      _ = await commits.first(120)
+      held.end()
+      await held.returned.opened()
+      #expect(held.delivered.count == 65 || held.delivered.count == 66)
+      more.open()
+      for handle in handles { #expect(await handle.result.isSuccess) }
+      #expect(held.delivered.all == Array(1...121))
+      token.cancel()
+    }
+  }
+
+  /// The notifier waits for an action that is held back behind what was left to it.
+  @Test(arguments: 0..<3)
+  func aNotifierMayWaitForAnActionThatIsHeldBack(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let other = held.dispatcher.register(store: .counter("other"))
+      let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
+      held.afterCommit { returned.open() }
+      let ends = Recorder<Bool>()
+      let token = held.store.observe { change in
+        guard change.version == 1 else { return }
+        other.dispatch(.add(1), mode: .sync, options: .after(behind.all[0])) {
+          ends.record($0.isSuccess)
+        }
+      }
+      await held.begin()
+      let first = held.dispatch(mode)
+      await returned.opened()
+      behind.record(held.dispatch(.serial(lane: "behind")))
+      // It was held back, or will be.
+      await held.runAnother(.serial(lane: "x"))
+      held.end()
+      #expect(await ends.first(1) == [true])
+      #expect(await first.result.isSuccess)
+      await held.returned.opened()
+      #expect(held.delivered.all == [1, 2, 3])
+      token.cancel()
+    }
+  }
+
+  /// Callers from outside, and of `.sync`, have their changes delivered when they return.
+  @Test func callersThatWaitAnywayWaitForTheTurn() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (held, committed) = (HeldStore(), Recorder<Int>())
+      held.afterCommit { committed.record(held.delivered.count) }
+      await held.begin()
+      async let synchronous: Void = onOwnThread { _ = held.dispatch(.sync) }
+      async let outside: Int = onOwnThread {
+        held.store.updateModel { $0 += 1 }
+        return held.delivered.count
+      }
+      while held.store.version < 3 { await Task.yield() }
+      held.end()
+      #expect(await outside >= 2)
+      await synchronous
+      #expect(committed.all[0] >= 2)
+    }
+  }
+}
+
+private let scheduledModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
+
+/// A store whose notifier, an outside thread, is held in its first delivery.
+private final class HeldStore: @unchecked Sendable {
+  // because what changes is set before anything is dispatched
+  let dispatcher = Dispatcher()
+  let delivered = Recorder<Int>()
+  let returned = Latch()
+  var commits = 1
+  private(set) var store: ProbeStore!
+  private var tokens: [ObserverToken] = []
+  private let (entered, proceed) = (Latch(), Latch())
+  private var before: @Sendable () -> Void = {}
+  private var after: @Sendable () -> Void = {}
+
+  init() {
+    let reducer = ApplyingReducer { [unowned self] action, store in
+      guard action.name.isEmpty else { return }
+      before()
+      for _ in 0..<commits {
+        store.updateModel { $0 += 1 }
+        after()
+      }
+    }
+    store = dispatcher.register(store: ProbeStore(identifier: "held", model: 0, reducer: reducer))
+    dispatcher.register(store: .counter("counter"))
+    tokens = [
+      store.observe { [entered, proceed, delivered] change in
+        if change.version == 1 {
+          entered.open()
+          proceed.wait()
+        }
+        delivered.record(change.model)
+      }
+    ]
+  }
+
+  func beforeCommits(_ body: @escaping @Sendable () -> Void) { before = body }
+  func afterCommit(_ body: @escaping @Sendable () -> Void) { after = body }
+
+  /// Another thread commits, and is held.
+  func begin() async {
+    let thread = Thread { [store, returned] in
+      store!.updateModel { $0 += 1 }
+      returned.open()
+    }
+    thread.start()
+    await entered.opened()
+  }
+
+  /// Lets it go on.
+  func end() { proceed.open() }
+
+  /// Runs an action of another store.
+  func runAnother(_ mode: Dispatcher.Mode) async {
+    _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
+  }
+
+  func dispatch(
+    _ mode: Dispatcher.Mode, then completion: @escaping @Sendable () -> Void = {}
+  ) -> DispatchHandle {
+    store.dispatch(Ping(), mode: mode, then: completion)
+  }
+}

@@ -1,0 +1,190 @@
+import DispatchStore
+import Foundation
+import Testing
+
+private struct Table: ModelType {
+  var rows = [Int](repeating: 0, count: 100_000)
+
+  /// Where the rows are; another place after a copy.
+  var place: UInt { rows.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } }
+}
+
+private enum TableAction: ActionType, Equatable {
+  case add(Int)
+}
+
+private final class TableReducer: Reducer<Table, TableAction> {
+  override func reduce(into model: inout Table, action: TableAction) {
+    switch action {
+    case .add(let amount): model.rows[0] += amount
+    }
+  }
+}
+
+/// What observers on queues get, and what that costs a commit.
+@Suite(.timeLimit(.minutes(30)))
+struct QueueObserverTests {
+  private let store = Store<Table, TableAction>(identifier: "table", reducer: TableReducer())
+  private let dispatcher = Dispatcher()
+  private let queue = DispatchQueue(label: "held")
+
+  private var place: UInt { store.withModel { $0.place } }
+
+  /// Keeps the queue from calling observers, until the latch is opened.
+  private func holdQueue() -> Latch {
+    let proceed = Latch()
+    queue.async { proceed.wait() }
+    return proceed
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aCommitCopiesNothingForThem(mode: Dispatcher.Mode) async {
+    let (dispatcher, store) = (dispatcher, dispatcher.register(store: store))
+    let (proceed, ends) = (holdQueue(), Recorder<String>())
+    let tokens = [
+      store.observe(on: .queue(queue), initial: true) { _ in ends.record("whole") },
+      store.observe(\.rows[0], on: .queue(queue)) { if $0.model == 50 { ends.record("part") } },
+      store.observe(\.rows[0]) { if $0.model == 50 { ends.record("inline") } },
+    ]
+    let place = place
+    for _ in 0..<50 { _ = await dispatcher.dispatch(action: TableAction.add(1), mode: mode).result }
+    #expect(self.place == place)
+    proceed.open()
+    #expect(await ends.first(3).sorted() == ["inline", "part", "whole"])
+    #expect(self.place == place)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func wholeModelsCoalesceAndEachCommitIsNamed(mode: Dispatcher.Mode) async {
+    let (dispatcher, store) = (dispatcher, dispatcher.register(store: store))
+    let received = Recorder<CoalescedChange<Table, TableAction>>()
+    let shown = Recorder<(Int, UInt64)>()
+    let proceed = holdQueue()
+    let token = store.observe(on: .queue(queue)) { change in
+      shown.record((change.model.rows[0], change.version))
+      received.record(change)
+    }
+    var transactions: [TransactionID?] = []
+    for amount in 1...5 {
+      let handle = dispatcher.dispatch(action: TableAction.add(amount), mode: mode)
+      _ = await handle.result
+      transactions.append(handle.transaction)
+    }
+    store.updateModel { $0.rows[0] += 100 }
+    proceed.open()
+    let changes = await received.first(1)
+    #expect(shown.all[0] == (115, 6))
+    #expect(changes[0].commits.map(\.version) == [1, 2, 3, 4, 5, 6])
+    #expect(changes[0].commits.map(\.action) == (1...5).map { .add($0) } + [nil])
+    #expect(changes[0].commits.map(\.transaction) == transactions + [nil])
+    store.updateModel { $0.rows[0] = 7 }
+    #expect(await received.first(2)[1].commits.map(\.version) == [7])
+    token.cancel()
+  }
+
+  @Test func thePresentModelComesFirstWithoutACommit() async {
+    let received = Recorder<String>()
+    store.updateModel { $0.rows[0] = 3 }
+    let tokens = [
+      store.observe(on: .queue(queue), initial: true) {
+        received.record("whole \($0.commits.count) \($0.version) \($0.model.rows[0])")
+      },
+      store.observe(\.rows[0], on: .queue(queue), initial: true) {
+        received.record("part \($0.version) \($0.model)")
+      },
+    ]
+    #expect(await received.first(2).sorted() == ["part 1 3", "whole 0 1 3"])
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// One copy at most, by the commit that finds the observer's snapshot; none where it reads in place.
+  @Test(arguments: [false, true])
+  func aCallCostsOneCopyAtMost(readsInPlace: Bool) async {
+    let (store, entered, proceed) = (store, Recorder<Int>(), Latch())
+    let token = store.observe(on: .queue(queue)) { change in
+      let snapshot = readsInPlace ? nil : change.model
+      entered.record(change.withModel { model, version in version == 0 ? -1 : model.rows[0] })
+      proceed.wait()
+      withExtendedLifetime(snapshot) {}
+    }
+    let places = Recorder<UInt>()
+    places.record(place)
+    store.updateModel { $0.rows[0] = 1 }
+    #expect(await entered.first(1) == [1])
+    for row in 1...20 {
+      store.updateModel { $0.rows[row] = 1 }
+      places.record(place)
+    }
+    #expect(Set(places.all).count == (readsInPlace ? 1 : 2))
+    token.cancel()
+    proceed.open()
+  }
+
+  @Test func aProjectionIsThatOfItsCommit() async {
+    let (proceed, received) = (holdQueue(), Recorder<Int>())
+    let token = store.observe({ $0.rows[0] }, on: .queue(queue)) { received.record($0.model) }
+    for number in 1...200 { store.updateModel { $0.rows[0] = number } }
+    proceed.open()
+    #expect(await received.first(200) == Array(1...200))
+    token.cancel()
+  }
+
+  @Test func theyWaitForNoInlineObserver() async {
+    let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
+    let tokens = [
+      store.observe { _ in
+        entered.open()
+        proceed.wait()
+      },
+      store.observe(\.rows[0], on: .queue(queue)) { received.record($0.version) },
+    ]
+    async let committed: Void = onOwnThread { store.updateModel { $0.rows[0] = 1 } }
+    await entered.opened()
+    #expect(await received.first(1) == [1])
+    proceed.open()
+    await committed
+    withExtendedLifetime(tokens) {}
+  }
+
+  /// The projection of each commit, in order, also where its delivery was left to the notifier.
+  @Test func anInlineProjectionIsDeliveredWithItsOwnCommit() {
+    let (store, received) = (store, Recorder<String>())
+    let tokens = [
+      store.observe(\.rows[0]) { change in
+        if change.model < 3 { store.updateModel { $0.rows[0] += 1 } }
+      },
+      store.observe(\.rows[0]) { received.record("part \($0.version) \($0.model)") },
+      store.observe { received.record("whole \($0.version) \($0.model.rows[0])") },
+    ]
+    store.updateModel { $0.rows[0] = 1 }
+    #expect(
+      received.all == [
+        "part 1 1", "whole 1 1", "part 2 2", "whole 2 2", "part 3 3", "whole 3 3",
+      ])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func oneCancelledInsideAnExclusiveSectionIsReleasedAtTheNextCommit() {
+    let released = Latch()
+    let token = observeHolding(DeinitSignal(released))
+    store.updateModel { _ in token.cancel() }
+    store.updateModel { _ in }
+    #expect(released.isOpen)
+  }
+
+  private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
+    store.observe(\.rows[0], on: .queue(queue)) { _ in withExtendedLifetime(signal) {} }
+  }
+
+  @Test func aProjectionThatReadsAStoreStopsTheProgramAndNamesIt() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let (store, other) = (CounterStore.counter("seen"), CounterStore.counter("other"))
+      let token = store.observe({ $0.count + other.model.count }) { _ in }
+      store.updateModel { $0.count = 1 }
+      token.cancel()
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("\"other\"") && message.contains("\"seen\""))
+  }
+}
