@@ -177,9 +177,11 @@ struct ObserverOrderTests {
         store.observe { _ in entered.open() },
         store.observe { steps.record("delivered \($0.action?.name ?? "")") },
       ]
-      _ = await dispatcher.dispatch(action: Ping(name: "ping"), mode: mode) {
-        steps.record("completion")
-      }.result
+      // The block's task needs a thread of the cooperative pool, which `.sync` would block.
+      let handle = await onOwnThread {
+        dispatcher.dispatch(action: Ping(name: "ping"), mode: mode) { steps.record("completion") }
+      }
+      await handle.ended()
       #expect(steps.all == ["delivered ping", "did", "completion"])
       withExtendedLifetime(tokens) {}
     }
