@@ -39,13 +39,14 @@ package final class BlockedThreads: Sendable {
     queues.withLock { $0[ObjectIdentifier(queue)] }
   }
 
-  func attach(_ pool: ConcurrentPool, to queue: OperationQueue) -> SharedQueue {
+  func attach(_ pool: ConcurrentPool, to queue: OperationQueue) {
     queues.withLock { queues in
       let shared = queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
       queues[ObjectIdentifier(queue)] = shared
+      // Before threads that block find the pool there.
+      pool.join(shared)
       shared.add(pool)
       (queue as? PoolQueue)?.attach(shared)
-      return shared
     }
   }
 

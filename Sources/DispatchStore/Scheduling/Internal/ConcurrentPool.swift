@@ -38,7 +38,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     starts = StartInbox(for: world?.width ?? ProcessInfo.processInfo.activeProcessorCount)
     poolQueue = queue as? PoolQueue
     super.init()
-    shared = blockedThreads.attach(self, to: queue)
+    blockedThreads.attach(self, to: queue)
+  }
+
+  func join(_ shared: SharedQueue) {
+    self.shared = shared
   }
 
   /// Its dispatcher has gone: no job is left, and none comes.
