@@ -20,9 +20,11 @@ package final class BlockedThreads: Sendable {
   package var isEmpty: Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
 
   /// The calling thread is about to block: all work that is queued may be what it waits for.
+  ///
+  /// While a thread blocks, those that push see to it that their work is watched until it has a thread. So only
+  /// the first one that blocks looks for what was pushed before.
   func begin() {
-    count.add(1, ordering: .sequentiallyConsistent)
-    // From here on threads that push see the count; this one looks for what they pushed before.
+    guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     for queue in queues.withLock({ Array($0.values) }) { queue.threadBlocks() }
     if self === Self.ofProcess { JobInbox.ofProcess.reinforce() }

@@ -180,6 +180,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
+  /// Whether jobs are queued, as far as a thread knows that has no lock.
+  var hasWork: Bool { !starts.isEmpty || hasSteps.load(ordering: .sequentiallyConsistent) }
+
   /// A thread blocks inside the library, and may wait for what is queued here; or the queue has a place again.
   func seeToWork() {
     let hasStarts = !starts.isEmpty

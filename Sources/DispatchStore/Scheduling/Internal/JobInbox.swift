@@ -30,7 +30,7 @@ final class JobInbox: Sendable {
     DispatchQueue.global().async { self.runNext(in: shard) }
     // Either a thread that begins to block finds the job, or this one sees that it blocks.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if !BlockedThreads.ofProcess.isEmpty { reinforce() }
+    if !BlockedThreads.ofProcess.isEmpty { addWatch() }
   }
 
   private func runNext(in shard: Locked<Shard>) {
@@ -50,8 +50,15 @@ final class JobInbox: Sendable {
 
   /// A thread blocks: sees to it that jobs get a thread.
   func reinforce() {
-    guard !isEmpty else { return }
-    if isScarce.load(ordering: .relaxed) { addHelper() } else { watch() }
+    if !isEmpty { addWatch() }
+  }
+
+  private func addWatch() {
+    if isScarce.load(ordering: .relaxed) {
+      addHelper()
+    } else if !isWatched.load(ordering: .sequentiallyConsistent) {
+      watch()
+    }
   }
 
   private func watch() {

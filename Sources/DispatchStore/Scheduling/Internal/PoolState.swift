@@ -170,7 +170,7 @@ struct PoolState {
   /// A drainer goes to the end of the queue.
   mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
-    if !hasSteps { return [] }
+    if !hasSteps { return capacity.threadsBlock ? beginWatch() : [] }
     return isSuspended ? addSubstitute(capacity) : beginWatch()
   }
 

@@ -48,7 +48,7 @@ final class SharedQueue: Sendable {
 
   /// A thread blocks that may wait for what is queued here.
   func threadBlocks() {
-    for pool in pools { pool.seeToWork() }
+    for pool in pools where pool.hasWork { pool.seeToWork() }
   }
 
   /// A worker of a pool has left, and the pool has looked for its own work: others may have its place.
