@@ -51,7 +51,8 @@ public final class Dispatcher: Sendable {
   /// - Parameters:
   ///   - name: Its name in messages.
   ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, whose width is the
-  ///     number of active processors.
+  ///     number of active processors. Several dispatchers may share one, also that of another dispatcher,
+  ///     with the program's own operations: together they are as many at once as it is wide.
   ///   - clock: Measures durations; a test may pass a `VirtualClock`.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(

@@ -11,7 +11,7 @@ struct Scenario: Sendable {
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
     operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
-    applying, audits, sections, deliveryRings, hookRings, dependencyRings, leftChanges,
+    sharedQueue, applying, audits, sections, deliveryRings, hookRings, dependencyRings, leftChanges,
   ]
 }
 

@@ -125,6 +125,10 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
+    // The thread that blocks until this task goes on, if there is one, may wait for that queue.
+    let queue = context == nil ? nil : schedulerForWaits.sharedQueue
+    queue?.beginWait()
+    defer { queue?.endWait() }
     if !ShortWait.for({ hasEnded }) {
       await withUnsafeContinuation { continuation in
         whenEnded { continuation.resume() }

@@ -6,6 +6,10 @@ public import Foundation
 /// depended on, observed, waited for and cancelled as any other operation; then the library calls no
 /// middleware and no completion for it.
 ///
+/// One of both: an operation that was put into a queue and is then returned fails with `invalidOperation`,
+/// and adding one to a queue that was returned, or calling `start()` on one in a queue, stops the program
+/// with a message. (On other platforms than Linux, Foundation raises an exception where it finds that.)
+///
 /// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
 /// in exactly one outcome: finished, failed or cancelled. After `cancel()` before the start it never
 /// runs, and is cancelled, also where it is finished in between; after the start that only sets
@@ -99,10 +103,18 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     stopWatching(operation)
   }
 
+  /// Whether all that it depends on has finished; true for a cancelled one.
+  public override var isReady: Bool {
+    checkReadinessRead()
+    return super.isReady
+  }
+
   /// Runs it on this thread; called by the queue that it was added to.
   ///
-  /// - Precondition: All that it depends on has finished, or it was cancelled.
+  /// - Precondition: All that it depends on has finished, or it was cancelled; it is in no queue, or its
+  ///   queue calls this.
   public override func start() {
+    checkStart()
     let unfinished = isCancelled ? [] : dependencies.filter { !$0.isFinished }
     if !unfinished.isEmpty {
       stopProgram(

@@ -37,12 +37,15 @@ extension OperationMaking {
   /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
   ///
   /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
-  /// caller's thread, one with `.mainThread` on the main queue.
+  /// caller's thread, one with `.mainThread` on the main queue. With `.sync` on the main queue, a block that
+  /// is isolated to the main actor fails with `wouldDeadlock`; one that awaits the main actor inside never
+  /// ends.
   @inlinable
   public init(
     action: Action, store: Store<Model, Action>,
     block:
-      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) async throws -> Void
+      @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
+      async throws -> Void
   ) {
     self = Self.make(action, store, .suspending(block))
   }

@@ -18,6 +18,17 @@ extension Dispatcher {
     public static let async = Mode(kind: .async)
 
     /// On the caller's thread, before `dispatch` returns.
+    ///
+    /// Where it has to wait, the thread runs the jobs of its `async` blocks itself, and blocks for all else. A
+    /// thread that blocks keeps its stack, of which some 25 KB are in use; what it waits for gets a thread
+    /// at once, whatever the system has left. A wait that the library sees that it can't end is refused
+    /// with `wouldDeadlock`. It does not see:
+    ///
+    /// - on the main queue: an `async` block that awaits the main actor, or a `MainActor.run`, inside. Both
+    ///   wait for the main queue, which this call holds up; use `.mainThread` there. (A block that is isolated to
+    ///   the main actor as a whole is refused.)
+    /// - in a task: a block that awaits a task made with `Task {}`. It needs a thread of the cooperative pool,
+    ///   which has as many as the machine has processors, and this call blocks one of them.
     public static let sync = Mode(kind: .sync)
 
     /// On the default lane: one dispatch at a time, first in, first out.

@@ -20,6 +20,9 @@ package protocol SimulatedThread: AnyObject {
   /// Continues once the condition holds; other threads evaluate it.
   func wait(for reason: String, until condition: @escaping () -> Bool)
 
+  /// The operation that it runs has ended for its queue, and the thread goes on.
+  func leaveQueue()
+
   /// Spins for a time that the seed decides; whether the condition came true.
   func spin(until condition: () -> Bool) -> Bool
 }

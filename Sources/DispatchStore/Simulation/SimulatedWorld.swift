@@ -8,6 +8,9 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   /// The dispatches that hold up the world's main queue.
   var mainHolders: WaitGraph.MainHolders { get }
 
+  /// The world's threads that block inside the library.
+  var blockedThreads: BlockedThreads { get }
+
   /// Enqueues a piece of work, which a thread of the world runs.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 

@@ -37,8 +37,10 @@ struct ThreadState {
     var taskCommits: [StoreRun?] = []
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
-    /// The pool whose slot this thread occupies.
-    var pool: ConcurrentPool?
+    /// What takes jobs of a pool on this thread.
+    var worker: PoolWorker?
+    /// Whether it is a helper that takes jobs of `async` blocks.
+    var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
     var spareLoop: SyncLoop?
     /// Operations to be reused.
@@ -130,9 +132,14 @@ struct ThreadState {
     nonmutating set { fields.pointee.simulated = newValue }
   }
 
-  var pool: ConcurrentPool? {
-    get { fields.pointee.pool }
-    nonmutating _modify { yield &fields.pointee.pool }
+  var worker: PoolWorker? {
+    get { fields.pointee.worker }
+    nonmutating _modify { yield &fields.pointee.worker }
+  }
+
+  var isJobHelper: Bool {
+    get { fields.pointee.isJobHelper }
+    nonmutating set { fields.pointee.isJobHelper = newValue }
   }
 
   var spareLoop: SyncLoop? {

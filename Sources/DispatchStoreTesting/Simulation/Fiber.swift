@@ -12,6 +12,8 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   var state = State.idle
   /// The work that it runs, or is to run.
   var work: Work?
+  /// Whether its work is an operation that has ended for its queue.
+  var hasLeftQueue = false
   /// Used by orders with priorities.
   var priority: UInt64 = 0
 
@@ -92,6 +94,10 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
 
   func wait(for reason: String, until condition: @escaping () -> Bool) {
     present!.wait(self, for: reason, until: condition)
+  }
+
+  func leaveQueue() {
+    present!.leaveQueue(self)
   }
 
   func spin(until condition: () -> Bool) -> Bool {

@@ -1,4 +1,5 @@
 public import DispatchStore
+public import Foundation
 
 extension Dispatcher {
   /// The simulation that the dispatcher belongs to; nil for one that runs on the system's threads.
@@ -16,9 +17,9 @@ public struct SimulationControl: Sendable {
   /// The simulation's clock: time passes when no thread can run.
   public var clock: VirtualClock { world.clock }
 
-  /// Makes another dispatcher of the same simulation.
-  public func makeDispatcher(name: String) -> Dispatcher {
-    world.makeDispatcher(name)
+  /// Makes another dispatcher of the same simulation, perhaps on the queue of one of its dispatchers.
+  public func makeDispatcher(name: String, queue: OperationQueue? = nil) -> Dispatcher {
+    world.makeDispatcher(name, queue: queue)
   }
 
   /// Draws a number below `count`.

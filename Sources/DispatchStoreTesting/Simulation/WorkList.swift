@@ -25,10 +25,11 @@ struct WorkList {
   }
 
   /// Calls the closure with the indices of those that may begin: of each line, the first one at most.
-  func forEachThatMayBegin(_ body: (Int) -> Void) {
+  func forEachThatMayBegin(exceptOperations: Bool, _ body: (Int) -> Void) {
     var lines: Set<ObjectIdentifier> = []
     for (index, work) in waiting.enumerated() {
       if let line = work.line {
+        if exceptOperations, case .operation = work.kind { continue }
         guard lines.insert(line).inserted, running[line, default: 0] < width(of: work) else {
           continue
         }

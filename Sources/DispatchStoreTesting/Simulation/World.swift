@@ -1,4 +1,5 @@
 import DispatchStore
+import Foundation
 
 /// A world in which one thread at a time runs, and the seed decides which one.
 ///
@@ -9,6 +10,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   let options: WorldOptions
   let clock = VirtualClock()
   let mainHolders = WaitGraph.MainHolders()
+  let blockedThreads = BlockedThreads()
   private let pool: FiberPool
   private var threads: [Fiber] = []
   private var works: WorkList
@@ -72,8 +74,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
   }
 
-  func makeDispatcher(_ name: String) -> Dispatcher {
-    Dispatcher(name: name, clock: clock, in: self)
+  func makeDispatcher(_ name: String, queue: OperationQueue? = nil) -> Dispatcher {
+    Dispatcher(name: name, queue: queue, clock: clock, in: self)
   }
 
   // MARK: Steps
@@ -104,11 +106,19 @@ final class World: SimulatedWorld, @unchecked Sendable {
       note(fiber, .begin) { "" }
       work.body()
       note(fiber, .end) { "" }
-      works.ended(work)
+      leaveQueue(fiber)
       fiber.work = nil
+      fiber.hasLeftQueue = false
       fiber.state = .idle
       if !isOver, !switchThread(from: fiber) { end(stuck: nil) }
     }
+  }
+
+  /// A thread's work no longer counts in its line.
+  func leaveQueue(_ fiber: Fiber) {
+    guard let work = fiber.work, !fiber.hasLeftQueue else { return }
+    fiber.hasLeftQueue = true
+    works.ended(work)
   }
 
   /// Draws which thread runs next, wakes it, and sleeps until this one is drawn; false where none can run,
@@ -153,7 +163,14 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func gatherCandidates() {
     candidates.removeAll(keepingCapacity: true)
     for thread in threads where thread.isRunnable { candidates.append(.thread(thread)) }
-    works.forEachThatMayBegin { candidates.append(.work($0)) }
+    works.forEachThatMayBegin(exceptOperations: holdsOperationsBack) {
+      candidates.append(.work($0))
+    }
+  }
+
+  /// In every other world the system has no thread for a queue while threads block in the library.
+  private var holdsOperationsBack: Bool {
+    !options.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
   }
 
   private func handBaton(to candidate: Candidate, from fiber: Fiber?) {

@@ -1,4 +1,5 @@
 import DispatchStore
+import Foundation
 import Testing
 
 /// What a reducer may not return.
@@ -61,5 +62,28 @@ struct InvalidOperationTests {
     }
     dispatcher.register(store: ProbeStore(identifier: "probe", model: 0, reducer: reducer))
     await expectInvalid(Ping(name: "dispatched"), "was made for another action", in: mode)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [true, false])
+  func oneThatIsInAQueueFails(_ mode: Dispatcher.Mode, _ hasDependency: Bool) async {
+    let (queue, kept) = (OperationQueue(), Recorder<Script.Operation>())
+    queue.isSuspended = true
+    let script = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      if hasDependency {
+        let before = BlockOperation {}
+        operation.addDependency(before)
+        before.start()
+      }
+      queue.addOperation(operation)
+      kept.record(operation)
+      return operation
+    }
+    await expectInvalid(script, "is in an OperationQueue", in: mode)
+    // The queue runs it.
+    #expect(kept.all[0].outcome == nil)
+    queue.isSuspended = false
+    await onOwnThread { queue.waitUntilAllOperationsAreFinished() }
+    #expect(kept.all[0].outcome?.isFinished == true)
   }
 }

@@ -28,4 +28,39 @@ struct StartPreconditionTests {
     #expect(operation.outcome?.isCancelled == true)
     #expect(store.model.count == 0)
   }
+
+  @Test func startingOneThatIsInAQueueStopsTheProgram() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let queue = OperationQueue()
+      queue.isSuspended = true
+      let operation = ActionOperation(action: .add(1), store: CounterStore.counter("till")) {
+        _, store in store.updateModel { $0.count += 1 }
+      }
+      queue.addOperation(operation)
+      operation.start()
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("The operation for add(1) in store \"till\" is in a queue"))
+  }
+
+  @Test func addingOneThatAReducerReturnedToAQueueStopsTheProgram() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let (dispatcher, queue) = (Dispatcher(), OperationQueue())
+      dispatcher.addStage("till")
+      let script = Script.answers("returned") { action, store in
+        Script.Operation(action: action, store: store) { operation, _, _ in
+          queue.addOperation(operation.operation)
+          operation.finish()
+        }
+      }
+      _ = await dispatcher.dispatch(action: script).result
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(
+      message.contains("The operation for returned in store \"till\" was returned by a reducer"))
+  }
 }

@@ -208,4 +208,24 @@ struct DeadlockTests {
       then: { results.record($0) }, line: 3)
     expect(results.all[1], names: "the main lane", 3, 2)
   }
+
+  @MainActor @Test func aMainActorBlockOfASyncDispatchOnTheMainQueue() {
+    let script = Script.answers { action, store in
+      Script.Operation(action: action, store: store) { @MainActor _, _ async in }
+    }
+    let result = dispatcher.dispatch(action: script, mode: .sync).resultIfEnded
+    #expect((result?.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(result?.error.map { "\($0)".contains("isolated to the main actor") } == true)
+    #expect(dispatcher.dispatch(action: Script.adds("next"), mode: .sync).hasEnded)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aMainActorBlockElsewhereIsNoRing(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles) = (dispatcher, Recorder<DispatchHandle>())
+    let script = Script.answers { action, store in
+      Script.Operation(action: action, store: store) { @MainActor _, _ async in }
+    }
+    Thread { handles.record(dispatcher.dispatch(action: script, mode: mode)) }.start()
+    #expect(await handles.first(1)[0].result.isSuccess)
+  }
 }

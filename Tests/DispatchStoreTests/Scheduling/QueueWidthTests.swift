@@ -79,6 +79,40 @@ struct QueueWidthTests {
     #expect(crowd.largest == 2)
   }
 
+  /// An action that blocks until the one queued behind it has run.
+  private func blockOnTheNext(_ dispatcher: Dispatcher, _ kind: Kind) async -> DispatchHandle {
+    let (began, next) = (Latch(), Latch())
+    let handle = dispatcher.dispatch(
+      action: Script.runs { _ in
+        began.open()
+        next.wait()
+      }, mode: kind.mode(0))
+    await began.opened()
+    dispatcher.dispatch(action: Script.runs { _ in next.open() }, mode: kind.mode(1))
+    return handle
+  }
+
+  @Test(arguments: Kind.allCases, [1, 3])
+  func takesEffectAtOnceAlsoOnAUsersOwnQueue(_ kind: Kind, _ others: Int) async {
+    let dispatcher = dispatcher(width: 1)
+    let blocked = await blockOnTheNext(dispatcher, kind)
+    dispatcher.queue.maxConcurrentOperationCount = 1 + others
+    #expect(await blocked.result.isSuccess)
+  }
+
+  @Test(arguments: Kind.allCases, [true, false])
+  func takesEffectAtOnceForEachDispatcherOnTheQueue(_ kind: Kind, _ isReleased: Bool) async {
+    let dispatcher = Dispatcher()
+    dispatcher.addStage()
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    var other: Dispatcher? = Dispatcher(queue: dispatcher.queue)
+    if isReleased { other = nil }
+    let blocked = await blockOnTheNext(dispatcher, kind)
+    dispatcher.queue.maxConcurrentOperationCount = 2
+    #expect(await blocked.result.isSuccess)
+    withExtendedLifetime(other) {}
+  }
+
   /// Lanes that have a drainer request no other; also where the queue does not report its new width.
   @Test(arguments: [true, false])
   func mayGrowUnderFloodedLanes(_ isOfTheLibrary: Bool) async {

@@ -103,6 +103,35 @@ struct SuspensionTests {
     queue.isSuspended = false
   }
 
+  @Test(arguments: heldModes, [true, false])
+  func whatWasStartedEndsWhileAUsersOwnOperationHasTheQueue(
+    _ mode: Dispatcher.Mode, _ isOfTheLibrary: Bool
+  ) async {
+    let dispatcher = isOfTheLibrary ? Dispatcher() : Dispatcher(queue: .wide(1))
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    dispatcher.addStage()
+    let (began, finish) = (Latch(), Recorder<Script.Running>())
+    let started = dispatcher.dispatch(
+      action: Script.controls { operation, _ in
+        finish.record(operation)
+        began.open()
+      }, mode: mode)
+    await began.opened()
+    let (occupied, released) = (Latch(), Latch())
+    dispatcher.queue.addOperation {
+      occupied.open()
+      released.wait()
+    }
+    await occupied.opened()
+    finish.all[0].finish()
+    #expect(await started.result.isSuccess)
+    let next = dispatcher.dispatch(action: records("next"), mode: mode)
+    _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
+    #expect(!next.hasEnded)
+    released.open()
+    #expect(await next.result.isSuccess)
+  }
+
   @Test(arguments: heldModes)
   func aSequenceThatWasStartedStopsBetweenItsActionsAndContinuesLater(
     _ mode: Dispatcher.Mode

@@ -159,12 +159,15 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   /// The address of the block's task until the block has returned.
   private let task = Atomic<UInt>(0)
 
-  init(_ storeRun: StoreRun, of dispatch: Dispatch, on executor: OperationExecutor) {
+  init(
+    _ storeRun: StoreRun, of dispatch: Dispatch, on executor: OperationExecutor,
+    holdsUpMainQueue: Bool
+  ) {
     self.storeRun = storeRun
     ofDispatch = dispatch
     caller = dispatch.caller
     ofExecutor = executor.asUnownedTaskExecutor()
-    isOnMainQueue = dispatch.isSynchronous && MainQueue.isCurrent
+    isOnMainQueue = holdsUpMainQueue
   }
 
   override var dispatch: Dispatch { ofDispatch }

@@ -73,11 +73,17 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   }
 
   /// Called in the step that begins the block.
-  func makeTaskContext(on executor: OperationExecutor?) -> TaskContext? {
-    guard let round, let executor else { return nil }
-    let context = TaskContext(self, of: round.dispatch, on: executor)
+  func makeTaskContext(on executor: OperationExecutor) -> TaskContext? {
+    guard let round else { return nil }
+    let context = TaskContext(
+      self, of: round.dispatch, on: executor, holdsUpMainQueue: holdsUpMainQueue)
     executor.context = context
     return context
+  }
+
+  /// Whether the main queue runs nothing before it has ended; on the thread that starts it.
+  var holdsUpMainQueue: Bool {
+    round?.dispatch.isSynchronous == true && MainQueue.isCurrent
   }
 }
 

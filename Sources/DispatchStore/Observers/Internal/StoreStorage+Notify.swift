@@ -114,7 +114,7 @@ extension StoreStorage: DeliveryTurn {
     }
     let remainder = deliverLeft(on: thread)
     thread.turns.removeLast()
-    if let remainder { continueNotifying(remainder.pool ?? thread.pool) }
+    if let remainder { continueNotifying(remainder.pool ?? thread.worker?.pool) }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 

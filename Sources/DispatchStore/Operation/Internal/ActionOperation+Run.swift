@@ -6,9 +6,10 @@ extension ActionOperation {
     core.withState(body)
   }
 
-  /// Claims the operation for a dispatch; false where it was claimed or started before.
+  /// Claims the operation for a dispatch; false where it was claimed or started before, or is in a queue.
   func claim() -> Bool {
-    withState { $0.life.claim() }
+    // A queue to which it is added after this finds that it was claimed.
+    withState { $0.life.claim() } && !isInQueue
   }
 
   /// Assigns it to a store run, of which it calls `operationEnded`; its outcome where it has ended.
@@ -37,11 +38,13 @@ extension ActionOperation {
     }
   }
 
-  /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed.
+  /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
     let isSuspending = if case .suspending? = subject.pointee.block { true } else { false }
+    let wasReadinessRead = withState(\.wasReadinessRead)
+    if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
-      guard state.life.claim() else { return (nil, false) }
+      guard wasReadinessRead || state.life.claim() else { return (nil, false) }
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
       // One that ends without its block gets no reference to the dispatch, which it may outlive.
@@ -118,10 +121,14 @@ extension ActionOperation {
   }
 
   private func runTask(
-    _ block: @escaping @Sendable (Action, Store<Model, Action>) async throws -> Void
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void
   ) {
     let storeRun = withState { $0.storeRun }
-    let executor = storeRun?.makeExecutor()
+    if block.isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
+      return returned(.failed(store.wouldHoldUpMainActor(action)))
+    }
+    let executor = storeRun?.makeExecutor() ?? OperationExecutor()
     let context = storeRun?.makeTaskContext(on: executor)
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in

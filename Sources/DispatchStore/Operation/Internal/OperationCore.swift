@@ -24,6 +24,8 @@ struct OperationCore: @unchecked Sendable {
     /// Whether the library made it, to call `reduce(into:action:)`.
     var isReduction = false
     var hasDependencies = false
+    /// Whether `isReady` was read: it may be in a queue.
+    var wasReadinessRead = false
     /// Whether code outside the library has changed a property that stays with the object.
     var isTouched = false
     /// Whether it has a subject: true but for a thread's spare one.

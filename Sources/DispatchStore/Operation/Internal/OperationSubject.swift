@@ -23,7 +23,8 @@ enum OperationBlock<Model: Sendable, Action: ActionType> {
   /// Ends when the block returns or throws.
   case returning(@Sendable (Action, Store<Model, Action>) throws -> Void)
   /// Runs in a task; ends when the block returns or throws.
-  case suspending(@Sendable (Action, Store<Model, Action>) async throws -> Void)
+  case suspending(
+    @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void)
   /// Calls a reducer's `reduce(into:action:)`.
   case reducing(Reducer<Model, Action>)
 

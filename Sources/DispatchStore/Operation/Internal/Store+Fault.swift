@@ -15,7 +15,19 @@ extension Store {
   func usedBefore(
     _ operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError {
-    invalid("was started or returned before", action)
+    invalid(
+      operation.isInQueue ? "is in an OperationQueue" : "was started or returned before", action)
+  }
+
+  func wouldHoldUpMainActor(_ action: Action) -> DispatchError {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The block of the operation for \(action) in store "\(identifier)" is isolated to the main actor, and \
+        its .sync dispatch holds up the main queue until it ends. Dispatch with .mainThread, or call main \
+        actor code before the dispatch.
+        """,
+      storeIdentifiers: [identifier])
   }
 
   /// Whether it is another action, as far as its type allows to compare; some do not equal themselves.

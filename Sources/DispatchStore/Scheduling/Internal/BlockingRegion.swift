@@ -1,3 +1,5 @@
+import Foundation
+
 /// A turn to deliver commits that a thread holds, and that other threads may wait for.
 protocol DeliveryTurn: AnyObject {
   /// The notifier is about to block: threads that wait for the turn must leave their commits to it.
@@ -9,23 +11,44 @@ protocol DeliveryTurn: AnyObject {
 
 /// The time in which a thread blocks inside the library.
 ///
-/// The thread lends its place in the pool, and threads that wait for one of its delivery turns leave their
-/// commits to it, so that what it waits for can't wait for it.
+/// The thread gives up its place in the queue, all that is queued may be what it waits for, and threads that
+/// wait for one of its delivery turns leave their commits to it: what it waits for can't wait for it.
 struct BlockingRegion {
-  private let pool: ConcurrentPool?
+  private let worker: PoolWorker?
+  /// The queue of the user's operation that blocks here.
+  private let queueOfOperation: SharedQueue?
+  /// The queues on which there is what the thread waits for, as far as that is known.
+  private let awaited: [SharedQueue]
+  private let isJobHelper: Bool
+  private let blockedThreads: BlockedThreads
   private let turns: [any DeliveryTurn]
 
-  init(on thread: ThreadState) {
-    pool = thread.pool
+  /// - Parameter queue: The queue on which that may run which the thread waits for.
+  init(on thread: ThreadState, for queue: SharedQueue? = nil) {
     turns = thread.turns
-    // Before the place is lent: this may run the user's code, which takes up the thread's place.
+    // Before the place is given up: this may run the user's code, which takes up the thread's place.
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.resumeDeliveredOwners()
-    pool?.beginWait()
+    blockedThreads = .here(on: thread)
+    worker = isPlanted(.placeNotLent) ? nil : thread.worker
+    isJobHelper = thread.isJobHelper
+    queueOfOperation =
+      thread.worker == nil && thread.simulated == nil
+      ? OperationQueue.current.flatMap(blockedThreads.find) : nil
+    awaited = [queue, worker?.queue, queueOfOperation].compactMap { $0 }
+    worker?.beginWait()
+    queueOfOperation?.operationWaits()
+    if isJobHelper { JobInbox.ofProcess.helperWaits() }
+    for queue in awaited { queue.beginWait() }
+    if !isPlanted(.placeNotLent) { blockedThreads.begin() }
   }
 
   func end() {
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierHasWaited() } }
-    pool?.endWait()
+    if !isPlanted(.placeNotLent) { blockedThreads.end() }
+    for queue in awaited { queue.endWait() }
+    if isJobHelper { JobInbox.ofProcess.helperHasWaited() }
+    queueOfOperation?.operationHasWaited()
+    worker?.endWait()
   }
 }

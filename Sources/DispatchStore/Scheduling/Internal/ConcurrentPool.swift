@@ -1,45 +1,53 @@
 import Foundation
 import Synchronization
 
-/// The concurrent queue: plain operations on an `OperationQueue` that take jobs from one inbox.
+/// The concurrent queue: operations on an `OperationQueue` that take jobs from one inbox.
 ///
-/// The queue stays the executor: its width, quality of service and suspension are obeyed. An operation
-/// that waits inside the library lends its place, so that what it waits for can run.
+/// The queue stays the executor: its width, quality of service and suspension are obeyed. A worker that
+/// waits inside the library gives up its place, so that what it waits for can run.
 final class ConcurrentPool: Scheduler, @unchecked Sendable {
-  // because `state` guards what changes
+  // because the lock of `shared` guards what changes
   let queue: OperationQueue
   /// The same, where it is the library's own.
   private let poolQueue: PoolQueue?
   /// Nil but in a simulation.
   let world: (any SimulatedWorld)?
+  private let blockedThreads: BlockedThreads
+  /// The queue with its other pools; set once, before the pool is used.
+  private(set) var shared: SharedQueue!
   let starts: StartInbox
-  private let state = Locked(PoolState())
+  /// Guarded by the lock of `shared`.
+  @exclusivity(unchecked) private var state = PoolState()
+  /// The same: kept alive while there are workers.
+  @exclusivity(unchecked) private var retainedDispatcher: Dispatcher?
   // What of `state` threads read without its lock when they push and take jobs.
-  let drainerCount = Atomic(0)
+  private let drainerCount = Atomic(0)
+  let begunCount = Atomic(0)
   private let pushNeedsState = Atomic(false)
   let hasSteps = Atomic(false)
+  private let isScarce = Atomic(false)
   private let spinWait = SpinWait()
   private let returns = DispatchReturns()
-  /// The width of a user's queue when it was last read.
-  private let knownWidth = Atomic(0)
-  /// Kept alive while there are drainers; guarded by `state`.
-  private var retainedDispatcher: Dispatcher?
-  /// How often the pool reads whether a user's queue is suspended.
-  static let pollingInterval = Duration.milliseconds(5)
+  /// For so long a queue may leave its drainers without a thread, before threads beside it take over.
+  static let patience = Duration.milliseconds(5)
 
   init(queue: OperationQueue, in world: (any SimulatedWorld)? = nil) {
     self.queue = queue
     self.world = world
+    blockedThreads = world?.blockedThreads ?? .ofProcess
     starts = StartInbox(for: world?.width ?? ProcessInfo.processInfo.activeProcessorCount)
     poolQueue = queue as? PoolQueue
     super.init()
-    knownWidth.store(width, ordering: .relaxed)
-    poolQueue?.attach(self)
+    blockedThreads.attach(self, to: queue)
+  }
+
+  func join(_ shared: SharedQueue) {
+    self.shared = shared
   }
 
   /// Its dispatcher has gone: no job is left, and none comes.
   func detach() {
-    poolQueue?.attach(nil)
+    blockedThreads.detach(self, from: shared)
   }
 
   /// The number of threads that may run jobs at once.
@@ -50,12 +58,20 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
+  /// How many drainers there may be.
+  ///
+  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many.
+  private func mostDrainers(_ width: Int) -> Int {
+    poolQueue == nil ? width + 1 : width
+  }
+
   // MARK: Scheduler
 
   override var workers: ConcurrentPool? { self }
   override var runsStoresConcurrently: Bool { true }
+  override var sharedQueue: SharedQueue? { shared }
   override var description: String { "the concurrent queue" }
-  override var dispatcher: Dispatcher? { state.withLock { _ in retainedDispatcher } }
+  override var dispatcher: Dispatcher? { shared.state.withLock { _ in retainedDispatcher } }
 
   override var isSuspended: Bool { poolQueue?.isHeldBack ?? queue.isSuspended }
 
@@ -115,145 +131,156 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     // once more: each writes first, and then reads what the other one writes.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
-    if drainerCount.load(ordering: .sequentiallyConsistent) >= width,
-      !pushNeedsState.load(ordering: .sequentiallyConsistent)
+    if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(width),
+      !pushNeedsState.load(ordering: .sequentiallyConsistent), blockedThreads.isEmpty
     {
       return
     }
+    submitRest(for: dispatcher)
+  }
+
+  /// Adds workers for starts that are there.
+  func submitRest(for dispatcher: Dispatcher?) {
     reinforce(
-      change(.schedule) { state, width in
+      change(.schedule) { state, capacity in
         if let dispatcher, retainedDispatcher == nil { retainedDispatcher = dispatcher }
-        return state.startPushed(width: width)
+        return state.startPushed(capacity)
       })
   }
 
   /// Puts a lane behind the other starts, on a worker's thread: the worker checks for starts before it
   /// leaves, so that no other is needed.
   func putBack(_ lane: Lane) {
-    let width = width
     yieldPoint(.pushStart)
     starts.push(.lane(lane), width: width, on: .current)
-    // A user's queue doesn't notify the pool when it is widened.
-    guard poolQueue == nil else { return }
-    if knownWidth.exchange(width, ordering: .relaxed) < width { queueWasWidened() }
   }
 
   /// Submits a job that continues an action; suspension does not hold it back.
   func submit(step job: Job) {
-    let (reinforcement, areStepsHeld) = change(.pushStep) { state, width in
-      // Read under the lock: a suspension comes before and is seen, or after and finds the step.
-      let reinforcement = state.push(step: job, isSuspended: self.isSuspended, width: width)
-      return (reinforcement, state.areStepsHeld)
-    }
-    reinforce(reinforcement, areStepsHeld: areStepsHeld)
+    reinforce(
+      change(.pushStep) { state, capacity in
+        // Read under the lock: a suspension comes before and is seen, or after and finds the step.
+        state.push(step: job, isSuspended: self.isSuspended, capacity)
+      })
   }
 
   // MARK: What the queue and waiting threads report
 
   /// The queue was suspended: substitutes run the steps that it holds back.
   func queueWasSuspended() {
-    reinforce(change(.schedule) { $0.queueWasSuspended(width: $1) })
-  }
-
-  /// A user's queue doesn't notify the pool when it is suspended.
-  private func pollForSuspension() {
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.pollingInterval / .seconds(1)) {
-      guard self.state.withLock({ $0.areStepsHeld }) else { return }
-      if self.queue.isSuspended { self.queueWasSuspended() } else { self.pollForSuspension() }
-    }
+    reinforce(change(.schedule) { $0.queueWasSuspended($1) })
   }
 
   /// The queue may be wider: more drainers can take the starts that are there.
   func queueWasWidened() {
     for _ in 0..<width where !starts.isEmpty {
-      let reinforcement = change(.schedule) { $0.startPushed(width: $1) }
+      let reinforcement = change(.schedule) { $0.startPushed($1) }
       reinforce(reinforcement)
-      guard case .addDrainer = reinforcement else { return }
+      guard reinforcement.contains(.drainer) else { return }
     }
   }
 
-  /// The calling thread, a worker, is about to wait inside the library.
-  func beginWait() {
-    if isPlanted(.placeNotLent) { return }
-    reinforce(change(.beginWait) { $0.beginWait(width: $1) })
-    // From here on pushes look at the state; this thread looks for those before.
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if !starts.isEmpty { reinforce(change(.schedule) { $0.startPushed(width: $1) }) }
-  }
+  /// Whether jobs are queued, as far as a thread knows that has no lock.
+  var hasWork: Bool { !starts.isEmpty || hasSteps.load(ordering: .sequentiallyConsistent) }
 
-  func endWait() {
-    if isPlanted(.placeNotLent) { return }
-    change(.endWait) { state, _ in state.endWait() }
+  /// A thread blocks inside the library, and may wait for what is queued here; or the queue has a place again.
+  func seeToWork() {
+    let hasStarts = !starts.isEmpty
+    reinforce(
+      change(.schedule) {
+        $0.workIsLeft(hasStarts: hasStarts, isSuspended: self.isSuspended, $1)
+      })
   }
 
   // MARK: Workers
 
   /// Changes the state, and what of it threads read without the lock.
   func change<Result>(
-    _ transition: Transition, _ body: (inout PoolState, _ width: Int) -> Result
+    _ transition: Transition, _ body: (inout PoolState, PoolState.Capacity) -> Result
   ) -> Result {
     let width = self.width
+    // Only a pool that starts actions beside the queue has to know what else the queue runs.
+    let otherOperations = isScarce.load(ordering: .relaxed) ? shared.otherOperations : 0
     yieldPoint(transition)
-    return state.withLock { state in
+    return shared.state.withLock { shared in
+      let before = state.running
+      let capacity = PoolState.Capacity(
+        drainers: mostDrainers(width), width: width,
+        places: width - otherOperations - (shared.running - before),
+        // Under the lock: a thread that begins to block looks at this state after it was counted.
+        threadsBlock: !blockedThreads.isEmpty, isAwaited: self.shared.isAwaited,
+        isScarce: world != nil)
       defer {
+        shared.running += state.running - before
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
+        begunCount.store(state.begun, ordering: .relaxed)
         // While no dispatcher is kept alive, a push has to set one.
         pushNeedsState.store(
           state.pushNeedsState || retainedDispatcher == nil, ordering: .sequentiallyConsistent)
         hasSteps.store(state.hasSteps, ordering: .sequentiallyConsistent)
+        isScarce.store(state.isScarce, ordering: .relaxed)
       }
-      return body(&state, width)
+      return body(&state, capacity)
     }
   }
 
-  /// Adds or notifies the worker that the state has decided on.
-  ///
-  /// - Parameter areStepsHeld: Whether steps are held back as soon as the queue is suspended.
-  func reinforce(_ reinforcement: PoolState.Reinforcement, areStepsHeld: Bool = false) {
-    defer { if areStepsHeld, poolQueue == nil { pollForSuspension() } }
-    switch reinforcement {
-    case .none: break
-    case .addDrainer: addDrainer()
-    case .addSubstitute: addSubstitute()
-    case .notifySpinning: spinWait.notify()
-    }
+  /// Adds or notifies the workers that the state has decided on.
+  func reinforce(_ reinforcement: PoolState.Reinforcement) {
+    if reinforcement.isEmpty { return }
+    if reinforcement.contains(.notifySpinning) { spinWait.notify() }
+    if reinforcement.contains(.drainer) { addDrainer() }
+    if reinforcement.contains(.substitute) { addSubstitute() }
+    if reinforcement.contains(.watch) { watch() }
   }
 
   private func addDrainer() {
-    let body: @Sendable () -> Void = {
+    let drainer = Drainer { drainer in
       self.change(.beginDraining) { state, _ in state.drainerBegins() }
-      PoolWorker(of: self, isSubstitute: false).run()
+      // Where a user's queue was widened, further drainers follow one another.
+      if self.poolQueue == nil, !self.starts.isEmpty { self.submitRest(for: nil) }
+      PoolWorker(of: self, in: drainer).run()
     }
-    if let world { return world.run(.operation(queue), body) }
-    let drainer = Drainer(body)
+    if let world { return world.run(.operation(queue)) { drainer.start() } }
     // As the queue does with the closures that it gets.
     drainer.qualityOfService = queue.qualityOfService
     queue.addOperation(drainer)
   }
 
-  /// On a queue made for it, which has a thread at once: the shared ones add one in a second.
   func addSubstitute(after delay: Duration = .zero) {
-    let body: @Sendable () -> Void = { PoolWorker(of: self, isSubstitute: true).run() }
-    if let world { return world.run(.substitute(after: delay), body) }
-    let queue = DispatchQueue(label: "DispatchStore.substitute", qos: self.queue.dispatchQoS)
-    queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
+    runBeside(after: delay) { PoolWorker(of: self).run() }
   }
 
-  /// A drainer leaves; with the last one, the dispatcher is released.
-  func leave() -> (hasLeft: Bool, released: Dispatcher?) {
+  /// Sees after a while whether the queue has begun a drainer.
+  private func watch() {
+    // A simulated queue has a thread for each drainer that may begin.
+    if world != nil { return }
+    runBeside(after: Self.patience) {
+      let hasStarts = !self.starts.isEmpty
+      self.reinforce(self.change(.schedule) { $0.watchEnds(hasStarts: hasStarts, $1) })
+    }
+  }
+
+  private func runBeside(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    if let world { return world.run(.substitute(after: delay), body) }
+    HelperThreads.run(after: delay, body)
+  }
+
+  /// A worker leaves; with the last one, the dispatcher is released.
+  func leave(isSubstitute: Bool) -> (hasLeft: Bool, released: Dispatcher?) {
     change(.leavePool) { state, _ in
-      guard state.leave(isSubstitute: false) else { return (false, nil) }
-      return (true, state.drainers == 0 ? retainedDispatcher.take() : nil)
+      guard state.leave(isSubstitute: isSubstitute) else { return (false, nil) }
+      return (true, state.isIdle ? retainedDispatcher.take() : nil)
     }
   }
 
   /// A drainer that has left found a start; whether it is back.
   func reenter(for released: Dispatcher?) -> Bool {
-    let (isBack, reinforcement) = change(.recheck) { state, width in
-      let isBack = state.reenter(width: width)
-      if retainedDispatcher == nil, state.drainers > 0 { retainedDispatcher = released }
+    let (isBack, reinforcement) = change(.recheck) { state, capacity in
+      let isBack = state.reenter(capacity)
       // Where the queue has become narrower, all those that stay may be waiting.
-      return (isBack, isBack ? .none : state.startPushed(width: width))
+      let reinforcement = isBack ? [] : state.startPushed(capacity)
+      if retainedDispatcher == nil, !state.isIdle { retainedDispatcher = released }
+      return (isBack, reinforcement)
     }
     reinforce(reinforcement)
     return isBack
@@ -262,13 +289,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// A drainer goes to the end of the queue.
   func requeueDrainer() {
     // A step that was left to this drainer may now be held back by the queue.
-    let (reinforcement, areStepsHeld) = change(.requeue) { state, width in
-      state.drainerRequeues()
-      let reinforcement = isSuspended ? state.queueWasSuspended(width: width) : .none
-      return (reinforcement, state.areStepsHeld)
-    }
+    reinforce(
+      change(.requeue) { state, capacity in
+        state.drainerRequeues(isSuspended: self.isSuspended, capacity)
+      })
     addDrainer()
-    reinforce(reinforcement, areStepsHeld: areStepsHeld)
   }
 
   // MARK: Spinning
@@ -285,7 +310,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     // The system's pool lets a resumed task wait for this thread, rather than wake another one.
     guard !thread.hasResumedOthers, spinWait.begin(on: thread) else { return false }
     defer { spinWait.end() }
-    guard change(.beginSpinning, { $0.beginSpinning(width: $1) }) else { return false }
+    guard change(.beginSpinning, { $0.beginSpinning($1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if starts.isEmpty { spinWait.waitUntilNotified() }
     thread.foundWorkBySpinning =

@@ -1,19 +1,44 @@
 import Foundation
+import Synchronization
 
-/// The plain operation on the queue in which a pool's worker runs.
+/// The operation on the queue in which a pool's worker runs.
 ///
-/// `cancel()` does nothing: a user who cancels all operations of the queue means the user's operations.
-/// Handles cancel dispatches.
+/// It can end before its thread does: where the worker waits inside the library, the queue runs what is
+/// next, be it another drainer, of any dispatcher, or a user's operation. `cancel()` does nothing: a user who
+/// cancels all operations of the queue means the user's operations. Handles cancel dispatches.
 final class Drainer: Operation, @unchecked Sendable {
-  // because its superclass is, and it adds a constant
-  private let body: @Sendable () -> Void
+  // because its superclass is, and what it adds is constant or atomic
+  private let body: @Sendable (Drainer) -> Void
+  private let phase = Atomic(Phase.queued.rawValue)
 
-  init(_ body: @escaping @Sendable () -> Void) {
+  private enum Phase: Int {
+    case queued, running, ended
+  }
+
+  init(_ body: @escaping @Sendable (Drainer) -> Void) {
     self.body = body
   }
 
-  override func main() {
-    body()
+  override var isAsynchronous: Bool { true }
+  override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.running.rawValue }
+  override var isFinished: Bool { phase.load(ordering: .acquiring) == Phase.ended.rawValue }
+
+  override func start() {
+    willChangeValue(forKey: "isExecuting")
+    phase.store(Phase.running.rawValue, ordering: .releasing)
+    didChangeValue(forKey: "isExecuting")
+    body(self)
+    end()
+  }
+
+  /// Ends it, unless it has ended: its thread has no place of the queue any longer.
+  func end() {
+    guard !isFinished else { return }
+    willChangeValue(forKey: "isExecuting")
+    willChangeValue(forKey: "isFinished")
+    phase.store(Phase.ended.rawValue, ordering: .releasing)
+    didChangeValue(forKey: "isExecuting")
+    didChangeValue(forKey: "isFinished")
   }
 
   override func cancel() {}

@@ -1,22 +1,22 @@
-import Dispatch
-
 /// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
 /// An unstructured task made inside the block leaves it, and so is known not to be the block's.
 final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
-  private let scheduler: Scheduler
+  /// Nil for an operation in a user's queue: its jobs run on any thread.
+  private let scheduler: Scheduler?
   /// The context of the block.
   var context: DispatchContext?
   /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 
-  init(_ scheduler: Scheduler) {
+  init(_ scheduler: Scheduler? = nil) {
     self.scheduler = scheduler
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    scheduler.run(UnownedJob(job), on: self)
+    let job = UnownedJob(job)
+    if let scheduler { scheduler.run(job, on: self) } else { runAnywhere(job) }
   }
 
   /// Runs a job on any thread of the system, or of the simulated world.
@@ -24,7 +24,7 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     if let world {
       world.run(.job) { self.run(job) }
     } else {
-      DispatchQueue.global().async { self.run(job) }
+      JobInbox.ofProcess.push(job, for: self, on: .current)
     }
   }
 

@@ -1,24 +1,22 @@
 import Foundation
 import Synchronization
 
-/// A queue that notifies its pool when it is suspended or widened; the pool reads both without its lock.
+/// A queue that notifies its pools when it is suspended or widened; they read both without its lock.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
   // because its superclass is, and what it adds is locked or atomic
-  /// Until its dispatcher goes; not weak, which would make each retain of the pool more expensive.
-  private let pool = Locked<ConcurrentPool?>(nil)
+  /// The pools on it, until the last one's dispatcher goes.
+  private let shared = Locked<SharedQueue?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)
 
   /// Whether it is suspended, without its lock.
   var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
 
-  func attach(_ pool: ConcurrentPool?) {
-    let former = self.pool.withLock { present in
-      defer { present = pool }
-      return present
-    }
-    withExtendedLifetime(former) {}
+  func attach(_ shared: SharedQueue?) {
+    self.shared.withLock { $0 = shared }
   }
+
+  private var pools: [ConcurrentPool] { shared.withLock { $0 }?.pools ?? [] }
 
   /// Its width, without its lock.
   var width: Int { knownWidth.load(ordering: .relaxed) }
@@ -26,19 +24,30 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
   override var maxConcurrentOperationCount: Int {
     get { super.maxConcurrentOperationCount }
     set {
-      knownWidth.store(newValue, ordering: .relaxed)
       super.maxConcurrentOperationCount = newValue
-      pool.withLock { $0 }?.queueWasWidened()
+      copyProperties()
+      for pool in pools { pool.queueWasWidened() }
     }
   }
 
   override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      isStopped.store(newValue, ordering: .releasing)
       super.isSuspended = newValue
-      if newValue { pool.withLock { $0 }?.queueWasSuspended() }
+      copyProperties()
+      if newValue { for pool in pools { pool.queueWasSuspended() } }
     }
+  }
+
+  /// Makes both copies equal to what the queue has.
+  ///
+  /// Several threads may set them at once: each compares after it has written, so that the last one to
+  /// write a copy has written what the queue has, or a thread that changes the queue later does.
+  private func copyProperties() {
+    repeat {
+      isStopped.store(super.isSuspended, ordering: .sequentiallyConsistent)
+      knownWidth.store(super.maxConcurrentOperationCount, ordering: .sequentiallyConsistent)
+    } while isHeldBack != super.isSuspended || width != super.maxConcurrentOperationCount
   }
 }
 

@@ -1,9 +1,9 @@
 /// Which workers a concurrent pool has, and what they are to continue, without threads.
 ///
 /// Drainers are operations on the queue. Substitutes are threads beside it: they continue what was
-/// started where the queue would hold that back, and take the places of drainers that wait. Starts are
-/// elsewhere (`StartInbox`), and most pushes and takes of them don't look at this state: as long as there
-/// are as many drainers as the queue is wide, and none waits or spins.
+/// started where the queue does not come to that, and start actions where it has no thread while threads
+/// block. Starts are elsewhere (`StartInbox`), and most pushes and takes of them don't look at this state: as
+/// long as there are as many drainers as the queue is wide, none spins, and no thread blocks.
 struct PoolState {
   /// Continue actions that were started; suspension never holds them back.
   private var steps = FIFO<Job>()
@@ -11,76 +11,147 @@ struct PoolState {
   /// Those of the drainers that the queue has not begun to run.
   private var queued = 0
   private var substitutes = 0
-  /// Those of all workers that wait inside the library, and whose place others may take.
+  /// The substitutes that wait inside the library; a drainer that waits becomes one.
   private var waiting = 0
   /// A drainer that has found nothing spins for work.
   private var isSpinning = false
+  /// How many drainers the queue has begun to run.
+  private var beginnings = 0
+  /// The same when the watch began that is under way.
+  private var watched: Int?
+  /// How many watches have ended since the queue began a drainer.
+  private var stalls = 0
+  /// So many watches without a drainer show that there is no thread for one, whoever waits.
+  private static let manyStalls = 1_000
+  /// Whether the queue was seen to have no thread for a drainer, and has begun none since.
+  private(set) var isScarce = false
 
-  /// What the caller does outside the lock, so that a worker comes to a job.
-  enum Reinforcement {
-    /// Nothing: the workers that are there come to it.
-    case none
-    case addDrainer
-    case addSubstitute
-    /// Notify the drainer that spins.
-    case notifySpinning
+  /// What the pool may use.
+  struct Capacity {
+    /// How many drainers it may have.
+    var drainers: Int
+    /// How many of them may run.
+    var width: Int
+    /// How many of its workers may run, beside those of other pools and the user's operations.
+    var places: Int
+    /// Whether threads block inside the library.
+    var threadsBlock: Bool
+    /// Whether a wait is known to be for work on the queue.
+    var isAwaited: Bool
+    /// Whether the system may have no thread for a drainer: in a simulation always.
+    var isScarce: Bool
   }
 
-  /// Whether a push must look at the state although there are as many drainers as the queue is wide.
-  var pushNeedsState: Bool { waiting > 0 || isSpinning }
+  /// What the caller does outside the lock, so that a worker comes to a job; nothing where the workers
+  /// that are there come to it.
+  struct Reinforcement: OptionSet {
+    let rawValue: Int
+    static let drainer = Reinforcement(rawValue: 1)
+    static let substitute = Reinforcement(rawValue: 2)
+    /// Notify the drainer that spins.
+    static let notifySpinning = Reinforcement(rawValue: 4)
+    /// See after a while whether the queue has begun a drainer.
+    static let watch = Reinforcement(rawValue: 8)
+  }
+
+  /// Whether a push must look at the state although there are as many drainers as there may be.
+  var pushNeedsState: Bool { isSpinning }
 
   var hasSteps: Bool { !steps.isEmpty }
 
-  /// A job that starts an action was pushed.
-  mutating func startPushed(width: Int) -> Reinforcement {
+  /// Whether it has no worker at all.
+  var isIdle: Bool { drainers + substitutes == 0 }
+
+  /// The drainers that the queue has begun to run.
+  var begun: Int { drainers - queued }
+
+  /// The workers that have a place, and do not wait.
+  var running: Int { begun + substitutes - waiting }
+
+  /// A job that starts an action was pushed, or is left.
+  mutating func startPushed(_ capacity: Capacity) -> Reinforcement {
     if isSpinning { return notifySpinning() }
-    if drainers < width { return addDrainer() }
-    return waiting > 0 ? addSubstitute(width) : .none
+    var reinforcement = Reinforcement()
+    if drainers < capacity.drainers {
+      drainers += 1
+      queued += 1
+      reinforcement = .drainer
+    }
+    if capacity.threadsBlock, queued > 0 {
+      let substitute = isScarce || capacity.isScarce ? addSubstitute(capacity) : []
+      reinforcement.formUnion(substitute.isEmpty ? beginWatch() : substitute)
+    }
+    return reinforcement
   }
 
-  mutating func push(step job: Job, isSuspended: Bool, width: Int) -> Reinforcement {
+  mutating func push(step job: Job, isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     steps.append(job)
     if isSpinning { return notifySpinning() }
-    // A suspended queue would hold a new drainer back, and drainers that wait keep its places.
-    return isSuspended ? addSubstitute(width) : startPushed(width: width)
+    // A suspended queue would hold a new drainer back.
+    if isSuspended { return addSubstitute(capacity) }
+    let reinforcement = startPushed(capacity)
+    // The queue may be suspended, if it is a user's, or run a user's operation in the drainer's place.
+    return queued > 0 ? reinforcement.union(beginWatch()) : reinforcement
   }
 
   mutating func popStep() -> Job? { steps.popFirst() }
 
   /// The queue was suspended: substitutes have to take the steps that were left to drainers.
-  mutating func queueWasSuspended(width: Int) -> Reinforcement {
-    addSubstituteForSteps(width)
+  mutating func queueWasSuspended(_ capacity: Capacity) -> Reinforcement {
+    steps.isEmpty ? [] : addSubstitute(capacity)
   }
 
-  /// A worker begins to wait: a substitute may take its place, where there is a step.
-  mutating func beginWait(width: Int) -> Reinforcement {
+  /// A thread begins to wait, or a worker returns from the queue: what is left needs workers.
+  mutating func workIsLeft(
+    hasStarts: Bool, isSuspended: Bool, _ capacity: Capacity
+  ) -> Reinforcement {
+    guard hasStarts || hasSteps else { return [] }
+    if isSuspended { return queueWasSuspended(capacity) }
+    let reinforcement = startPushed(capacity)
+    return hasSteps && queued > 0 ? reinforcement.union(beginWatch()) : reinforcement
+  }
+
+  /// A drainer begins to wait: its operation ends, so that the queue runs what is next.
+  mutating func drainerWaits() {
+    drainers -= 1
+    substitutes += 1
     waiting += 1
-    return addSubstituteForSteps(width)
+  }
+
+  mutating func substituteWaits() {
+    waiting += 1
   }
 
   mutating func endWait() {
     waiting -= 1
   }
 
-  private var running: Int { drainers - queued + substitutes - waiting }
+  // MARK: The watch
 
-  /// Whether steps wait for drainers that the queue has not begun to run.
-  var areStepsHeld: Bool { !steps.isEmpty && queued > 0 && running <= 0 }
-
-  private mutating func addDrainer() -> Reinforcement {
-    drainers += 1
-    queued += 1
-    return .addDrainer
+  private mutating func beginWatch() -> Reinforcement {
+    guard watched == nil else { return [] }
+    watched = beginnings
+    return .watch
   }
 
-  private mutating func addSubstitute(_ width: Int) -> Reinforcement {
-    guard running < width else { return .none }
+  /// The time of a watch is over.
+  mutating func watchEnds(hasStarts: Bool, _ capacity: Capacity) -> Reinforcement {
+    let before = watched.take()
+    let startsWait = hasStarts && capacity.threadsBlock
+    guard queued > 0, hasSteps || startsWait else { return [] }
+    guard beginnings == before else { return beginWatch() }
+    stalls += 1
+    if startsWait, capacity.isAwaited || stalls >= Self.manyStalls { isScarce = true }
+    let substitute = hasSteps || isScarce ? addSubstitute(capacity) : []
+    return substitute.isEmpty ? beginWatch() : substitute
+  }
+
+  // MARK: Workers
+
+  private mutating func addSubstitute(_ capacity: Capacity) -> Reinforcement {
+    guard running < capacity.places else { return [] }
     substitutes += 1
-    return .addSubstitute
-  }
-
-  private mutating func addSubstituteForSteps(_ width: Int) -> Reinforcement {
-    steps.isEmpty ? .none : addSubstitute(width)
+    return .substitute
   }
 
   private mutating func notifySpinning() -> Reinforcement {
@@ -91,16 +162,21 @@ struct PoolState {
   /// The queue runs a drainer.
   mutating func drainerBegins() {
     queued -= 1
+    beginnings += 1
+    stalls = 0
+    isScarce = false
   }
 
   /// A drainer goes to the end of the queue.
-  mutating func drainerRequeues() {
+  mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
+    if !hasSteps { return capacity.threadsBlock ? beginWatch() : [] }
+    return isSuspended ? addSubstitute(capacity) : beginWatch()
   }
 
   /// A drainer that found nothing spins for work; false where there is some, or another one spins.
-  mutating func beginSpinning(width: Int) -> Bool {
-    guard steps.isEmpty, drainers <= width, waiting == 0, !isSpinning else { return false }
+  mutating func beginSpinning(_ capacity: Capacity) -> Bool {
+    guard steps.isEmpty, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
     isSpinning = true
     return true
   }
@@ -122,14 +198,14 @@ struct PoolState {
   }
 
   /// A drainer that has left comes back; false where others have its place.
-  mutating func reenter(width: Int) -> Bool {
-    guard drainers < width else { return false }
+  mutating func reenter(_ capacity: Capacity) -> Bool {
+    guard begun < capacity.width, drainers < capacity.drainers else { return false }
     drainers += 1
     return true
   }
 
-  /// Whether substitutes have places of workers that wait; else drainers take all starts.
-  func substitutesMayStart(width: Int) -> Bool {
-    waiting > 0 && running <= width
+  /// Whether substitutes may start actions; else drainers take all starts.
+  func substitutesMayStart(_ capacity: Capacity) -> Bool {
+    capacity.threadsBlock && (isScarce || capacity.isScarce) && running <= capacity.places
   }
 }

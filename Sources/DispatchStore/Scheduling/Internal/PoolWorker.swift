@@ -2,30 +2,36 @@ import Synchronization
 
 /// A thread that takes jobs of the concurrent pool: a drainer, which is an operation on the queue, or a
 /// substitute, which is a thread beside it.
-struct PoolWorker {
+final class PoolWorker {
   let pool: ConcurrentPool
-  let isSubstitute: Bool
+  /// Of a drainer; nil once that has waited, and so is a substitute.
+  private var operation: Drainer?
   private let thread = ThreadState.current
   /// After so many steps a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
 
-  init(of pool: ConcurrentPool, isSubstitute: Bool) {
+  init(of pool: ConcurrentPool, in operation: Drainer? = nil) {
     self.pool = pool
-    self.isSubstitute = isSubstitute
+    self.operation = operation
   }
+
+  private var isSubstitute: Bool { operation == nil }
+  var queue: SharedQueue { pool.shared }
 
   /// Runs jobs until there are none for it, or for a batch.
   func run() {
-    let outer = thread.pool
-    thread.pool = pool
+    let outer = thread.worker
+    thread.worker = self
     thread.hasResumedOthers = false
-    defer { thread.pool = outer }
+    defer { thread.worker = outer }
     var left = Self.batch
     while left > 0 {
       switch next() {
       case .run(let job): left -= job.run(in: pool, on: thread)
       case .suspended: return requeue(isSuspended: true)
-      case .nothing: if isSubstitute ? substituteLeaves() : drainerLeaves() { return }
+      case .nothing:
+        guard isSubstitute ? substituteLeaves() : drainerLeaves() else { continue }
+        return queue.workerLeft(pool)
       }
     }
     requeue(isSuspended: false)
@@ -47,30 +53,31 @@ struct PoolWorker {
     // Where the queue has become narrower, some workers have to leave.
     let mayStart =
       isSubstitute
-      ? pool.change(.popStart) { $0.substitutesMayStart(width: $1) }
-      : pool.drainerCount.load(ordering: .relaxed) <= pool.width
+      ? pool.change(.popStart) { $0.substitutesMayStart($1) }
+      : pool.begunCount.load(ordering: .relaxed) <= pool.width
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
-    if let job = pool.starts.pop(on: thread, for: pool) { return .run(job) }
+    if let job = pool.starts.pop(on: thread, for: pool) {
+      // Beside this one, which may block.
+      if isSubstitute { pool.seeToWork() }
+      return .run(job)
+    }
     return pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
   }
 
   /// A thread that pushes while others wait looks at the state, and may count this worker, which has
   /// found no start and not left: so it checks once more after it has left.
   private func substituteLeaves() -> Bool {
-    guard pool.change(.leavePool, { state, _ in state.leave(isSubstitute: true) }) else {
-      return false
-    }
+    let (hasLeft, released) = pool.leave(isSubstitute: true)
+    guard hasLeft else { return false }
     yieldPoint(.recheck)
-    if !pool.starts.isEmpty, !isPlanted(.lostSubstitute) {
-      pool.reinforce(pool.change(.recheck) { $0.startPushed(width: $1) })
-    }
+    if !pool.starts.isEmpty, !isPlanted(.lostSubstitute) { pool.submitRest(for: released) }
     return true
   }
 
   private func drainerLeaves() -> Bool {
     if pool.spinForWork(on: thread) { return false }
-    let (hasLeft, released) = pool.leave()
+    let (hasLeft, released) = pool.leave(isSubstitute: false)
     guard hasLeft else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.recheck, on: thread)
@@ -81,9 +88,27 @@ struct PoolWorker {
   private func requeue(isSuspended: Bool) {
     if isSubstitute {
       // The queue doesn't notify a thread beside it that it is no longer suspended: this one polls.
-      pool.addSubstitute(after: isSuspended ? ConcurrentPool.pollingInterval : .zero)
+      pool.addSubstitute(after: isSuspended ? ConcurrentPool.patience : .zero)
     } else {
       pool.requeueDrainer()
+      queue.workerLeft(pool)
     }
+  }
+
+  // MARK: Waiting
+
+  /// The thread begins to wait inside the library, and gives up its place.
+  func beginWait() {
+    guard let operation = operation.take() else {
+      return pool.change(.beginWait) { state, _ in state.substituteWaits() }
+    }
+    pool.change(.beginWait) { state, _ in state.drainerWaits() }
+    operation.end()
+    thread.simulated?.leaveQueue()
+  }
+
+  /// It runs again, beside the queue, to the end of its job.
+  func endWait() {
+    pool.change(.endWait) { state, _ in state.endWait() }
   }
 }

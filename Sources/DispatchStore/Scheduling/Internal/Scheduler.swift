@@ -15,6 +15,9 @@ class Scheduler: @unchecked Sendable {
   /// Whether it runs on the main queue.
   var needsMainQueue: Bool { false }
 
+  /// The queue that gives it threads.
+  var sharedQueue: SharedQueue? { nil }
+
   /// Whether no action may start now.
   var isSuspended: Bool { false }
 

@@ -32,7 +32,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   /// Runs the steps of a dispatch that was started.
   func runToEnd(of dispatch: Dispatch, on thread: ThreadState) {
     while !detach(from: dispatch) {
-      next(on: thread)()
+      next(of: dispatch, on: thread)()
     }
   }
 
@@ -45,11 +45,18 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     return isDetached
   }
 
-  private func next(on thread: ThreadState) -> @Sendable () -> Void {
+  private func next(
+    of dispatch: Dispatch, on thread: ThreadState
+  ) -> @Sendable () -> Void {
     yieldPoint(.takeStep, on: thread)
     if let step = pop(blocks: false) { return step }
-    let wait = BlockingRegion(on: thread)
-    defer { wait.end() }
+    let awaited = dispatch.dispatchesBefore.compactMap(\.schedulerForWaits.sharedQueue)
+    for queue in awaited { queue.beginWait() }
+    let wait = BlockingRegion(on: thread, for: dispatch.details?.dispatcher?.pool.shared)
+    defer {
+      wait.end()
+      for queue in awaited { queue.endWait() }
+    }
     thread.simulated?.wait(for: "the end of its `.sync` dispatch") { self.hasSteps }
     return pop(blocks: true)!
   }

@@ -1,0 +1,62 @@
+import Foundation
+import Synchronization
+
+/// The threads that block inside the library, and the queues whose work they may wait for.
+///
+/// There is one for the process, and one for each simulated world.
+package final class BlockedThreads: Sendable {
+  static let ofProcess = BlockedThreads()
+
+  private let count = Atomic(0)
+  private let queues = Locked<[ObjectIdentifier: SharedQueue]>([:])
+
+  package init() {}
+
+  /// Of the process, or of the simulated world of the calling thread.
+  static func here(on thread: ThreadState) -> BlockedThreads {
+    thread.simulated?.world.blockedThreads ?? ofProcess
+  }
+
+  package var isEmpty: Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
+
+  /// The calling thread is about to block: all work that is queued may be what it waits for.
+  ///
+  /// While a thread blocks, those that push see to it that their work is watched until it has a thread. So only
+  /// the first one that blocks looks for what was pushed before.
+  func begin() {
+    guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    for queue in queues.withLock({ Array($0.values) }) { queue.threadBlocks() }
+    if self === Self.ofProcess { JobInbox.ofProcess.reinforce() }
+  }
+
+  func end() {
+    count.subtract(1, ordering: .sequentiallyConsistent)
+  }
+
+  // MARK: Queues
+
+  /// A queue that some dispatcher uses.
+  func find(_ queue: OperationQueue) -> SharedQueue? {
+    queues.withLock { $0[ObjectIdentifier(queue)] }
+  }
+
+  func attach(_ pool: ConcurrentPool, to queue: OperationQueue) {
+    queues.withLock { queues in
+      let shared = queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
+      queues[ObjectIdentifier(queue)] = shared
+      // Before threads that block find the pool there.
+      pool.join(shared)
+      shared.add(pool)
+      (queue as? PoolQueue)?.attach(shared)
+    }
+  }
+
+  func detach(_ pool: ConcurrentPool, from shared: SharedQueue) {
+    queues.withLock { queues in
+      if shared.remove(pool) { return }
+      queues[ObjectIdentifier(shared.queue)] = nil
+      (shared.queue as? PoolQueue)?.attach(nil)
+    }
+  }
+}

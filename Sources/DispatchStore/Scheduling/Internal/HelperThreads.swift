@@ -1,0 +1,106 @@
+import Dispatch
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Threads of the library, for work that must not wait until the system has a thread for it.
+///
+/// The system gives out some 250 threads, and adds one in a second where those that it has block. A
+/// helper begins at once; some wait for further work for a second.
+enum HelperThreads {
+  private static let idle = Locked<[Helper]>([])
+  private static let mostIdle = 4 * ProcessInfo.processInfo.activeProcessorCount
+
+  private struct Work: Sendable {
+    let delay: Duration
+    let body: @Sendable () -> Void
+
+    func run() {
+      if delay > .zero { Thread.sleep(forTimeInterval: delay / .seconds(1)) }
+      body()
+    }
+  }
+
+  private final class Helper: Sendable {
+    private let work = Locked<Work?>(nil)
+    private let hasWork = DispatchSemaphore(value: 0)
+
+    func give(_ work: Work) {
+      self.work.withLockOfProcess { $0 = work }
+      hasWork.signal()
+    }
+
+    /// The next work; nil where none comes for a while.
+    func next() -> Work? {
+      let isIdle = idle.withLockOfProcess { idle in
+        if idle.count < mostIdle { idle.append(self) }
+        return idle.last === self
+      }
+      guard isIdle else { return nil }
+      if hasWork.wait(timeout: .now() + 1) == .timedOut {
+        let hasLeft = idle.withLockOfProcess { idle in
+          let count = idle.count
+          idle.removeAll { $0 === self }
+          return idle.count < count
+        }
+        if hasLeft { return nil }
+        // Another thread has taken it out of the list, and gives it work.
+        hasWork.wait()
+      }
+      return work.withLockOfProcess { $0.take() }
+    }
+  }
+
+  /// Runs a closure on a thread that does nothing else meanwhile.
+  static func run(after delay: Duration = .zero, _ body: @escaping @Sendable () -> Void) {
+    let work = Work(delay: delay, body: body)
+    if let helper = idle.withLockOfProcess({ $0.popLast() }) {
+      helper.give(work)
+    } else if !start(work) {
+      // The system's limit of threads for this process: its queues may still have one.
+      DispatchQueue(label: "DispatchStore.helper").async { work.run() }
+    }
+  }
+
+  private final class First {
+    let work: Work
+
+    init(_ work: Work) {
+      self.work = work
+    }
+  }
+
+  private static func start(_ work: Work) -> Bool {
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    let first = Unmanaged.passRetained(First(work))
+    let error = pthread_create(
+      &thread, nil,
+      {
+        pthread_detach(pthread_self())
+        HelperThreads.live($0)
+        return nil
+      }, first.toOpaque())
+    if error != 0 { first.release() }
+    return error == 0
+  }
+
+  private static func live(_ first: UnsafeMutableRawPointer?) {
+    let helper = Helper()
+    var work: Work? = Unmanaged<First>.fromOpaque(first!).takeRetainedValue().work
+    while let present = work {
+      work = nil
+      present.run()
+      work = helper.next()
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+
+/// An `OperationQueue` with the pools of all dispatchers that use it.
+///
+/// One lock guards the states of its pools, which count together the places of the queue that are taken.
+final class SharedQueue: Sendable {
+  let queue: OperationQueue
+  let state = Locked(State())
+  /// The waits, of threads that block and of tasks that such threads may wait for, that are known to be
+  /// for work on this queue.
+  private let waits = Atomic(0)
+  private let isShared = Atomic(false)
+
+  struct State {
+    fileprivate(set) var pools: [ConcurrentPool] = []
+    /// The workers of all pools that run.
+    var running = 0
+    /// The user's operations on the queue that wait inside the library.
+    fileprivate(set) var waitingOperations = 0
+  }
+
+  init(_ queue: OperationQueue) {
+    self.queue = queue
+  }
+
+  var pools: [ConcurrentPool] { state.withLock(\.pools) }
+
+  func add(_ pool: ConcurrentPool) {
+    state.withLock { state in
+      state.pools.append(pool)
+      isShared.store(state.pools.count > 1, ordering: .relaxed)
+    }
+  }
+
+  /// Whether another pool is left.
+  func remove(_ pool: ConcurrentPool) -> Bool {
+    let (removed, isUsed) = state.withLock { state -> (ConcurrentPool?, Bool) in
+      let index = state.pools.firstIndex { $0 === pool }
+      defer { isShared.store(state.pools.count > 1, ordering: .relaxed) }
+      let removed = index.map { state.pools.remove(at: $0) }
+      return (removed, !state.pools.isEmpty)
+    }
+    return withExtendedLifetime(removed) { isUsed }
+  }
+
+  // MARK: Waits
+
+  /// A thread blocks that may wait for what is queued here.
+  func threadBlocks() {
+    for pool in pools where pool.hasWork { pool.seeToWork() }
+  }
+
+  /// A worker of a pool has left, and the pool has looked for its own work: others may have its place.
+  func workerLeft(_ pool: ConcurrentPool) {
+    guard isShared.load(ordering: .relaxed) else { return }
+    for other in pools where other !== pool { other.seeToWork() }
+  }
+
+  /// Whether a wait is known to be for work on this queue.
+  var isAwaited: Bool { waits.load(ordering: .sequentiallyConsistent) > 0 }
+
+  func beginWait() {
+    waits.add(1, ordering: .sequentiallyConsistent)
+  }
+
+  func endWait() {
+    waits.subtract(1, ordering: .sequentiallyConsistent)
+  }
+
+  /// A user's operation begins to wait inside the library: its place may be taken meanwhile.
+  func operationWaits() {
+    state.withLock { $0.waitingOperations += 1 }
+  }
+
+  func operationHasWaited() {
+    state.withLock { $0.waitingOperations -= 1 }
+  }
+
+  /// The user's operations that the queue runs, and that do not wait inside the library.
+  var otherOperations: Int {
+    let running = queue.operations.count { $0.isExecuting && !($0 is Drainer) }
+    return max(0, running - state.withLock(\.waitingOperations))
+  }
+}

@@ -1,0 +1,30 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Two dispatchers on one queue of width one, each of whose actions blocks until one of the other has run.
+  static let sharedQueue = Scenario(
+    name: "shared-queue", summary: "what a thread waits for runs, whichever dispatcher queued it"
+  ) { dispatcher in
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    let (first, second) = (Shared([Int]()), Shared([Int]()))
+    let other =
+      dispatcher.simulation?.makeDispatcher(name: "other", queue: dispatcher.queue)
+      ?? Dispatcher(queue: dispatcher.queue)
+    other.register(
+      store: Store<Journal, Visit>(identifier: "there", reducer: VisitReducer(second, dispatcher)))
+    dispatcher.register(
+      store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(first, other)))
+    async let one = dispatcher.dispatch(action: Visit.blocks(1)).result
+    async let two = other.dispatch(action: Visit.blocks(2)).result
+    async let three = other.dispatch(action: Visit.blocks(3), mode: .serial(lane: "x")).result
+    async let four = dispatcher.dispatch(action: Visit.blocks(4), mode: .serial(lane: "y")).result
+    for result in await [one, two, three, four] { try check(result.isSuccess, "\(result)") }
+    let (here, there) = (first.now, second.now)
+    try check(here.sorted() == [1, 4, 12, 13], "here: \(here)")
+    try check(there.sorted() == [2, 3, 11, 14], "there: \(there)")
+    for dispatcher in [dispatcher, other] { dispatcher.unregister(storeIdentifier: "here") }
+    other.unregister(storeIdentifier: "there")
+  }
+}
