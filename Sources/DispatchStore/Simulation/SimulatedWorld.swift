@@ -36,7 +36,7 @@ package enum SimulatedWork {
   /// An operation on this queue: within its width, and not while it is suspended.
   case operation(OperationQueue)
   /// A thread beside the queue.
-  case substitute(after: Duration)
+  case substitute
   /// A job of a task.
   case job
   /// The main queue: one after the other.

@@ -253,9 +253,6 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   private func add(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
-    if case .substitute(after: let delay) = kind, delay > .zero {
-      return clock.call(after: delay) { self.add(.substitute(after: .zero), body) }
-    }
     works.append(kind, priority: schedule.makePriority(), body)
   }
 

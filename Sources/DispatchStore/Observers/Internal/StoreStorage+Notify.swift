@@ -152,7 +152,7 @@ extension StoreStorage: DeliveryTurn {
     let job: @Sendable () -> Void = { self.notify(beginningWith: nil, on: .current) }
     if let pool { return pool.resume(job) }
     if let world = ThreadState.current.simulated?.world {
-      return world.run(.substitute(after: .zero), job)
+      return world.run(.substitute, job)
     }
     // A queue made for it has a thread at once.
     DispatchQueue(label: "DispatchStore.notifier").async(execute: job)

@@ -21,13 +21,11 @@ package final class BlockedThreads: Sendable {
 
   /// The calling thread is about to block: all work that is queued may be what it waits for.
   ///
-  /// While a thread blocks, those that push see to it that their work is watched until it has a thread. So only
-  /// the first one that blocks looks for what was pushed before.
+  /// Those that push need not know: while a thread blocks, the monitor looks after what is queued.
   func begin() {
     guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    for queue in queues.withLock({ Array($0.values) }) { queue.threadBlocks() }
-    if self === Self.ofProcess { JobInbox.ofProcess.reinforce() }
+    if self === Self.ofProcess { return StallMonitor.ofProcess.keepRunning() }
+    for pool in pools where pool.hasWork { pool.seeToWork() }
   }
 
   func end() {
@@ -35,6 +33,9 @@ package final class BlockedThreads: Sendable {
   }
 
   // MARK: Queues
+
+  /// Of all dispatchers.
+  var pools: [ConcurrentPool] { queues.withLock { $0.values.flatMap(\.pools) } }
 
   /// A queue that some dispatcher uses.
   func find(_ queue: OperationQueue) -> SharedQueue? {

@@ -28,8 +28,6 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private let isScarce = Atomic(false)
   private let spinWait = SpinWait()
   private let returns = DispatchReturns()
-  /// For so long a queue may leave its drainers without a thread, before threads beside it take over.
-  static let patience = Duration.milliseconds(5)
 
   init(queue: OperationQueue, in world: (any SimulatedWorld)? = nil) {
     self.queue = queue
@@ -132,7 +130,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
     if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(width),
-      !pushNeedsState.load(ordering: .sequentiallyConsistent), blockedThreads.isEmpty
+      !pushNeedsState.load(ordering: .sequentiallyConsistent),
+      // In a simulation no monitor finds it.
+      world == nil || blockedThreads.isEmpty
     {
       return
     }
@@ -183,7 +183,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// Whether jobs are queued, as far as a thread knows that has no lock.
   var hasWork: Bool { !starts.isEmpty || hasSteps.load(ordering: .sequentiallyConsistent) }
 
-  /// A thread blocks inside the library, and may wait for what is queued here; or the queue has a place again.
+  /// A place is free on the queue, or a thread blocks in a simulation that may wait for what is queued here.
   func seeToWork() {
     let hasStarts = !starts.isEmpty
     reinforce(
@@ -207,9 +207,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       let capacity = PoolState.Capacity(
         drainers: mostDrainers(width), width: width,
         places: width - otherOperations - (shared.running - before),
-        // Under the lock: a thread that begins to block looks at this state after it was counted.
-        threadsBlock: !blockedThreads.isEmpty, isAwaited: self.shared.isAwaited,
-        isScarce: world != nil)
+        maySubstitute: maySubstitute(state))
       defer {
         shared.running += state.running - before
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
@@ -224,13 +222,19 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
+  /// Under the lock: a simulated thread that begins to block looks at the state after it was counted.
+  private func maySubstitute(_ state: PoolState) -> Bool {
+    (state.isScarce || world != nil) && !blockedThreads.isEmpty && !holdsStartsBack
+  }
+
   /// Adds or notifies the workers that the state has decided on.
   func reinforce(_ reinforcement: PoolState.Reinforcement) {
     if reinforcement.isEmpty { return }
     if reinforcement.contains(.notifySpinning) { spinWait.notify() }
     if reinforcement.contains(.drainer) { addDrainer() }
     if reinforcement.contains(.substitute) { addSubstitute() }
-    if reinforcement.contains(.watch) { watch() }
+    // A simulated queue has a thread for each drainer that may begin.
+    if reinforcement.contains(.watch), world == nil { StallMonitor.ofProcess.keepRunning() }
   }
 
   private func addDrainer() {
@@ -246,23 +250,25 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     queue.addOperation(drainer)
   }
 
-  func addSubstitute(after delay: Duration = .zero) {
-    runBeside(after: delay) { PoolWorker(of: self).run() }
+  func addSubstitute() {
+    let body: @Sendable () -> Void = { PoolWorker(of: self).run() }
+    if let world { return world.run(.substitute, body) }
+    HelperThreads.run(body)
   }
 
-  /// Sees after a while whether the queue has begun a drainer.
-  private func watch() {
-    // A simulated queue has a thread for each drainer that may begin.
-    if world != nil { return }
-    runBeside(after: Self.patience) {
-      let hasStarts = !self.starts.isEmpty
-      self.reinforce(self.change(.schedule) { $0.watchEnds(hasStarts: hasStarts, $1) })
+  /// The stall monitor comes here from time to time: substitutes take over where the queue begins no drainer.
+  ///
+  /// Returns whether there are steps, which the queue must not leave without a thread.
+  func check(threadsBlock: Bool) -> Bool {
+    guard hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else { return false }
+    let startsWait = threadsBlock && !starts.isEmpty && !holdsStartsBack
+    let isAwaited = shared.isAwaited
+    let (hasSteps, reinforcement) = change(.schedule) { state, capacity in
+      let reinforcement = state.check(startsWait: startsWait, isAwaited: isAwaited, capacity)
+      return (state.hasSteps, reinforcement)
     }
-  }
-
-  private func runBeside(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
-    if let world { return world.run(.substitute(after: delay), body) }
-    HelperThreads.run(after: delay, body)
+    reinforce(reinforcement)
+    return hasSteps
   }
 
   /// A worker leaves; with the last one, the dispatcher is released.

@@ -17,21 +17,13 @@ enum HelperThreads {
   private static let idle = Locked<[Helper]>([])
   private static let mostIdle = 4 * ProcessInfo.processInfo.activeProcessorCount
 
-  private struct Work: Sendable {
-    let delay: Duration
-    let body: @Sendable () -> Void
-
-    func run() {
-      if delay > .zero { Thread.sleep(forTimeInterval: delay / .seconds(1)) }
-      body()
-    }
-  }
+  typealias Work = @Sendable () -> Void
 
   private final class Helper: Sendable {
     private let work = Locked<Work?>(nil)
     private let hasWork = DispatchSemaphore(value: 0)
 
-    func give(_ work: Work) {
+    func give(_ work: @escaping Work) {
       self.work.withLockOfProcess { $0 = work }
       hasWork.signal()
     }
@@ -58,25 +50,24 @@ enum HelperThreads {
   }
 
   /// Runs a closure on a thread that does nothing else meanwhile.
-  static func run(after delay: Duration = .zero, _ body: @escaping @Sendable () -> Void) {
-    let work = Work(delay: delay, body: body)
+  static func run(_ work: @escaping Work) {
     if let helper = idle.withLockOfProcess({ $0.popLast() }) {
       helper.give(work)
     } else if !start(work) {
       // The system's limit of threads for this process: its queues may still have one.
-      DispatchQueue(label: "DispatchStore.helper").async { work.run() }
+      DispatchQueue(label: "DispatchStore.helper").async(execute: work)
     }
   }
 
   private final class First {
     let work: Work
 
-    init(_ work: Work) {
+    init(_ work: @escaping Work) {
       self.work = work
     }
   }
 
-  private static func start(_ work: Work) -> Bool {
+  private static func start(_ work: @escaping Work) -> Bool {
     #if canImport(Darwin)
       var thread: pthread_t?
     #else
@@ -99,7 +90,7 @@ enum HelperThreads {
     var work: Work? = Unmanaged<First>.fromOpaque(first!).takeRetainedValue().work
     while let present = work {
       work = nil
-      present.run()
+      present()
       work = helper.next()
     }
   }

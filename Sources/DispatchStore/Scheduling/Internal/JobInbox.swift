@@ -9,8 +9,13 @@ import Synchronization
 final class JobInbox: Sendable {
   static let ofProcess = JobInbox()
 
+  private struct PendingJob {
+    let job: UnownedJob
+    let executor: OperationExecutor
+  }
+
   private struct Shard {
-    var jobs = FIFO<(job: UnownedJob, executor: OperationExecutor)>()
+    var jobs = FIFO<PendingJob>()
     /// How many threads of the system took.
     var taken = 0
   }
@@ -18,19 +23,18 @@ final class JobInbox: Sendable {
   private let shards = (0..<16).map { _ in Locked(Shard()) }
   /// The helpers that do not wait inside the library.
   private let helpers = Atomic(0)
-  private let isWatched = Atomic(false)
-  /// Whether the system was seen to have no thread for a job.
+  /// What `taken` was at the last check, where there were jobs then.
+  private let checked = Locked<Int?>(nil)
+  /// Whether the system was seen to have no thread for a job, and has taken none since.
   private let isScarce = Atomic(false)
   private static let mostHelpers = max(2, ProcessInfo.processInfo.activeProcessorCount)
 
   func push(_ job: UnownedJob, for executor: OperationExecutor, on thread: ThreadState) {
     thread.turn &+= 1
     let shard = shards[Int(truncatingIfNeeded: thread.turn) % shards.count]
-    shard.withLockOfProcess { $0.jobs.append((job, executor)) }
+    shard.withLockOfProcess { $0.jobs.append(PendingJob(job: job, executor: executor)) }
     DispatchQueue.global().async { self.runNext(in: shard) }
-    // Either a thread that begins to block finds the job, or this one sees that it blocks.
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if !BlockedThreads.ofProcess.isEmpty { addWatch() }
+    if isScarce.load(ordering: .sequentiallyConsistent) { addHelper() }
   }
 
   private func runNext(in shard: Locked<Shard>) {
@@ -39,8 +43,7 @@ final class JobInbox: Sendable {
       return shard.jobs.popFirst()
     }
     if isScarce.load(ordering: .relaxed) { isScarce.store(false, ordering: .relaxed) }
-    guard let (job, executor) = next else { return }
-    executor.run(job)
+    if let next { next.executor.run(next.job) }
   }
 
   private var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess(\.jobs.isEmpty) } }
@@ -48,27 +51,16 @@ final class JobInbox: Sendable {
 
   // MARK: Helpers
 
-  /// A thread blocks: sees to it that jobs get a thread.
-  func reinforce() {
-    if !isEmpty { addWatch() }
-  }
-
-  private func addWatch() {
-    if isScarce.load(ordering: .relaxed) {
-      addHelper()
-    } else if !isWatched.load(ordering: .sequentiallyConsistent) {
-      watch()
+  /// The stall monitor comes here from time to time while threads block.
+  func check() {
+    let now = isEmpty ? nil : taken
+    let isStalled = checked.withLockOfProcess { checked in
+      defer { checked = now }
+      return now != nil && checked == now
     }
-  }
-
-  private func watch() {
-    guard !isWatched.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    let before = taken
-    HelperThreads.run(after: ConcurrentPool.patience) {
-      self.isWatched.store(false, ordering: .sequentiallyConsistent)
-      if self.taken == before, !self.isEmpty { self.isScarce.store(true, ordering: .relaxed) }
-      if !BlockedThreads.ofProcess.isEmpty { self.reinforce() }
-    }
+    guard isStalled else { return }
+    isScarce.store(true, ordering: .sequentiallyConsistent)
+    addHelper()
   }
 
   private func addHelper() {
@@ -82,18 +74,17 @@ final class JobInbox: Sendable {
   private func help() {
     let thread = ThreadState.current
     thread.isJobHelper = true
-    while let (job, executor) = popAny() {
+    while let next = popAny() {
       // The job may block, in the library or elsewhere.
       if !isEmpty { addHelper() }
-      executor.run(job)
+      next.executor.run(next.job)
     }
     thread.isJobHelper = false
+    // A thread that pushed meanwhile may have counted this one: the monitor finds its job.
     helpers.subtract(1, ordering: .sequentiallyConsistent)
-    // A thread that pushed meanwhile may have counted this one.
-    if !BlockedThreads.ofProcess.isEmpty { reinforce() }
   }
 
-  private func popAny() -> (job: UnownedJob, executor: OperationExecutor)? {
+  private func popAny() -> PendingJob? {
     for shard in shards {
       if let next = shard.withLockOfProcess({ $0.jobs.popFirst() }) { return next }
     }
@@ -103,6 +94,7 @@ final class JobInbox: Sendable {
   /// A helper begins to wait inside the library; another one may take the jobs.
   func helperWaits() {
     helpers.subtract(1, ordering: .sequentiallyConsistent)
+    if !isEmpty { addHelper() }
   }
 
   func helperHasWaited() {

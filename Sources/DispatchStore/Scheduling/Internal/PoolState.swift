@@ -17,11 +17,11 @@ struct PoolState {
   private var isSpinning = false
   /// How many drainers the queue has begun to run.
   private var beginnings = 0
-  /// The same when the watch began that is under way.
-  private var watched: Int?
-  /// How many watches have ended since the queue began a drainer.
+  /// The same at the last check, where work and drainers were queued then.
+  private var checked: Int?
+  /// At how many checks in a row the queue had begun none since.
   private var stalls = 0
-  /// So many watches without a drainer show that there is no thread for one, whoever waits.
+  /// So many show that there is no thread for a drainer, whoever waits.
   private static let manyStalls = 1_000
   /// Whether the queue was seen to have no thread for a drainer, and has begun none since.
   private(set) var isScarce = false
@@ -34,12 +34,8 @@ struct PoolState {
     var width: Int
     /// How many of its workers may run, beside those of other pools and the user's operations.
     var places: Int
-    /// Whether threads block inside the library.
-    var threadsBlock: Bool
-    /// Whether a wait is known to be for work on the queue.
-    var isAwaited: Bool
-    /// Whether the system may have no thread for a drainer: in a simulation always.
-    var isScarce: Bool
+    /// Whether substitutes may start actions, since the queue has no thread for its drainers.
+    var maySubstitute: Bool
   }
 
   /// What the caller does outside the lock, so that a worker comes to a job; nothing where the workers
@@ -50,12 +46,12 @@ struct PoolState {
     static let substitute = Reinforcement(rawValue: 2)
     /// Notify the drainer that spins.
     static let notifySpinning = Reinforcement(rawValue: 4)
-    /// See after a while whether the queue has begun a drainer.
+    /// Check from time to time whether the queue begins the drainer.
     static let watch = Reinforcement(rawValue: 8)
   }
 
   /// Whether a push must look at the state although there are as many drainers as there may be.
-  var pushNeedsState: Bool { isSpinning }
+  var pushNeedsState: Bool { isSpinning || isScarce }
 
   var hasSteps: Bool { !steps.isEmpty }
 
@@ -77,10 +73,7 @@ struct PoolState {
       queued += 1
       reinforcement = .drainer
     }
-    if capacity.threadsBlock, queued > 0 {
-      let substitute = isScarce || capacity.isScarce ? addSubstitute(capacity) : []
-      reinforcement.formUnion(substitute.isEmpty ? beginWatch() : substitute)
-    }
+    if capacity.maySubstitute, queued > 0 { reinforcement.formUnion(addSubstitute(capacity)) }
     return reinforcement
   }
 
@@ -91,7 +84,7 @@ struct PoolState {
     if isSuspended { return addSubstitute(capacity) }
     let reinforcement = startPushed(capacity)
     // The queue may be suspended, if it is a user's, or run a user's operation in the drainer's place.
-    return queued > 0 ? reinforcement.union(beginWatch()) : reinforcement
+    return queued > 0 ? reinforcement.union(.watch) : reinforcement
   }
 
   mutating func popStep() -> Job? { steps.popFirst() }
@@ -107,8 +100,7 @@ struct PoolState {
   ) -> Reinforcement {
     guard hasStarts || hasSteps else { return [] }
     if isSuspended { return queueWasSuspended(capacity) }
-    let reinforcement = startPushed(capacity)
-    return hasSteps && queued > 0 ? reinforcement.union(beginWatch()) : reinforcement
+    return startPushed(capacity)
   }
 
   /// A drainer begins to wait: its operation ends, so that the queue runs what is next.
@@ -126,24 +118,26 @@ struct PoolState {
     waiting -= 1
   }
 
-  // MARK: The watch
-
-  private mutating func beginWatch() -> Reinforcement {
-    guard watched == nil else { return [] }
-    watched = beginnings
-    return .watch
-  }
-
-  /// The time of a watch is over.
-  mutating func watchEnds(hasStarts: Bool, _ capacity: Capacity) -> Reinforcement {
-    let before = watched.take()
-    let startsWait = hasStarts && capacity.threadsBlock
-    guard queued > 0, hasSteps || startsWait else { return [] }
-    guard beginnings == before else { return beginWatch() }
+  /// Checks whether the queue has begun a drainer since the last check.
+  ///
+  /// - Parameters:
+  ///   - startsWait: Whether there are starts, and threads block inside the library.
+  ///   - isAwaited: Whether one of their waits is known to be for work on the queue.
+  mutating func check(
+    startsWait: Bool, isAwaited: Bool, _ capacity: Capacity
+  ) -> Reinforcement {
+    guard queued > 0, hasSteps || startsWait else {
+      checked = nil
+      return []
+    }
+    guard checked == beginnings else {
+      checked = beginnings
+      stalls = 0
+      return []
+    }
     stalls += 1
-    if startsWait, capacity.isAwaited || stalls >= Self.manyStalls { isScarce = true }
-    let substitute = hasSteps || isScarce ? addSubstitute(capacity) : []
-    return substitute.isEmpty ? beginWatch() : substitute
+    if startsWait, isAwaited || stalls >= Self.manyStalls { isScarce = true }
+    return hasSteps || isScarce ? addSubstitute(capacity) : []
   }
 
   // MARK: Workers
@@ -163,15 +157,14 @@ struct PoolState {
   mutating func drainerBegins() {
     queued -= 1
     beginnings += 1
-    stalls = 0
     isScarce = false
   }
 
   /// A drainer goes to the end of the queue.
   mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
-    if !hasSteps { return capacity.threadsBlock ? beginWatch() : [] }
-    return isSuspended ? addSubstitute(capacity) : beginWatch()
+    if !hasSteps { return [] }
+    return isSuspended ? addSubstitute(capacity) : .watch
   }
 
   /// A drainer that found nothing spins for work; false where there is some, or another one spins.
@@ -206,6 +199,6 @@ struct PoolState {
 
   /// Whether substitutes may start actions; else drainers take all starts.
   func substitutesMayStart(_ capacity: Capacity) -> Bool {
-    capacity.threadsBlock && (isScarce || capacity.isScarce) && running <= capacity.places
+    capacity.maySubstitute && running <= capacity.places
   }
 }

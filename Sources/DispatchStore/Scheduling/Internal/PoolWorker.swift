@@ -28,13 +28,13 @@ final class PoolWorker {
     while left > 0 {
       switch next() {
       case .run(let job): left -= job.run(in: pool, on: thread)
-      case .suspended: return requeue(isSuspended: true)
+      case .suspended: return requeue()
       case .nothing:
         guard isSubstitute ? substituteLeaves() : drainerLeaves() else { continue }
         return queue.workerLeft(pool)
       }
     }
-    requeue(isSuspended: false)
+    requeue()
   }
 
   private enum Next {
@@ -62,7 +62,8 @@ final class PoolWorker {
       if isSubstitute { pool.seeToWork() }
       return .run(job)
     }
-    return pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
+    // Drainers are queued for what a substitute leaves.
+    return !isSubstitute && pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
   }
 
   /// A thread that pushes while others wait looks at the state, and may count this worker, which has
@@ -85,10 +86,9 @@ final class PoolWorker {
     return !pool.reenter(for: released)
   }
 
-  private func requeue(isSuspended: Bool) {
+  private func requeue() {
     if isSubstitute {
-      // The queue doesn't notify a thread beside it that it is no longer suspended: this one polls.
-      pool.addSubstitute(after: isSuspended ? ConcurrentPool.patience : .zero)
+      pool.addSubstitute()
     } else {
       pool.requeueDrainer()
       queue.workerLeft(pool)
@@ -99,12 +99,14 @@ final class PoolWorker {
 
   /// The thread begins to wait inside the library, and gives up its place.
   func beginWait() {
-    guard let operation = operation.take() else {
-      return pool.change(.beginWait) { state, _ in state.substituteWaits() }
+    if let operation = operation.take() {
+      pool.change(.beginWait) { state, _ in state.drainerWaits() }
+      operation.end()
+      thread.simulated?.leaveQueue()
+    } else {
+      pool.change(.beginWait) { state, _ in state.substituteWaits() }
     }
-    pool.change(.beginWait) { state, _ in state.drainerWaits() }
-    operation.end()
-    thread.simulated?.leaveQueue()
+    pool.seeToWork()
   }
 
   /// It runs again, beside the queue, to the end of its job.

@@ -46,11 +46,6 @@ final class SharedQueue: Sendable {
 
   // MARK: Waits
 
-  /// A thread blocks that may wait for what is queued here.
-  func threadBlocks() {
-    for pool in pools where pool.hasWork { pool.seeToWork() }
-  }
-
   /// A worker of a pool has left, and the pool has looked for its own work: others may have its place.
   func workerLeft(_ pool: ConcurrentPool) {
     guard isShared.load(ordering: .relaxed) else { return }
