@@ -117,13 +117,15 @@ struct OwnQueueTests {
   }
 
   @Test func cancellingItCancelsTheTaskOfAnAsyncBlock() async {
-    let started = Latch()
+    let (started, cancelled) = (Latch(), Latch())
     let operation = Script.Operation(action: .adds("own"), store: stage) { _, _ in
       started.open()
-      while true {
-        try Task.checkCancellation()
-        await Task.yield()
+      await withTaskCancellationHandler {
+        await cancelled.opened()
+      } onCancel: {
+        cancelled.open()
       }
+      try Task.checkCancellation()
     }
     queue.addOperation(operation)
     await started.opened()

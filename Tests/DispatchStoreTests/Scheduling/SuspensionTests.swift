@@ -77,7 +77,7 @@ struct SuspensionTests {
     for handle in next { #expect(await handle.result.isSuccess) }
   }
 
-  @Test(arguments: heldModes)
+  @Test(.serialized, arguments: heldModes)
   func whatWasStartedEndsAlsoBehindAUsersOwnOperation(_ mode: Dispatcher.Mode) async {
     let queue = OperationQueue.wide(1)
     let dispatcher = Dispatcher(queue: queue)
@@ -103,7 +103,8 @@ struct SuspensionTests {
     queue.isSuspended = false
   }
 
-  @Test(arguments: heldModes, [true, false])
+  // One after the other: each blocks a thread of the system, of which there are few.
+  @Test(.serialized, arguments: heldModes, [true, false])
   func whatWasStartedEndsWhileAUsersOwnOperationHasTheQueue(
     _ mode: Dispatcher.Mode, _ isOfTheLibrary: Bool
   ) async {

@@ -8,7 +8,12 @@ package final class BlockedThreads: Sendable {
   static let ofProcess = BlockedThreads()
 
   private let count = Atomic(0)
-  private let queues = Locked<[ObjectIdentifier: SharedQueue]>([:])
+  private let state = Locked(State())
+
+  private struct State {
+    var queues: [ObjectIdentifier: SharedQueue] = [:]
+    var pools: [ConcurrentPool] = []
+  }
 
   package init() {}
 
@@ -35,28 +40,30 @@ package final class BlockedThreads: Sendable {
   // MARK: Queues
 
   /// Of all dispatchers.
-  var pools: [ConcurrentPool] { queues.withLock { $0.values.flatMap(\.pools) } }
+  var pools: [ConcurrentPool] { state.withLock(\.pools) }
 
   /// A queue that some dispatcher uses.
   func find(_ queue: OperationQueue) -> SharedQueue? {
-    queues.withLock { $0[ObjectIdentifier(queue)] }
+    state.withLock { $0.queues[ObjectIdentifier(queue)] }
   }
 
   func attach(_ pool: ConcurrentPool, to queue: OperationQueue) {
-    queues.withLock { queues in
-      let shared = queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
-      queues[ObjectIdentifier(queue)] = shared
-      // Before threads that block find the pool there.
+    state.withLock { state in
+      let shared = state.queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
+      state.queues[ObjectIdentifier(queue)] = shared
+      // Before the monitor, or threads that block, find the pool.
       pool.join(shared)
       shared.add(pool)
       (queue as? PoolQueue)?.attach(shared)
+      state.pools.append(pool)
     }
   }
 
   func detach(_ pool: ConcurrentPool, from shared: SharedQueue) {
-    queues.withLock { queues in
+    state.withLock { state in
+      state.pools.removeAll { $0 === pool }
       if shared.remove(pool) { return }
-      queues[ObjectIdentifier(shared.queue)] = nil
+      state.queues[ObjectIdentifier(shared.queue)] = nil
       (shared.queue as? PoolQueue)?.attach(nil)
     }
   }

@@ -171,6 +171,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     reinforce(change(.schedule) { $0.queueWasSuspended($1) })
   }
 
+  /// The queue goes on with its drainers; in a simulation, which has no monitor, perhaps not with all.
+  func queueWasResumed() {
+    if world != nil { seeToWork() }
+  }
+
   /// The queue may be wider: more drainers can take the starts that are there.
   func queueWasWidened() {
     for _ in 0..<width where !starts.isEmpty {
@@ -258,9 +263,13 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// The stall monitor comes here from time to time: substitutes take over where the queue begins no drainer.
   ///
-  /// Returns whether there are steps, which the queue must not leave without a thread.
+  /// Returns whether it left steps to the queue, which has not begun the drainer for them.
   func check(threadsBlock: Bool) -> Bool {
-    guard hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else { return false }
+    let isQueued =
+      drainerCount.load(ordering: .sequentiallyConsistent) > begunCount.load(ordering: .relaxed)
+    guard isQueued, hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else {
+      return false
+    }
     let startsWait = threadsBlock && !starts.isEmpty && !holdsStartsBack
     let isAwaited = shared.isAwaited
     let (hasSteps, reinforcement) = change(.schedule) { state, capacity in

@@ -46,8 +46,8 @@ final class JobInbox: Sendable {
     if let next { next.executor.run(next.job) }
   }
 
-  private var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess(\.jobs.isEmpty) } }
-  private var taken: Int { shards.reduce(0) { $0 &+ $1.withLockOfProcess(\.taken) } }
+  private var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess { $0.jobs.isEmpty } } }
+  private var taken: Int { shards.reduce(0) { $0 &+ $1.withLockOfProcess { $0.taken } } }
 
   // MARK: Helpers
 

@@ -35,7 +35,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       super.isSuspended = newValue
       copyProperties()
-      for pool in pools { newValue ? pool.queueWasSuspended() : pool.seeToWork() }
+      for pool in pools { newValue ? pool.queueWasSuspended() : pool.queueWasResumed() }
     }
   }
 
