@@ -75,6 +75,13 @@ struct NotificationQueue {
     case leave
   }
 
+  /// Whether the thread is the notifier now, since no other one is: it delivers its commit, then calls `next()`.
+  mutating func takeTurnIfIdle() -> Bool {
+    guard case .idle = state, isDelivered else { return false }
+    state = .notifying
+    return true
+  }
+
   /// The commit that was just made is to be delivered to all observers.
   mutating func enqueue(
     _ change: ObservedChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
@@ -148,9 +155,9 @@ struct NotificationQueue {
     return true
   }
 
-  /// What starts the actions that nothing holds back any longer.
-  mutating func takeStarts() -> [@Sendable () -> Void] {
-    if parked.isEmpty || holdsBack { return [] }
+  /// What starts the actions that nothing holds back any longer; nil where there are none.
+  mutating func takeStarts() -> [@Sendable () -> Void]? {
+    if parked.isEmpty || holdsBack { return nil }
     defer { parked = [] }
     return parked
   }
@@ -173,7 +180,7 @@ struct NotificationQueue {
       if observer.isCancelled {
         kept.hasCancelled = true
       } else if observer.keep(commit), observer.queue != nil {
-        kept.due.append(observer)
+        kept.schedule(observer)
       }
     }
   }

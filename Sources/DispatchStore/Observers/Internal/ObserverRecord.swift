@@ -57,13 +57,17 @@ struct CommitInProgress {
 /// What is to be done, once the lock is unlocked, about observers that have kept something of a commit.
 @usableFromInline
 struct KeptCommit {
-  /// Those of which a call is to be scheduled.
-  var due: [ObserverRecord] = []
+  /// Those of which a call is to be scheduled; nil, which costs nothing, where there are none.
+  private(set) var due: [ObserverRecord]?
   /// Whether some were cancelled inside an exclusive section.
   var hasCancelled = false
 
   @usableFromInline
   init() {}
+
+  mutating func schedule(_ observer: ObserverRecord) {
+    due = (due ?? []) + [observer]
+  }
 }
 
 /// An observer of whole models that the notifier calls.

@@ -12,21 +12,22 @@ extension StoreStorage: DeliveryTurn {
     case .none, .leave:
       endSection(kept, on: thread)
     case .notify(let delivery):
-      notify(beginningWith: delivery, kept, on: thread)
+      notify(of: delivery.change, only: delivery.only, kept, on: thread)
     case .wait(let gate):
       let wait = BlockingRegion(on: thread)
       let result = gate.wait()
       wait.end()
       guard case .takeTurn = result else { return endSection(kept, on: thread) }
       yieldPoint(.takeDeliveryTurn, on: thread, identifier)
-      notify(beginningWith: withLock { $0.takeTurn() }, kept, on: thread)
+      let delivery = withLock { $0.takeTurn() }
+      notify(of: delivery.change, only: delivery.only, kept, on: thread)
     }
   }
 
   /// What code in the section has dispatched is accepted before any observer is called.
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
-    for observer in kept.due { observer.scheduleCall() }
+    if let due = kept.due { for observer in due { observer.scheduleCall() } }
     if kept.hasCancelled { releaseCancelledObservers() }
   }
 
@@ -37,9 +38,14 @@ extension StoreStorage: DeliveryTurn {
     on thread: ThreadState
   ) {
     version &+= 1
+    // Before the lock is unlocked, so that deliveries follow commit order.
+    if let change, withNotifications({ $0.takeTurnIfIdle() }) {
+      thread.exclusive = nil
+      lock.unlock()
+      return notify(of: change, kept, on: thread)
+    }
     var turn = NotificationQueue.Turn.none
     if let change {
-      // Before the lock is unlocked, so that deliveries follow commit order.
       turn = withNotifications {
         $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
       }
@@ -102,16 +108,22 @@ extension StoreStorage: DeliveryTurn {
   }
 
   /// Makes one delivery and those that were left behind it, then passes the turn on.
+  ///
+  /// - Parameter only: The one observer that is notified; nil for all.
   private func notify(
-    beginningWith delivery: Delivery?, _ kept: KeptCommit = KeptCommit(), on thread: ThreadState
+    of change: ObservedChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
+    on thread: ThreadState
   ) {
     thread.turns.append(self)
     // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
     endSection(kept, on: thread)
-    if let delivery {
-      yieldPoint(.notify, on: thread, identifier)
-      deliver(delivery)
-    }
+    yieldPoint(.notify, on: thread, identifier)
+    deliver(change, only: only)
+    finishNotifying(on: thread)
+  }
+
+  /// Makes the deliveries that were left, then passes the turn on.
+  private func finishNotifying(on thread: ThreadState) {
     let remainder = deliverLeft(on: thread)
     thread.turns.removeLast()
     if let remainder { continueNotifying(remainder.pool ?? thread.worker?.pool) }
@@ -124,10 +136,10 @@ extension StoreStorage: DeliveryTurn {
     while true {
       yieldPoint(.nextNotice, on: thread, identifier)
       let (next, starts) = withLock { ($0.next(mayNotify: count < Self.leftLimit), takeStarts()) }
-      for start in starts { start() }
+      if let starts { for start in starts { start() } }
       switch next {
       case .notify(let left, let isOwn):
-        deliver(left)
+        deliver(left.change, only: left.only)
         if !isOwn { count += 1 }
         guard let owner = left.owner else { continue }
         // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
@@ -149,7 +161,11 @@ extension StoreStorage: DeliveryTurn {
 
   /// A job takes over the turn, which no thread has meanwhile.
   private func continueNotifying(_ pool: ConcurrentPool?) {
-    let job: @Sendable () -> Void = { self.notify(beginningWith: nil, on: .current) }
+    let job: @Sendable () -> Void = {
+      let thread = ThreadState.current
+      thread.turns.append(self)
+      self.finishNotifying(on: thread)
+    }
     if let pool { return pool.resume(job) }
     if let world = ThreadState.current.simulated?.world {
       return world.run(.substitute, job)
@@ -158,14 +174,14 @@ extension StoreStorage: DeliveryTurn {
     DispatchQueue(label: "DispatchStore.notifier").async(execute: job)
   }
 
-  private func deliver(_ delivery: Delivery) {
-    if let only = delivery.only { return only.notify(of: delivery.change) }
+  private func deliver(_ change: ObservedChange, only: ObserverRecord?) {
+    if let only { return only.notify(of: change) }
     var isCancelled = false
     for case let registration? in withLock({ $0.observers.slots }) {
       yieldPoint(.callObserver, identifier)
       let observer = registration.observer
-      if registration.firstVersion <= delivery.change.version {
-        observer.notify(of: delivery.change)
+      if registration.firstVersion <= change.version {
+        observer.notify(of: change)
       }
       isCancelled = isCancelled || observer.isCancelled
     }
@@ -189,7 +205,7 @@ extension StoreStorage: DeliveryTurn {
     let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
     for gate in unblocked.gates { gate.open(.leave) }
     for owner in unblocked.owners { owner.commitDelivered() }
-    for start in starts { start() }
+    if let starts { for start in starts { start() } }
   }
 
   func notifierHasWaited() {

@@ -119,7 +119,7 @@ class StoreStorage: @unchecked Sendable {
 
   /// After a transition that may have changed whether actions are held back, under the lock; the steps that
   /// start those that no longer are.
-  final func takeStarts() -> [@Sendable () -> Void] {
+  final func takeStarts() -> [@Sendable () -> Void]? {
     let holdsBack = notifications.holdsBack
     if isHoldingBack.load(ordering: .relaxed) != holdsBack {
       isHoldingBack.store(holdsBack, ordering: .relaxed)
