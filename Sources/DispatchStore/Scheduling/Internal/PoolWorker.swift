@@ -31,7 +31,7 @@ final class PoolWorker {
       case .suspended: return requeue()
       case .nothing:
         guard isSubstitute ? substituteLeaves() : drainerLeaves() else { continue }
-        return queue.workerLeft(pool)
+        return queue.placeIsFree(after: pool)
       }
     }
     requeue()
@@ -91,7 +91,7 @@ final class PoolWorker {
       pool.addSubstitute()
     } else {
       pool.requeueDrainer()
-      queue.workerLeft(pool)
+      queue.placeIsFree(after: pool)
     }
   }
 
@@ -107,6 +107,7 @@ final class PoolWorker {
       pool.change(.beginWait) { state, _ in state.substituteWaits() }
     }
     pool.seeToWork()
+    queue.placeIsFree(after: pool)
   }
 
   /// It runs again, beside the queue, to the end of its job.

@@ -46,8 +46,8 @@ final class SharedQueue: Sendable {
 
   // MARK: Waits
 
-  /// A worker of a pool has left, and the pool has looked for its own work: others may have its place.
-  func workerLeft(_ pool: ConcurrentPool) {
+  /// A worker of a pool has left or waits, and the pool has looked for its own work: others may have its place.
+  func placeIsFree(after pool: ConcurrentPool) {
     guard isShared.load(ordering: .relaxed) else { return }
     for other in pools where other !== pool { other.seeToWork() }
   }
