@@ -46,6 +46,7 @@ enum Mutants {
     .endedInnerWait: Scenario.leftChanges.name,
     .lostStart: Scenario.namedLanes.name,
     .lostSubstitute: Scenario.substitutes.name,
+    .lostWhileSuspended: Scenario.suspendedWaits.name,
     .pushToRetired: Scenario.namedLanes.name,
   ]
 

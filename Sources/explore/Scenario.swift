@@ -11,7 +11,8 @@ struct Scenario: Sendable {
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
     operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
-    sharedQueue, applying, audits, sections, deliveryRings, hookRings, dependencyRings, leftChanges,
+    sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
+    dependencyRings, leftChanges,
   ]
 }
 

@@ -22,6 +22,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.
   case placeNotLent
+  /// A pool adds no drainer for starts that are left while the queue is suspended.
+  case lostWhileSuspended
   /// A round forgets that an operation is ready where the step that started its watch has not returned.
   case lostReady
   /// An operation ends while an update through it is under way.

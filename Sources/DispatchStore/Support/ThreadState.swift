@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 #if canImport(Glibc)
@@ -39,6 +40,8 @@ struct ThreadState {
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// What takes jobs of a pool on this thread.
     var worker: PoolWorker?
+    /// The user's queue whose operation this thread runs a job of, which that queue has not started.
+    var operationQueue: OperationQueue?
     /// Whether it is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
@@ -137,6 +140,11 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.worker }
   }
 
+  var operationQueue: OperationQueue? {
+    get { fields.pointee.operationQueue }
+    nonmutating set { fields.pointee.operationQueue = newValue }
+  }
+
   var isJobHelper: Bool {
     get { fields.pointee.isJobHelper }
     nonmutating set { fields.pointee.isJobHelper = newValue }
@@ -189,9 +197,9 @@ struct ThreadState {
   }
 
   /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.
-  func resumeDeliveredOwners() {
-    // What a notifier waits for may itself wait for the end of these.
-    if !self.turns.isEmpty {
+  func resumeDeliveredOwners(beforeBlocking isBlocking: Bool = false) {
+    // What the thread waits for may itself wait for the end of these.
+    if isBlocking {
       for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
     }
     while !self.deliveredOwners.isEmpty {

@@ -147,9 +147,24 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty && wakeNextSleeper()
+    } while candidates.isEmpty && (checkQueues() || wakeNextSleeper())
     return false
   }
+
+  /// Does what outside of simulations a thread does every few milliseconds; whether there is work now.
+  private func checkQueues() -> Bool {
+    isWaking = true
+    defer { isWaking = false }
+    let count = works.waiting.count
+    for _ in 0..<Self.mostChecks {
+      guard blockedThreads.checkQueues() else { return false }
+      if works.waiting.count > count { return true }
+    }
+    return false
+  }
+
+  /// After so many the engine adds threads for work that no known wait is for.
+  private static let mostChecks = 1_010
 
   /// Advances the time to the next deadline; false where there is no sleeper.
   ///

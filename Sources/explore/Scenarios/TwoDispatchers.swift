@@ -45,6 +45,8 @@ enum Visit: ActionType {
   case waits(Int)
   /// Waits for such a dispatch by `.sync`.
   case blocks(Int)
+  /// The same for one on the concurrent queue, in its own dispatcher.
+  case blocksHere(Int)
   case ends(Int)
 }
 
@@ -70,6 +72,13 @@ final class VisitReducer: Reducer<Journal, Visit> {
       return ActionOperation(action: action, store: store) { _, _ in
         let there = other.dispatch(action: Visit.ends(number + 10), mode: .serial)
         let result = other.dispatch(actions: [], mode: .sync, options: .after(there)).resultIfEnded
+        done.with { $0.append(result?.isSuccess == true ? number : -number) }
+      }
+    case .blocksHere(let number):
+      return ActionOperation(action: action, store: store) { [dispatcher = store.dispatcher] _, _ in
+        let here = dispatcher!.dispatch(action: Visit.ends(number + 10))
+        let result = dispatcher!.dispatch(actions: [], mode: .sync, options: .after(here))
+          .resultIfEnded
         done.with { $0.append(result?.isSuccess == true ? number : -number) }
       }
     case .ends(let number):

@@ -70,10 +70,11 @@ struct LeftChangeTests {
       await held.runAnother(.async)
       await held.runAnother(.serial(lane: "x"))
       #expect(held.store.version == 2)
+      // One that is cancelled does not wait either.
       others[0].cancel()
+      #expect(await others[0].result.isSuccess == false)
       held.end()
       for handle in [first] + others[1...] { #expect(await handle.result.isSuccess) }
-      #expect(await others[0].result.isSuccess == false)
       #expect(held.delivered.all == Array(1...21))
     }
   }
@@ -160,6 +161,100 @@ struct LeftChangeTests {
       #expect(await first.result.isSuccess)
       await held.returned.opened()
       #expect(held.delivered.all == [1, 2, 3])
+      token.cancel()
+    }
+  }
+
+  /// As on the thread that made the change, had that been the notifier.
+  @Test(arguments: 0..<3)
+  func anObserverThatWaitsForTheDispatchWhoseChangeItGetsIsRefused(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      let other = held.dispatcher.register(store: .counter("other"))
+      let (returned, handle) = (Latch(), Recorder<DispatchHandle>())
+      let ends = Recorder<DispatchError.Code?>()
+      held.afterCommit { returned.open() }
+      let token = held.store.observe { change in
+        guard change.version == 2 else { return }
+        other.dispatch(.add(1), mode: .sync, options: .after(handle.all[0])) {
+          ends.record($0.dispatchError?.code)
+        }
+      }
+      await held.begin()
+      handle.record(held.dispatch(mode))
+      await returned.opened()
+      held.end()
+      #expect(await ends.first(1) == [.wouldDeadlock])
+      #expect(await handle.all[0].result.isSuccess)
+      token.cancel()
+    }
+  }
+
+  /// What is held back is an action that has not started.
+  @Test(arguments: 0..<3)
+  func whatIsHeldBackDoesNotStartWhileTheQueueIsSuspended(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let returned = Latch()
+      held.afterCommit { returned.open() }
+      await held.begin()
+      let first = held.dispatch(mode)
+      await returned.opened()
+      let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
+      await held.runAnother(.async)
+      held.dispatcher.queue.isSuspended = true
+      held.end()
+      #expect(await first.result.isSuccess)
+      for _ in 0..<20 { await held.runAnother(.mainThread) }
+      #expect(held.store.version == 2)
+      held.dispatcher.queue.isSuspended = false
+      for handle in behind { #expect(await handle.result.isSuccess) }
+    }
+  }
+
+  /// Thousands that are held back start as others have started, and none is forgotten.
+  @Test func allThatAreHeldBackStartAfterwards() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (held, returned) = (HeldStore(), Latch())
+      held.afterCommit { returned.open() }
+      await held.begin()
+      let first = held.dispatch(.async)
+      await returned.opened()
+      let behind = (0..<2_000).map { held.dispatch($0 % 2 == 0 ? .async : .serial(lane: $0)) }
+      for handle in behind.prefix(500) { handle.cancel() }
+      held.end()
+      #expect(await first.result.isSuccess)
+      for handle in behind[500...] { #expect(await handle.result.isSuccess) }
+    }
+  }
+
+  /// What an observer dispatches is caused by the change that it was notified of.
+  @Test(arguments: 0..<3)
+  func anObserverIsCalledInTheContextOfTheChange(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held, parents) = (scheduledModes[mode], HeldStore(), Recorder<TransactionID?>())
+      let other = held.dispatcher.register(store: .counter("other"))
+      held.dispatcher.register(
+        middleware: RecordingMiddleware(will: { context, action, _ in
+          if action is CounterAction { parents.record(context.parent) }
+          return .pass
+        }))
+      let returned = Latch()
+      held.afterCommit { returned.open() }
+      let token = held.store.observe { change in
+        if change.version == 2 { other.dispatch(.add(1), mode: .sync) }
+      }
+      await held.begin()
+      let handle = held.dispatch(mode)
+      await returned.opened()
+      held.end()
+      #expect(await handle.result.isSuccess)
+      #expect(parents.all == [handle.transaction])
       token.cancel()
     }
   }

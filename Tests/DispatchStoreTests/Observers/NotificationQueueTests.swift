@@ -68,6 +68,24 @@ struct NotificationQueueTests {
     #expect(queue.next().word == "done")
   }
 
+  @Test mutating func theOwnerOfTheChangeUnderDeliveryIsResumedOnceWhenTheNotifierBeginsToWait() {
+    addObserver()
+    let owners = [Dispatch(), Dispatch()]
+    #expect(commit() == "notify 1")
+    for owner in owners {
+      version += 1
+      _ = queue.enqueue(present, owner: owner, place: { _ in .leaves })
+    }
+    #expect(queue.next().word == "notify 2")
+    #expect(
+      queue.notifierBeginsToWait().owners.map(ObjectIdentifier.init)
+        == owners.map(ObjectIdentifier.init))
+    queue.notifierHasWaited()
+    #expect(queue.takeDeliveredOwner() == nil)
+    #expect(queue.next().word == "notify 3")
+    #expect(queue.takeDeliveredOwner() == nil)
+  }
+
   @Test mutating func threadsThatWaitLeaveWhenTheNotifierBeginsToWait() {
     addObserver()
     #expect(commit() == "notify 1")

@@ -147,6 +147,39 @@ struct QueueObserverTests {
     withExtendedLifetime(tokens) {}
   }
 
+  /// A thread that waits for the turn of an inline observer has scheduled them before.
+  @Test func theyDoNotWaitForTheTurnOfInlineObserversEither() async {
+    let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
+    let tokens = [
+      store.observe { _ in
+        entered.open()
+        proceed.wait()
+      },
+      store.observe(\.rows[0], on: .queue(queue)) { received.record($0.version) },
+    ]
+    async let first: Void = onOwnThread { store.updateModel { $0.rows[0] = 1 } }
+    await entered.opened()
+    async let second: Void = onOwnThread { store.updateModel { $0.rows[0] = 2 } }
+    #expect(await received.first(2) == [1, 2])
+    proceed.open()
+    await first
+    await second
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func theLastCommitsOfAStoreThatGoesAreDelivered() async {
+    let (proceed, received) = (holdQueue(), Recorder<Int>())
+    var token: ObserverToken?
+    do {
+      let store = Store<Table, TableAction>(identifier: "brief", reducer: TableReducer())
+      token = store.observe(on: .queue(queue)) { received.record($0.model.rows[0]) }
+      store.updateModel { $0.rows[0] = 5 }
+    }
+    proceed.open()
+    #expect(await received.first(1) == [5])
+    token?.cancel()
+  }
+
   /// The projection of each commit, in order, also where its delivery was left to the notifier.
   @Test func anInlineProjectionIsDeliveredWithItsOwnCommit() {
     let (store, received) = (store, Recorder<String>())

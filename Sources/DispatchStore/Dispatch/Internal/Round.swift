@@ -98,6 +98,7 @@ final class Round: @unchecked Sendable {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order in which the hooks were called, and so is what runs.
     var ready = MinimumHeap(indices)
+    if let unparked { route.entries[unparked].storage?.startNextParked() }
     while let index = ready.popMinimum() {
       if isConcurrent {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
@@ -117,8 +118,18 @@ final class Round: @unchecked Sendable {
     guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
       storage.mayHoldBack, !isCancelled
     else { return false }
-    let indices = [index] + later
-    return storage.park { self.resume { $0.start(indices, unparked: index) } }
+    let key = state.withLock { $0.park([index] + later) }
+    if storage.park({ self.unpark(key) }) { return true }
+    // A cancellation may have resumed it.
+    return state.withLock { $0.unpark(key) } == nil
+  }
+
+  private func unpark(_ key: Int) {
+    guard let (indices, isStart) = state.withLock({ $0.unpark(key) }) else {
+      return route.entries.forEach { $0.storage?.startNextParked() }
+    }
+    let step: @Sendable (Round) -> Bool = { $0.start(indices, unparked: indices[0]) }
+    if isStart { resumeStart(step) } else { resume(step) }
   }
 
   private func start(_ index: Int) -> RoundState.Step {
@@ -218,7 +229,9 @@ final class Round: @unchecked Sendable {
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes, unless it runs
   /// regardless.
   func cancel() {
-    for (index, operation) in state.withLock({ $0.cancel() }) { cancel(operation, at: index) }
+    let (operations, parked) = state.withLock { $0.cancel() }
+    for (index, operation) in operations { cancel(operation, at: index) }
+    for indices in parked { resume { $0.start(indices) } }
   }
 
   private func cancel(_ operation: Operation, at index: Int) {
@@ -236,6 +249,15 @@ final class Round: @unchecked Sendable {
 
   /// Goes on at the scheduler; the step that closes the round ends the dispatch.
   private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
-    dispatch.scheduler.resume { if step(self) { self.dispatch.roundClosed(self) } }
+    dispatch.scheduler.resume { self.run(step) }
+  }
+
+  /// The same for a step that starts the action.
+  private func resumeStart(_ step: @escaping @Sendable (Round) -> Bool) {
+    dispatch.scheduler.resumeStart { self.run(step) }
+  }
+
+  private func run(_ step: (Round) -> Bool) {
+    if step(self) { dispatch.roundClosed(self) }
   }
 }

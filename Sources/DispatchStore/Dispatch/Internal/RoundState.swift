@@ -49,6 +49,9 @@ struct RoundState {
 
   /// By store index.
   private var entries: [Entry]
+  /// Steps that wait with a store whose changes are undelivered: the indices that each is to start.
+  private var parked: [Int: [Int]] = [:]
+  private var lastParked = 0
   private var open: Int
   /// Stores with a step, an operation or an end under way.
   private var active = 0
@@ -138,6 +141,18 @@ struct RoundState {
     }
     hasStarted = true
     return .run
+  }
+
+  /// A step is left with a store; the key to `unpark` it, once.
+  mutating func park(_ indices: [Int]) -> Int {
+    lastParked += 1
+    parked[lastParked] = indices
+    return lastParked
+  }
+
+  /// What that step is to start, and whether it starts the action; nil where it was resumed before.
+  mutating func unpark(_ key: Int) -> (indices: [Int], isStart: Bool)? {
+    parked.removeValue(forKey: key).map { ($0, !hasStarted) }
   }
 
   /// An operation is about to run, or has been started; whether the dispatch is cancelled.
@@ -272,9 +287,11 @@ struct RoundState {
   /// The operations under way, or waiting for what they depend on.
   var operations: [Operation] { entries.compactMap(\.operation) }
 
-  /// The operations under way, with their store indices.
-  mutating func cancel() -> [(index: Int, operation: Operation)] {
+  /// The operations under way, with their store indices; and what parked steps were to start.
+  mutating func cancel() -> (operations: [(index: Int, operation: Operation)], parked: [[Int]]) {
     isCancelled = true
-    return entries.enumerated().compactMap { index, entry in entry.operation.map { (index, $0) } }
+    defer { parked = [:] }
+    let operations = entries.enumerated().compactMap { index, entry in entry.operation.map { (index, $0) } }
+    return (operations, Array(parked.values))
   }
 }

@@ -6,6 +6,8 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private weak var storage: ModelStorage<Model, Action>?
   private let body: @Sendable (CoalescedChange<Model, Action>) -> Void
   private let kept = Mailbox<StoreCommit<Action>>()
+  /// While a call is scheduled: it is made also where the store has gone meanwhile.
+  private let scheduled = Locked<ModelStorage<Model, Action>?>(nil)
 
   init(
     of storage: ModelStorage<Model, Action>, on queue: ObserverQueue,
@@ -17,16 +19,21 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   }
 
   override func keep(_ commit: CommitInProgress) -> Bool {
-    if commit.isPresentModel { return kept.request() }
-    return kept.put(
-      StoreCommit(
-        version: commit.version,
-        action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-        transaction: commit.transaction))
+    let isDue = commit.isPresentModel ? kept.request() : kept.put(self.commit(commit))
+    if isDue { scheduled.withLock { $0 = storage } }
+    return isDue
+  }
+
+  private func commit(_ commit: CommitInProgress) -> StoreCommit<Action> {
+    StoreCommit(
+      version: commit.version,
+      action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
+      transaction: commit.transaction)
   }
 
   override func callOnQueue() -> Bool {
     yieldPoint(.callObserver)
+    let storage = scheduled.withLock { $0.take() }
     let commits = kept.takeAll()
     if mayCall, let storage { body(CoalescedChange(commits: commits, of: storage)) }
     return false

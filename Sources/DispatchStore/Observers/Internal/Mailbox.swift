@@ -36,11 +36,12 @@ final class Mailbox<Notice: Sendable>: Sendable {
 
   /// All of them: the next one schedules another call.
   func takeAll() -> [Notice] {
-    state.withLock { state in
-      state.isScheduled = false
-      var all: [Notice] = []
-      while let next = state.notices.popFirst() { all.append(next) }
-      return all
+    var notices = state.withLock { state in
+      defer { state = State() }
+      return state.notices
     }
+    var all: [Notice] = []
+    while let next = notices.popFirst() { all.append(next) }
+    return all
   }
 }

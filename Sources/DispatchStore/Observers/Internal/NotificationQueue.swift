@@ -43,8 +43,10 @@ struct NotificationQueue {
   /// The changes that were left to the notifier and are not delivered, with the one that it delivers now.
   private var leftCount = 0
   private var isDeliveringLeft = false
+  /// Whose end waits for the delivery of the one that it delivers now.
+  private var deliveredOwner: (any CommitOwner)?
   /// What starts actions of the store, once none of them is left.
-  private var parked: [@Sendable () -> Void] = []
+  private var parked = FIFO<@Sendable () -> Void>()
 
   var isObserved: Bool { isDelivered || !queuedObservers.isEmpty }
   /// Whether a commit takes a delivery turn.
@@ -156,10 +158,13 @@ struct NotificationQueue {
   }
 
   /// What starts the actions that nothing holds back any longer; nil where there are none.
-  mutating func takeStarts() -> [@Sendable () -> Void]? {
+  ///
+  /// Not all at once, since each may leave a change again: each one that starts takes the next.
+  mutating func takeStarts(atMost count: Int = 64) -> [@Sendable () -> Void]? {
     if parked.isEmpty || holdsBack { return nil }
-    defer { parked = [] }
-    return parked
+    var starts: [@Sendable () -> Void] = []
+    while starts.count < count, let start = parked.popFirst() { starts.append(start) }
+    return starts
   }
 
   // MARK: The notifier
@@ -167,7 +172,7 @@ struct NotificationQueue {
   /// Lets observers keep what they get of a commit.
   func keep(_ commit: CommitInProgress) -> KeptCommit {
     var kept = KeptCommit()
-    keep(commit, in: observers, &kept)
+    if observers.modelCount < observers.count { keep(commit, in: observers, &kept) }
     keep(commit, in: queuedObservers, &kept)
     return kept
   }
@@ -197,6 +202,11 @@ struct NotificationQueue {
     case done
   }
 
+  /// The notifier has made a delivery that was left to it: whose end waited for that, until it began to wait.
+  mutating func takeDeliveredOwner() -> (any CommitOwner)? {
+    deliveredOwner.take()
+  }
+
   /// - Parameter mayNotify: Whether it goes on with what others have left.
   mutating func next(mayNotify: Bool = true) -> Next {
     if isDeliveringLeft { leftCount -= 1 }
@@ -210,6 +220,7 @@ struct NotificationQueue {
       return .requeue(first.delivery.owner?.waiting?.scheduler.workers)
     }
     isDeliveringLeft = true
+    deliveredOwner = first.delivery.owner
     return .notify(pending.popFirst()!.delivery, isOwn: first.isOwn)
   }
 
@@ -234,6 +245,8 @@ struct NotificationQueue {
       state = .blocked(depth: 1)
     }
     var (unblocked, left) = (Unblocked(), 0)
+    // What its observers wait for may come after the change that they are notified of.
+    if let owner = deliveredOwner.take() { unblocked.owners.append(owner) }
     pending.updateAll { pending in
       if let gate = pending.gate {
         unblocked.gates.append(gate)

@@ -14,6 +14,12 @@ extension StoreStorage: DeliveryTurn {
     case .notify(let delivery):
       notify(of: delivery.change, only: delivery.only, kept, on: thread)
     case .wait(let gate):
+      var kept = kept
+      if !thread.hasSectionNotes {
+        // Observers on queues don't wait for the turn.
+        endSection(kept, on: thread)
+        kept = KeptCommit()
+      }
       let wait = BlockingRegion(on: thread)
       let result = gate.wait()
       wait.end()
@@ -66,7 +72,11 @@ extension StoreStorage: DeliveryTurn {
   func unlockAdding(
     _ observer: ObserverRecord, _ present: ObservedChange?, on thread: ThreadState
   ) -> NotificationQueue.Turn {
-    defer { unlockUnchanged(on: thread) }
+    // What code in the section has dispatched is accepted with the turn.
+    defer {
+      thread.exclusive = nil
+      lock.unlock()
+    }
     return withObserversLocked {
       $0.add(observer, from: version &+ 1, present: present) {
         self.place(of: thread, for: nil, $0)
@@ -86,6 +96,8 @@ extension StoreStorage: DeliveryTurn {
 
   /// So many changes are left at most by one operation, and delivered at most by a notifier for others.
   private static let leftLimit = 64
+  /// So many of a store, by whichever operations, before threads that commit wait too.
+  private static let leftLimitOfStore = 1_024
 
   /// Whether a thread waits for the delivery turn rather than leave its change to the notifier.
   ///
@@ -98,6 +110,7 @@ extension StoreStorage: DeliveryTurn {
     }
     let waits =
       DispatchContext.mayBlock(on: thread) || (owner?.undeliveredCount ?? left) >= Self.leftLimit
+      || left >= Self.leftLimitOfStore
     return waits ? .waits : .leaves
   }
 
@@ -105,6 +118,12 @@ extension StoreStorage: DeliveryTurn {
   func park(_ start: @escaping @Sendable () -> Void) -> Bool {
     yieldPoint(.parkStart, identifier)
     return withLock { $0.park(start) }
+  }
+
+  /// An action that was parked starts: the next one may, too.
+  func startNextParked() {
+    guard let starts = withLock({ $0.takeStarts(atMost: 1) }) else { return }
+    for start in starts { start() }
   }
 
   /// Makes one delivery and those that were left behind it, then passes the turn on.
@@ -124,14 +143,22 @@ extension StoreStorage: DeliveryTurn {
 
   /// Makes the deliveries that were left, then passes the turn on.
   private func finishNotifying(on thread: ThreadState) {
-    let remainder = deliverLeft(on: thread)
+    let end = deliverLeft(on: thread)
     thread.turns.removeLast()
-    if let remainder { continueNotifying(remainder.pool ?? thread.worker?.pool) }
+    if case .left(let pool) = end { continueNotifying(pool ?? thread.worker?.pool) }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
+  /// How a thread's turn ends.
+  private enum TurnEnd {
+    /// Nothing is pending, or the thread has the turn that waited for it.
+    case passed
+    /// More deliveries are left than one thread makes, for a job of this pool.
+    case left(in: ConcurrentPool?)
+  }
+
   /// Makes deliveries that were left, a batch of them; what is left then is for another thread.
-  private func deliverLeft(on thread: ThreadState) -> (pool: ConcurrentPool?, Void)? {
+  private func deliverLeft(on thread: ThreadState) -> TurnEnd {
     var count = 0
     while true {
       yieldPoint(.nextNotice, on: thread, identifier)
@@ -139,23 +166,36 @@ extension StoreStorage: DeliveryTurn {
       if let starts { for start in starts { start() } }
       switch next {
       case .notify(let left, let isOwn):
-        deliver(left.change, only: left.only)
+        deliverLeft(left, isOwn: isOwn)
         if !isOwn { count += 1 }
-        guard let owner = left.owner else { continue }
-        // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
-        if owner.waiting?.isSynchronous == true {
-          thread.deliveredOwners.append(owner)
-        } else {
-          owner.commitDelivered()
-        }
+        resumeDeliveredOwner(on: thread)
       case .handOver(let gate):
         gate.open(.takeTurn)
-        return nil
+        return .passed
       case .requeue(let pool):
-        return (pool, ())
+        return .left(in: pool)
       case .done:
-        return nil
+        return .passed
       }
+    }
+  }
+
+  /// Calls observers in the context of the dispatch that made the change, not of that which delivers it.
+  private func deliverLeft(_ left: Delivery, isOwn: Bool) {
+    guard !isOwn, let owner = left.owner, let dispatch = owner.waiting else {
+      return deliver(left.change, only: left.only)
+    }
+    dispatch.perform(owner as? StoreRun) { deliver(left.change, only: left.only) }
+  }
+
+  /// Unless the notifier waited meanwhile: then the owner has been resumed.
+  private func resumeDeliveredOwner(on thread: ThreadState) {
+    guard let owner = withLock({ $0.takeDeliveredOwner() }) else { return }
+    // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
+    if owner.waiting?.isSynchronous == true {
+      thread.deliveredOwners.append(owner)
+    } else {
+      owner.commitDelivered()
     }
   }
 

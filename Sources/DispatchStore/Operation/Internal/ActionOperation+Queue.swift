@@ -12,7 +12,7 @@ extension ActionOperation {
       state.isTouched = true
       return state.life.isClaimed
     }
-    guard isClaimed, queueState == .isAdded else { return }
+    guard isClaimed, queueState == .enqueuing else { return }
     stopProgram(
       """
       The operation for \(action) in store "\(store.identifier)" was returned by a reducer, and is added to \
@@ -23,7 +23,7 @@ extension ActionOperation {
 
   /// Called by `start()`.
   func checkStart() {
-    guard withState(\.wasReadinessRead), queueState == .waits else { return }
+    guard withState(\.wasReadinessRead), queueState == .enqueued else { return }
     stopProgram(
       """
       The operation for \(action) in store "\(store.identifier)" is in a queue, which starts it: don't call \
@@ -37,31 +37,11 @@ extension ActionOperation {
   }
 
   /// What it is to a queue, as far as Foundation has it.
-  private var queueState: QueueState? {
+  private var queueState: FoundationState.Phase? {
     #if canImport(ObjectiveC)
       nil
     #else
-      // No public property says it. Without the private one there is no check; tests show that it is there.
-      var mirror = Mirror(reflecting: self).superclassMirror
-      while let present = mirror, present.subjectType != Operation.self {
-        mirror = present.superclassMirror
-      }
-      guard let state = mirror?.descendant("__state") else { return nil }
-      return switch String(describing: state) {
-      case "enqueuing": .isAdded
-      case "enqueued": .waits
-      case "dispatching": .isStarted
-      default: nil
-      }
+      FoundationState.found?.phase(of: self)
     #endif
   }
-}
-
-private enum QueueState {
-  /// It is being added.
-  case isAdded
-  /// The queue has not come to it.
-  case waits
-  /// The queue has a place for it.
-  case isStarted
 }

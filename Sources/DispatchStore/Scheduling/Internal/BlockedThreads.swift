@@ -29,18 +29,26 @@ package final class BlockedThreads: Sendable {
   /// Those that push need not know: while a thread blocks, the monitor looks after what is queued.
   func begin() {
     guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
-    if self === Self.ofProcess { return StallMonitor.ofProcess.keepRunning() }
-    for pool in pools where pool.hasWork { pool.seeToWork() }
+    if self === Self.ofProcess { StallMonitor.ofProcess.keepRunning() }
   }
 
   func end() {
     count.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  // MARK: Queues
+  /// Checks whether the queues of all dispatchers begin their drainers.
+  ///
+  /// - Returns: Whether it has to be checked again.
+  package func checkQueues() -> Bool {
+    let threadsBlock = !isEmpty
+    var isNecessary = threadsBlock
+    for pool in state.withLock(\.pools) where pool.check(threadsBlock: threadsBlock) {
+      isNecessary = true
+    }
+    return isNecessary
+  }
 
-  /// Of all dispatchers.
-  var pools: [ConcurrentPool] { state.withLock(\.pools) }
+  // MARK: Queues
 
   /// A queue that some dispatcher uses.
   func find(_ queue: OperationQueue) -> SharedQueue? {

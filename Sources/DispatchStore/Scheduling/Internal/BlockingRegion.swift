@@ -28,13 +28,13 @@ struct BlockingRegion {
     turns = thread.turns
     // Before the place is given up: this may run the user's code, which takes up the thread's place.
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
-    thread.resumeDeliveredOwners()
+    thread.resumeDeliveredOwners(beforeBlocking: true)
     blockedThreads = .here(on: thread)
     worker = isPlanted(.placeNotLent) ? nil : thread.worker
     isJobHelper = thread.isJobHelper
     queueOfOperation =
       thread.worker == nil && thread.simulated == nil
-      ? OperationQueue.current.flatMap(blockedThreads.find) : nil
+      ? (thread.operationQueue ?? OperationQueue.current).flatMap(blockedThreads.find) : nil
     awaited = [queue, worker?.queue, queueOfOperation].compactMap { $0 }
     worker?.beginWait()
     queueOfOperation?.operationWaits()

@@ -22,10 +22,13 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   @exclusivity(unchecked) private var retainedDispatcher: Dispatcher?
   // What of `state` threads read without its lock when they push and take jobs.
   private let drainerCount = Atomic(0)
-  let begunCount = Atomic(0)
+  private let begunCount = Atomic(0)
+  private let runningCount = Atomic(0)
   private let pushNeedsState = Atomic(false)
   let hasSteps = Atomic(false)
   private let isScarce = Atomic(false)
+  /// The user's operations on the queue at the last check; counted only while the pool is scarce.
+  private let otherOperations = Atomic(0)
   private let spinWait = SpinWait()
   private let returns = DispatchReturns()
 
@@ -97,6 +100,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     submit(step: .step(step))
   }
 
+  override func resumeStart(_ step: @escaping @Sendable () -> Void) {
+    submit(start: .step(step))
+  }
+
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     executor.runAnywhere(job)
   }
@@ -130,14 +137,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
     if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(width),
-      !pushNeedsState.load(ordering: .sequentiallyConsistent),
-      // In a simulation no monitor finds it.
-      world == nil || blockedThreads.isEmpty
+      !pushNeedsState.load(ordering: .sequentiallyConsistent)
     {
       return
     }
     submitRest(for: dispatcher)
   }
+
+  /// Whether fewer workers run than the queue is wide, with the one that asks.
+  var mayStart: Bool { runningCount.load(ordering: .relaxed) <= width }
 
   /// Adds workers for starts that are there.
   func submitRest(for dispatcher: Dispatcher?) {
@@ -171,11 +179,6 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     reinforce(change(.schedule) { $0.queueWasSuspended($1) })
   }
 
-  /// The queue goes on with its drainers; in a simulation, which has no monitor, perhaps not with all.
-  func queueWasResumed() {
-    if world != nil { seeToWork() }
-  }
-
   /// The queue may be wider: more drainers can take the starts that are there.
   func queueWasWidened() {
     for _ in 0..<width where !starts.isEmpty {
@@ -185,10 +188,14 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Whether jobs are queued, as far as a thread knows that has no lock.
-  var hasWork: Bool { !starts.isEmpty || hasSteps.load(ordering: .sequentiallyConsistent) }
+  /// Whether there may be work for a place of the queue that another pool's worker has given up.
+  ///
+  /// Else drainers are queued for what is left here, if anything.
+  var usesFreePlaces: Bool {
+    hasSteps.load(ordering: .sequentiallyConsistent) || isScarce.load(ordering: .relaxed)
+  }
 
-  /// A place is free on the queue, or a thread blocks in a simulation that may wait for what is queued here.
+  /// A worker has left or waits: what is left needs others.
   func seeToWork() {
     let hasStarts = !starts.isEmpty
     reinforce(
@@ -204,19 +211,19 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     _ transition: Transition, _ body: (inout PoolState, PoolState.Capacity) -> Result
   ) -> Result {
     let width = self.width
-    // Only a pool that starts actions beside the queue has to know what else the queue runs.
-    let otherOperations = isScarce.load(ordering: .relaxed) ? shared.otherOperations : 0
     yieldPoint(transition)
     return shared.state.withLock { shared in
       let before = state.running
+      let stepPlaces = width - (shared.running - before)
       let capacity = PoolState.Capacity(
-        drainers: mostDrainers(width), width: width,
-        places: width - otherOperations - (shared.running - before),
+        drainers: mostDrainers(width), width: width, stepPlaces: stepPlaces,
+        places: stepPlaces - otherOperations.load(ordering: .relaxed),
         maySubstitute: maySubstitute(state))
       defer {
         shared.running += state.running - before
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
         begunCount.store(state.begun, ordering: .relaxed)
+        runningCount.store(state.running, ordering: .relaxed)
         // While no dispatcher is kept alive, a push has to set one.
         pushNeedsState.store(
           state.pushNeedsState || retainedDispatcher == nil, ordering: .sequentiallyConsistent)
@@ -227,9 +234,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Under the lock: a simulated thread that begins to block looks at the state after it was counted.
+  /// Whether substitutes may start actions.
   private func maySubstitute(_ state: PoolState) -> Bool {
-    (state.isScarce || world != nil) && !blockedThreads.isEmpty && !holdsStartsBack
+    state.isScarce && !blockedThreads.isEmpty && !holdsStartsBack
   }
 
   /// Adds or notifies the workers that the state has decided on.
@@ -238,7 +245,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     if reinforcement.contains(.notifySpinning) { spinWait.notify() }
     if reinforcement.contains(.drainer) { addDrainer() }
     if reinforcement.contains(.substitute) { addSubstitute() }
-    // A simulated queue has a thread for each drainer that may begin.
+    // A simulated world checks where no thread can run.
     if reinforcement.contains(.watch), world == nil { StallMonitor.ofProcess.keepRunning() }
   }
 
@@ -272,6 +279,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
     let startsWait = threadsBlock && !starts.isEmpty && !holdsStartsBack
     let isAwaited = shared.isAwaited
+    otherOperations.store(startsWait ? shared.otherOperations : 0, ordering: .relaxed)
     let (hasSteps, reinforcement) = change(.schedule) { state, capacity in
       let reinforcement = state.check(startsWait: startsWait, isAwaited: isAwaited, capacity)
       return (state.hasSteps, reinforcement)

@@ -68,10 +68,10 @@ enum HelperThreads {
   }
 
   private static func start(_ work: @escaping Work) -> Bool {
-    #if canImport(Darwin)
-      var thread: pthread_t?
-    #else
+    #if canImport(Glibc)
       var thread = pthread_t()
+    #else
+      var thread: pthread_t?
     #endif
     let first = Unmanaged.passRetained(First(work))
     let error = pthread_create(
@@ -90,7 +90,11 @@ enum HelperThreads {
     var work: Work? = Unmanaged<First>.fromOpaque(first!).takeRetainedValue().work
     while let present = work {
       work = nil
-      present()
+      #if canImport(ObjectiveC)
+        autoreleasepool(invoking: present)
+      #else
+        present()
+      #endif
       work = helper.next()
     }
   }

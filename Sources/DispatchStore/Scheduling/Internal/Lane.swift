@@ -77,6 +77,11 @@ final class Lane: Scheduler, @unchecked Sendable {
     requestDrainer(isStart: false)
   }
 
+  override func resumeStart(_ step: @escaping @Sendable () -> Void) {
+    if isMain { return resume(step) }
+    pool.resumeStart { self.resume(step) }
+  }
+
   override func unpark(_ dispatch: Dispatch) {
     yieldPoint(.unpark, description)
     if state.withLock({ $0.unpark(dispatch) }) { requestDrainer(isStart: true) }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
 /// An unstructured task made inside the block leaves it, and so is known not to be the block's.
@@ -5,13 +7,21 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
   /// Nil for an operation in a user's queue: its jobs run on any thread.
   private let scheduler: Scheduler?
+  /// That queue.
+  private let queue: OperationQueue?
   /// The context of the block.
   var context: DispatchContext?
   /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 
-  init(_ scheduler: Scheduler? = nil) {
+  init(_ scheduler: Scheduler) {
     self.scheduler = scheduler
+    queue = nil
+  }
+
+  init(ofOperationIn queue: OperationQueue?) {
+    scheduler = nil
+    self.queue = queue
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -35,6 +45,10 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     let (outer, run) = (thread.context, thread.run)
     (thread.context, thread.run) = (context, nil)
     defer { (thread.context, thread.run) = (outer, run) }
+    guard let queue else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
+    let outerQueue = thread.operationQueue
+    thread.operationQueue = queue
+    defer { thread.operationQueue = outerQueue }
     job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }

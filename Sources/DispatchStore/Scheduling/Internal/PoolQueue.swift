@@ -35,7 +35,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     set {
       super.isSuspended = newValue
       copyProperties()
-      for pool in pools { newValue ? pool.queueWasSuspended() : pool.queueWasResumed() }
+      if newValue { for pool in pools { pool.queueWasSuspended() } }
     }
   }
 

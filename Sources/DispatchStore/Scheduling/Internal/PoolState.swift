@@ -32,7 +32,9 @@ struct PoolState {
     var drainers: Int
     /// How many of them may run.
     var width: Int
-    /// How many of its workers may run, beside those of other pools and the user's operations.
+    /// How many of its workers may run, beside those of other pools.
+    var stepPlaces: Int
+    /// The same beside the user's operations, too, as far as those are known.
     var places: Int
     /// Whether substitutes may start actions, since the queue has no thread for its drainers.
     var maySubstitute: Bool
@@ -73,7 +75,9 @@ struct PoolState {
       queued += 1
       reinforcement = .drainer
     }
-    if capacity.maySubstitute, queued > 0 { reinforcement.formUnion(addSubstitute(capacity)) }
+    if capacity.maySubstitute, queued > 0 {
+      reinforcement.formUnion(addSubstitute(within: capacity.places))
+    }
     return reinforcement
   }
 
@@ -81,7 +85,7 @@ struct PoolState {
     steps.append(job)
     if isSpinning { return notifySpinning() }
     // A suspended queue would hold a new drainer back.
-    if isSuspended { return addSubstitute(capacity) }
+    if isSuspended { return addSubstitute(within: capacity.stepPlaces) }
     let reinforcement = startPushed(capacity)
     // The queue may be suspended, if it is a user's, or run a user's operation in the drainer's place.
     return queued > 0 ? reinforcement.union(.watch) : reinforcement
@@ -91,16 +95,23 @@ struct PoolState {
 
   /// The queue was suspended: substitutes have to take the steps that were left to drainers.
   mutating func queueWasSuspended(_ capacity: Capacity) -> Reinforcement {
-    steps.isEmpty ? [] : addSubstitute(capacity)
+    steps.isEmpty ? [] : addSubstitute(within: capacity.stepPlaces)
   }
 
-  /// A thread begins to wait, or a worker returns from the queue: what is left needs workers.
+  /// A worker has left or waits: what is left needs others.
   mutating func workIsLeft(
     hasStarts: Bool, isSuspended: Bool, _ capacity: Capacity
   ) -> Reinforcement {
     guard hasStarts || hasSteps else { return [] }
-    if isSuspended { return queueWasSuspended(capacity) }
-    return startPushed(capacity)
+    guard isSuspended else { return startPushed(capacity) }
+    var reinforcement = queueWasSuspended(capacity)
+    // The queue begins it once it is resumed.
+    if hasStarts, drainers < capacity.drainers, !isPlanted(.lostWhileSuspended) {
+      drainers += 1
+      queued += 1
+      reinforcement.insert(.drainer)
+    }
+    return reinforcement
   }
 
   /// A drainer begins to wait: its operation ends, so that the queue runs what is next.
@@ -136,14 +147,18 @@ struct PoolState {
       return []
     }
     stalls += 1
-    if startsWait, isAwaited || stalls >= Self.manyStalls { isScarce = true }
-    return hasSteps || isScarce ? addSubstitute(capacity) : []
+    // Where all places are taken, there is nothing to begin.
+    if startsWait, running < capacity.places, isAwaited || stalls >= Self.manyStalls {
+      isScarce = true
+    }
+    if hasSteps { return addSubstitute(within: capacity.stepPlaces) }
+    return isScarce ? addSubstitute(within: capacity.places) : []
   }
 
   // MARK: Workers
 
-  private mutating func addSubstitute(_ capacity: Capacity) -> Reinforcement {
-    guard running < capacity.places else { return [] }
+  private mutating func addSubstitute(within places: Int) -> Reinforcement {
+    guard running < places else { return [] }
     substitutes += 1
     return .substitute
   }
@@ -164,7 +179,7 @@ struct PoolState {
   mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
     if !hasSteps { return [] }
-    return isSuspended ? addSubstitute(capacity) : .watch
+    return isSuspended ? addSubstitute(within: capacity.stepPlaces) : .watch
   }
 
   /// A drainer that found nothing spins for work; false where there is some, or another one spins.
@@ -192,7 +207,7 @@ struct PoolState {
 
   /// A drainer that has left comes back; false where others have its place.
   mutating func reenter(_ capacity: Capacity) -> Bool {
-    guard begun < capacity.width, drainers < capacity.drainers else { return false }
+    guard running < capacity.width, drainers < capacity.drainers else { return false }
     drainers += 1
     return true
   }

@@ -50,11 +50,11 @@ final class PoolWorker {
     {
       return .run(step)
     }
-    // Where the queue has become narrower, some workers have to leave.
+    // Where the queue has become narrower, or substitutes have its places, some workers have to leave.
     let mayStart =
       isSubstitute
       ? pool.change(.popStart) { $0.substitutesMayStart($1) }
-      : pool.begunCount.load(ordering: .relaxed) <= pool.width
+      : pool.mayStart
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
     if let job = pool.starts.pop(on: thread, for: pool) {

@@ -32,6 +32,9 @@ class Scheduler: @unchecked Sendable {
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
 
+  /// The same for a step that starts the action: suspension holds it back.
+  func resumeStart(_ step: @escaping @Sendable () -> Void) { resume(step) }
+
   /// Starts a parked dispatch again, now that it can run.
   func unpark(_ dispatch: Dispatch) { fatalError("Scheduler is abstract.") }
 

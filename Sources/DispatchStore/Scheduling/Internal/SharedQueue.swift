@@ -49,7 +49,7 @@ final class SharedQueue: Sendable {
   /// A worker of a pool has left or waits, and the pool has looked for its own work: others may have its place.
   func placeIsFree(after pool: ConcurrentPool) {
     guard isShared.load(ordering: .relaxed) else { return }
-    for other in pools where other !== pool { other.seeToWork() }
+    for other in pools where other !== pool && other.usesFreePlaces { other.seeToWork() }
   }
 
   /// Whether a wait is known to be for work on this queue.

@@ -37,12 +37,7 @@ final class StallMonitor: Sendable {
 
   /// Whether the monitor is necessary.
   private func check() -> Bool {
-    let threadsBlock = !BlockedThreads.ofProcess.isEmpty
-    var isNecessary = threadsBlock
-    for pool in BlockedThreads.ofProcess.pools where pool.check(threadsBlock: threadsBlock) {
-      isNecessary = true
-    }
-    if threadsBlock { JobInbox.ofProcess.check() }
-    return isNecessary
+    if !BlockedThreads.ofProcess.isEmpty { JobInbox.ofProcess.check() }
+    return BlockedThreads.ofProcess.checkQueues()
   }
 }

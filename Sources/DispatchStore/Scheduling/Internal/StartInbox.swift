@@ -7,23 +7,29 @@ final class StartInbox: Sendable {
   enum Start {
     case dispatch(Dispatch)
     case lane(Lane)
+    /// Starts an action whose dispatch has started.
+    case step(@Sendable () -> Void)
   }
 
   private struct Shard {
     private var dispatches = DispatchFIFO()
     private var lanes = FIFO<Lane>()
+    private var steps = FIFO<@Sendable () -> Void>()
     private var isLanesTurn = false
 
-    var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty }
+    var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty && steps.isEmpty }
 
     mutating func push(_ start: Start) {
       switch start {
       case .dispatch(let dispatch): dispatches.append(dispatch)
       case .lane(let lane): lanes.append(lane)
+      case .step(let step): steps.append(step)
       }
     }
 
     mutating func pop() -> Job? {
+      // Few, and they started before what is queued.
+      if !steps.isEmpty, let step = steps.popFirst() { return .step(step) }
       isLanesTurn.toggle()
       if isLanesTurn, let lane = lanes.popFirst() { return .lane(lane) }
       if let dispatch = dispatches.popFirst() { return .dispatch(dispatch) }
