@@ -45,7 +45,6 @@ enum Mutants {
   private static let likeliest: [Mutant: String] = [
     .endedInnerWait: Scenario.leftChanges.name,
     .lostStart: Scenario.namedLanes.name,
-    .lostSubstitute: Scenario.substitutes.name,
     .lostWhileSuspended: Scenario.suspendedWaits.name,
     .pushToRetired: Scenario.namedLanes.name,
   ]

@@ -10,6 +10,14 @@ extension Scenario {
   ) { dispatcher in
     let observed = dispatcher.makePlainJournal("observed")
     dispatcher.makeChores()
+    // A notifier waits for no other turn: what it dispatches leaves its change, and its completion, to that thread.
+    let other = dispatcher.makePlainJournal("other")
+    let otherToken = other.observe { change in
+      guard change.model.entries.last == 100 else { return }
+      dispatcher.dispatch(storeIdentifier: "observed", action: Entry.note(20), mode: .sync) {
+        _ = dispatcher.waitsBehind(.serial)
+      }
+    }
     let token = observed.observe { change in
       guard let number = change.model.entries.last, number < 10 else { return }
       dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
@@ -26,9 +34,12 @@ extension Scenario {
       }, mode: .serial
     ).result
     async let three = dispatcher.dispatch(action: Entry.note(3), mode: .serial).result
+    async let outside: Void = other.updateModel { $0.entries.append(100) }
+    await outside
     for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
     try check(results.now.map(\.isRefused) == [true], "\(results.now)")
     token.cancel()
+    otherToken.cancel()
   }
 
   /// Waits for a lane in hooks, of what the block of its holder dispatches.

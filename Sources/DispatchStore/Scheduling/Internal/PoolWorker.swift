@@ -72,7 +72,7 @@ final class PoolWorker {
     let (hasLeft, released) = pool.leave(isSubstitute: true)
     guard hasLeft else { return false }
     yieldPoint(.recheck)
-    if !pool.starts.isEmpty, !isPlanted(.lostSubstitute) { pool.submitRest(for: released) }
+    if !pool.starts.isEmpty { pool.submitRest(for: released) }
     return true
   }
 
