@@ -196,17 +196,27 @@ struct ThreadState {
     fields.pointee.spareLoop != nil && isUniquelyReferencedForReuse(&fields.pointee.spareLoop)
   }
 
-  /// Resumes the owners of delivered commits: once this thread has no delivery turn, or before it blocks.
-  func resumeDeliveredOwners(beforeBlocking isBlocking: Bool = false) {
-    // What the thread waits for may itself wait for the end of these.
-    if isBlocking {
-      for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
-    }
-    while !self.deliveredOwners.isEmpty {
-      let owners = self.deliveredOwners
-      self.deliveredOwners = []
-      for owner in owners { owner.commitDelivered() }
-    }
+  /// Resumes the owners of delivered commits, once this thread has no delivery turn.
+  ///
+  /// One after the other, so that those behind one whose completion blocks are still here then.
+  func resumeDeliveredOwners() {
+    while !self.deliveredOwners.isEmpty { self.deliveredOwners.removeFirst().commitDelivered() }
+  }
+
+  /// This thread is about to block, perhaps until these have ended.
+  func leaveDeliveredOwners() {
+    for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
+    let owners = self.deliveredOwners
+    self.deliveredOwners = []
+    for owner in owners { self.resumeElsewhere(owner) }
+  }
+
+  /// Resumes the owner of a delivered commit where the code that follows may block.
+  func resumeElsewhere(_ owner: any CommitOwner) {
+    // Others have a scheduler: their next step is only enqueued.
+    guard owner.waiting?.isSynchronous == true else { return owner.commitDelivered() }
+    let job: @Sendable () -> Void = { owner.commitDelivered() }
+    if let world = simulated?.world { world.run(.substitute, job) } else { HelperThreads.run(job) }
   }
 
   // MARK: The current thread

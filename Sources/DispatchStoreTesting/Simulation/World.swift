@@ -130,6 +130,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
         .tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
       return false
     }
+    if stepCount.isMultiple(of: Self.stepsBetweenChecks) { checkQueues(times: 1) }
     repeat {
       takeIn()
       gatherCandidates()
@@ -147,16 +148,17 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty && (checkQueues() || wakeNextSleeper())
+    } while candidates.isEmpty && (checkQueues(times: Self.mostChecks) || wakeNextSleeper())
     return false
   }
 
   /// Does what outside of simulations a thread does every few milliseconds; whether there is work now.
-  private func checkQueues() -> Bool {
+  @discardableResult
+  private func checkQueues(times: Int) -> Bool {
     isWaking = true
     defer { isWaking = false }
     let count = works.waiting.count
-    for _ in 0..<Self.mostChecks {
+    for _ in 0..<times {
       guard blockedThreads.checkQueues() else { return false }
       if works.waiting.count > count { return true }
     }
@@ -165,6 +167,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// After so many the engine adds threads for work that no known wait is for.
   private static let mostChecks = 1_010
+  /// A check comes at last after so many, also where threads that can run have not come to an end.
+  private static let stepsBetweenChecks = 500
 
   /// Advances the time to the next deadline; false where there is no sleeper.
   ///

@@ -244,8 +244,9 @@ extension StoreStorage: DeliveryTurn {
     yieldPoint(.beginWait, identifier)
     let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
     for gate in unblocked.gates { gate.open(.leave) }
-    for owner in unblocked.owners { owner.commitDelivered() }
     if let starts { for start in starts { start() } }
+    let thread = ThreadState.current
+    for owner in unblocked.owners { thread.resumeElsewhere(owner) }
   }
 
   func notifierHasWaited() {

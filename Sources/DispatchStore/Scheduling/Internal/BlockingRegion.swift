@@ -26,9 +26,8 @@ struct BlockingRegion {
   /// - Parameter queue: The queue on which that may run which the thread waits for.
   init(on thread: ThreadState, for queue: SharedQueue? = nil) {
     turns = thread.turns
-    // Before the place is given up: this may run the user's code, which takes up the thread's place.
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
-    thread.resumeDeliveredOwners(beforeBlocking: true)
+    thread.leaveDeliveredOwners()
     blockedThreads = .here(on: thread)
     worker = isPlanted(.placeNotLent) ? nil : thread.worker
     isJobHelper = thread.isJobHelper
