@@ -21,6 +21,12 @@ extension Dispatcher {
   /// The type of that name in the module.
   public typealias DispatchHandle = DispatchStore::DispatchHandle
   /// The type of that name in the module.
+  public typealias DispatchInfo = DispatchStore::DispatchInfo
+  /// The type of that name in the module.
+  public typealias DispatchMiddleware = DispatchStore::DispatchMiddleware
+  /// The type of that name in the module.
+  public typealias TransactionKey = DispatchStore::TransactionKey
+  /// The type of that name in the module.
   public typealias DispatchIncident = DispatchStore::DispatchIncident
   /// The type of that name in the module.
   public typealias DispatchResult = DispatchStore::DispatchResult

@@ -5,8 +5,8 @@ public enum StoreOutcome: Sendable {
   case finished
   /// The operation failed with this error, or the dispatcher could not run it (`DispatchError`).
   case failed(any Error)
-  /// It was cancelled before its start, or its block threw `CancellationError`.
-  case cancelled
+  /// It was cancelled: before its start, so that its block never ran, or by a block that threw `CancellationError`.
+  case cancelled(hasStarted: Bool)
   /// A middleware vetoed the action for this store.
   case vetoed(Veto)
 
@@ -51,7 +51,7 @@ public enum StoreOutcome: Sendable {
 
   @usableFromInline
   init(thrown error: any Error) {
-    self = error is CancellationError ? .cancelled : .failed(error)
+    self = error is CancellationError ? .cancelled(hasStarted: true) : .failed(error)
   }
 }
 

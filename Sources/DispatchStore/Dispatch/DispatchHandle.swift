@@ -58,13 +58,6 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// The `error` of the result; nil on success, and until the dispatch has ended.
-  ///
-  /// Cheaper than `resultIfEnded`.
-  public var errorIfEnded: (any Error)? {
-    dispatch?.result?.error
-  }
-
   /// Cancels the dispatch: stores that have not started do not run.
   ///
   /// Those registered with `runsRegardless` do, and are not cancelled, once any store of the dispatch has

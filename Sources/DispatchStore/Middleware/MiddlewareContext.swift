@@ -1,15 +1,7 @@
 /// What a middleware's hook gets of a dispatch: one store run.
 public struct MiddlewareContext: Sendable {
-  /// The identity of the dispatched action; the same for all of its stores.
-  public let id: TransactionID
-  /// The dispatcher, for hooks that dispatch.
-  public let dispatcher: Dispatcher
-  /// The transaction from inside which this one was dispatched.
-  public let parent: TransactionID?
-  /// How the dispatch is scheduled.
-  public let mode: Dispatcher.Mode
-  /// Where it was dispatched.
-  public let callSite: CallSite
+  let session: MiddlewareSession
+  let storeIndex: Int
   /// How the store run ended; nil in `willDispatch`.
   public internal(set) var outcome: StoreOutcome?
   /// How long the store itself took, from its start to its end; nil in `willDispatch`.
@@ -21,4 +13,20 @@ public struct MiddlewareContext: Sendable {
   ///
   /// From `willDispatch` on; where the store was not started, to the end of its run.
   public internal(set) var timeQueued: Duration?
+
+  init(_ session: MiddlewareSession, at storeIndex: Int) {
+    self.session = session
+    self.storeIndex = storeIndex
+  }
+
+  /// The identity of the dispatched action; the same for all of its stores.
+  public var id: TransactionID { session.id }
+  /// The dispatcher, for hooks that dispatch.
+  public var dispatcher: Dispatcher { session.dispatcher }
+  /// The transaction from inside which this one was dispatched.
+  public var parent: TransactionID? { session.parent }
+  /// How the dispatch is scheduled.
+  public var mode: Dispatcher.Mode { session.mode }
+  /// Where it was dispatched.
+  public var callSite: CallSite { session.callSite }
 }

@@ -125,6 +125,10 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
         """)
     }
     withState { $0.isTouched = true }
+    let thread = ThreadState.current
+    let outer = thread.ownOperation
+    thread.ownOperation = self
+    defer { thread.ownOperation = outer }
     run()
   }
 

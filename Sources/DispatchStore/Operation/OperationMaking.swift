@@ -1,8 +1,9 @@
-/// Declares the initializers of `ActionOperation`; no other type may conform to it.
+/// The initializers of `ActionOperation`, one for each kind of block; no other type may conform to it.
 ///
-/// Making a Foundation `Operation` costs more than most reducers do. These initializers reuse an
-/// operation that the library ran, and to which no reference is left: only an initializer of a protocol
-/// may return an object that exists.
+/// For a program they are initializers like any others: `ActionOperation(action: action, store: store) { … }`.
+/// They stand in a protocol because only there may an initializer return an object that exists: making a
+/// Foundation `Operation` costs more than most reducers do, so they reuse one that the library ran and to which no
+/// reference is left.
 public protocol OperationMaking {
   associatedtype Model: Sendable
   associatedtype Action: ActionType

@@ -11,6 +11,9 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   /// The world's threads that block inside the library.
   var blockedThreads: BlockedThreads { get }
 
+  /// Calls a closure when so much of the world's time has passed.
+  func call(after delay: Duration, _ body: @escaping @Sendable () -> Void)
+
   /// Enqueues a piece of work, which a thread of the world runs.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 

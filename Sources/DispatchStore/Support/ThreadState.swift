@@ -40,6 +40,8 @@ struct ThreadState {
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// What takes jobs of a pool on this thread.
     var worker: PoolWorker?
+    /// The operation whose block runs here for a queue of the user's.
+    var ownOperation: AnyObject?
     /// The user's queue whose operation this thread runs a job of, which that queue has not started.
     var operationQueue: OperationQueue?
     /// Whether it is a helper that takes jobs of `async` blocks.
@@ -138,6 +140,21 @@ struct ThreadState {
   var worker: PoolWorker? {
     get { fields.pointee.worker }
     nonmutating _modify { yield &fields.pointee.worker }
+  }
+
+  var ownOperation: AnyObject? {
+    get { fields.pointee.ownOperation }
+    nonmutating set { fields.pointee.ownOperation = newValue }
+  }
+
+  /// The action of the operation whose block runs here for a queue of the user's, where that is of this store.
+  @usableFromInline
+  func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    guard run == nil, context == nil, let ownOperation,
+      let operation = ownOperation as? ActionOperation<Model, Action>,
+      operation.store === store, operation.isExecuting
+    else { return nil }
+    return operation.action
   }
 
   var operationQueue: OperationQueue? {

@@ -36,7 +36,7 @@ struct Journal: Sendable {
     return commits[(start.map { $0 + 1 } ?? 0)...].filter { $0.store == store }
   }
 
-  mutating func began(_ dispatch: WitnessedDispatch) {
+  mutating func began(_ dispatch: DispatchInfo) {
     underWay += 1
     add(
       dispatch.id, cause: dispatch.parent, dispatch.isSequence ? nil : dispatch.actions.first,

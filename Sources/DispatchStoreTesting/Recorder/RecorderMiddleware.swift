@@ -5,7 +5,7 @@ public import DispatchStore
 /// Register it with `register(middleware:)`, before other middlewares to record actions as they are
 /// dispatched. It records all later dispatches, also of actions to which no store responds, and keeps them.
 /// May be used from any thread. Its waits end by events of the dispatcher, never by a time.
-public final class RecorderMiddleware: DispatchWitness {
+public final class RecorderMiddleware: DispatchMiddleware {
   let journal = Awaited(Journal())
   private let watched = Awaited<[ObjectIdentifier: @Sendable (TransactionID) -> Void]>([:])
 
@@ -98,12 +98,14 @@ public final class RecorderMiddleware: DispatchWitness {
     }
   }
 
-  package func dispatchBegan(_ dispatch: WitnessedDispatch) {
+  /// Records that a dispatch was made.
+  public func dispatchWillBegin(_ dispatch: DispatchInfo) {
     journal.change { $0.began(dispatch) }
   }
 
-  package func dispatchEnded(_ id: TransactionID, _ result: DispatchResult) {
-    journal.change { $0.ended(id, result) }
+  /// Records how a dispatch ended.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    journal.change { $0.ended(dispatch.id, result) }
   }
 }
 

@@ -261,6 +261,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
     add(kind, body)
   }
 
+  func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    clock.call(after: delay, body)
+  }
+
   func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void) {
     numbered.append((number, body))
   }

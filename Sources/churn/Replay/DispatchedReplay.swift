@@ -95,7 +95,7 @@ private struct BatchReplay: Sendable {
     let began = began(at: index)
     let handle = dispatcher.dispatch(action: action, mode: .sync)
     if let began { outcome.record(Stopwatch.now - began, at: index) }
-    if let error = handle.errorIfEnded { outcome.fail(at: index, error) }
+    if let error = handle.resultIfEnded?.error { outcome.fail(at: index, error) }
   }
 
   private func enqueue<Action: ActionType>(_ action: Action, _ mode: Dispatcher.Mode, at index: Int)

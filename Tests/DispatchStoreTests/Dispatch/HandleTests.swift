@@ -40,13 +40,13 @@ struct HandleTests {
     if mode == .sync {
       #expect(failing.resultIfEnded?.error is StageFright)
       #expect(fine.resultIfEnded?["stage"]?.isFinished == true)
-      #expect(failing.errorIfEnded is StageFright)
+      #expect(failing.resultIfEnded?.error is StageFright)
     }
     _ = await (failing.result, fine.result)
     #expect(failing.resultIfEnded?.error is StageFright)
     #expect(fine.resultIfEnded?.transaction == fine.transaction)
-    #expect(failing.errorIfEnded is StageFright)
-    #expect(fine.errorIfEnded == nil)
+    #expect(failing.resultIfEnded?.error is StageFright)
+    #expect(fine.resultIfEnded?.error == nil)
     let held = Latch()
     let pending = dispatcher.dispatch(
       action: Script.suspends { _ in await held.opened() }, mode: .serial)

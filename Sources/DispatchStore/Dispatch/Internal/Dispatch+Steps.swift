@@ -93,7 +93,7 @@ extension Dispatch {
     let scheduler = scheduler
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
-    makeDetails().sequence?.dispatchEnded(id, result)
+    makeDetails().sequence?.dispatchEnded(self, result)
     end(result)
     scheduler.release(self)
   }

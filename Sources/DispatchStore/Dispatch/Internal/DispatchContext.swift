@@ -49,6 +49,11 @@ class DispatchContext: @unchecked Sendable {
     return cause(on: thread)?.dispatch.isSynchronous ?? true
   }
 
+  /// The store run of a round whose code runs here.
+  static func storeRun(on thread: ThreadState) -> StoreRun? {
+    cause(on: thread)?.owner
+  }
+
   /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
   /// code of others in a job.
   private static func cause(on thread: ThreadState) -> DispatchContext? {

@@ -1,24 +1,28 @@
 /// Several actions of one dispatch, each a dispatch by itself, one after the other where the whole runs.
-final class DispatchSequence: @unchecked Sendable {
-  // because `results` belongs to the step that runs
+final class DispatchSequence: TransactionScope, @unchecked Sendable {
+  // because `results` and `startedAt` belong to the step that runs
   let dispatcher: Dispatcher
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let actions: [any ActionType]
-  let witnesses: [any DispatchWitness]
+  private let middlewares: [any DispatchMiddleware]
   private let continuesOnFailure: Bool
   private var results: [DispatchResult] = []
+  /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
+  private let began: Int64
+  private var startedAt = Int64.max
 
   init(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
-    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ witnesses: [any DispatchWitness]
+    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ middlewares: [any DispatchMiddleware]
   ) {
     self.actions = actions
     self.storeIdentifier = storeIdentifier
     self.mode = mode
     self.continuesOnFailure = continuesOnFailure
     self.dispatcher = dispatcher
-    self.witnesses = witnesses
+    self.middlewares = middlewares
+    began = middlewares.isEmpty ? 0 : dispatcher.clock.nanoseconds
   }
 
   var isEmpty: Bool { actions.isEmpty }
@@ -32,6 +36,11 @@ final class DispatchSequence: @unchecked Sendable {
       return nil
     }
     return actions[results.count]
+  }
+
+  /// Its first action is about to be dispatched.
+  func start() {
+    if !middlewares.isEmpty, results.isEmpty { startedAt = dispatcher.clock.nanoseconds }
   }
 
   func append(_ result: DispatchResult) {
@@ -48,15 +57,20 @@ final class DispatchSequence: @unchecked Sendable {
 
 extension DispatchSequence {
   func dispatchBegan(_ dispatch: Dispatch) {
-    guard !witnesses.isEmpty else { return }
-    let witnessed = WitnessedDispatch(
-      id: dispatch.id, parent: dispatch.parent, actions: actions, isSequence: true, mode: mode,
-      callSite: dispatch.callSite)
-    for witness in witnesses { witness.dispatchBegan(witnessed) }
+    for middleware in middlewares { middleware.dispatchWillBegin(info(of: dispatch)) }
   }
 
-  func dispatchEnded(_ id: TransactionID, _ result: DispatchResult) {
-    for witness in witnesses { witness.dispatchEnded(id, result) }
+  func dispatchEnded(_ dispatch: Dispatch, _ result: DispatchResult) {
+    guard !middlewares.isEmpty else { return }
+    var info = info(of: dispatch)
+    info.setTimes(began: began, started: startedAt, ended: dispatcher.clock.nanoseconds)
+    for middleware in middlewares.reversed() { middleware.dispatchDidEnd(info, result: result) }
+  }
+
+  private func info(of dispatch: Dispatch) -> DispatchInfo {
+    DispatchInfo(
+      id: dispatch.id, dispatcher: dispatcher, parent: dispatch.parent, actions: actions,
+      isSequence: true, mode: mode, callSite: dispatch.callSite, scope: self)
   }
 }
 
@@ -73,6 +87,7 @@ extension Dispatch {
     of sequence: DispatchSequence, _ details: DispatchDetails, on thread: ThreadState
   ) -> Bool {
     while !isCancelled, let action = sequence.next {
+      sequence.start()
       var step = makeStep(action, of: sequence, details, on: thread)
       if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
       if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {

@@ -72,7 +72,7 @@ extension Dispatcher {
     func makeSequence(of dispatch: Dispatch) {
       let sequence = DispatchSequence(
         of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
-        by: self, MiddlewareChain(registry.withLock(\.middlewares)).witnesses)
+        by: self, MiddlewareChain(registry.withLock(\.middlewares)).wholes)
       dispatch.makeDetails().sequence = sequence
       sequence.dispatchBegan(dispatch)
     }

@@ -122,6 +122,21 @@ struct InlineRun: ~Copyable {
     return action.assumingMemoryBound(to: Action.self).pointee
   }
 
+  /// How those ended that the present store has waited for; empty in other code than its own.
+  func prerequisiteResults(of store: any StoreType) -> [StoreResult] {
+    guard index != Self.noStore else { return [] }
+    return route._withUnsafeGuaranteedRef { route in
+      guard route.entries[index].store === store, let prerequisites = route.prerequisites else {
+        return []
+      }
+      return prerequisites[index].map {
+        StoreResult(
+          storeIdentifier: route.identifiers[$0],
+          outcome: outcomes.isEmpty ? .finished : outcomes[$0])
+      }
+    }
+  }
+
   // MARK: What it knows
 
   /// The present store has begun.
@@ -189,8 +204,8 @@ struct InlineRun: ~Copyable {
 // MARK: - Before the stores
 
 extension InlineRun.Address {
-  /// Does what comes before the stores, on the dispatching thread: refines their order, and calls witnesses
-  /// and middlewares.
+  /// Does what comes before the stores, on the dispatching thread: refines their order, and calls
+  /// middlewares.
   func prepare(
     _ action: @autoclosure () -> any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
@@ -392,7 +407,7 @@ extension InlineRun.Address {
     let reply = pointee.session?.reply(at: index)
     if let decided = reply?.outcome { return .ended(decided) }
     if pointee.isCancelled {
-      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled)
+      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled(hasStarted: false))
     }
     if !pointee.outcomes.isEmpty,
       let error = route.dependencyFailure(at: index, pointee.outcomes)

@@ -47,6 +47,10 @@ final class Round: @unchecked Sendable {
       transaction: dispatch.id, identifiers: identifiers, outcomes: outcomes)
   }
 
+  func prerequisiteResults(at index: Int) -> [StoreResult] {
+    state.withLock { $0.prerequisiteResults(index) }
+  }
+
   /// Releases the store runs, which refer to the round.
   func dissolve() {
     storeRuns = []
@@ -151,6 +155,7 @@ final class Round: @unchecked Sendable {
 
   private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
     storeRun.startedAt = now
+    if let session, let startedAt = storeRun.startedAt { session.noteStart(at: startedAt) }
     return run(storeRun, storeRun.start)
   }
 

@@ -105,10 +105,20 @@ struct RoundState {
       case .committing(let outcome), .undelivered(let outcome), .closing(let outcome),
         .closed(let outcome):
         outcome
-      case .waiting, .starting, .running: .cancelled
+      case .waiting, .starting: .cancelled(hasStarted: false)
+      case .running: .cancelled(hasStarted: true)
       }
     }
     return (entries.map(\.storeIdentifier), outcomes)
+  }
+
+  /// How those ended that a store which has started waited for.
+  func prerequisiteResults(_ index: Int) -> [StoreResult] {
+    entries[index].prerequisites.compactMap { prerequisite in
+      guard case .closed(let outcome) = entries[prerequisite].phase else { return nil }
+      return StoreResult(
+        storeIdentifier: entries[prerequisite].storeIdentifier, outcome: outcome)
+    }
   }
 
   /// Whether all that is under way is the delivery of deferred commits.
@@ -132,7 +142,7 @@ struct RoundState {
     active += 1
     if let verdict { return .end(verdict) }
     if isCancelled, !(hasStarted && entries[index].runsRegardless) || isPlanted(.lostAudit) {
-      return .end(.cancelled)
+      return .end(.cancelled(hasStarted: false))
     }
     for prerequisite in entries[index].prerequisites where !entries[index].runsRegardless {
       if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {

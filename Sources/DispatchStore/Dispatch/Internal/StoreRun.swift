@@ -47,6 +47,14 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (self as? TypedStoreRun<Model, Action>)?.running(in: store)
   }
 
+  /// Whether it is a run of this store.
+  func isRunning(in store: any StoreType) -> Bool { fatalError("StoreRun is abstract.") }
+
+  /// How its prerequisites ended.
+  var prerequisiteResults: [StoreResult] {
+    round?.prerequisiteResults(at: index) ?? []
+  }
+
   /// A task that the operation started begins a commit, before the delivery of which the operation does not
   /// end; false where it has ended.
   func beginTaskCommit() -> Bool {
@@ -113,11 +121,13 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     entry.typed === store ? action as? Action : nil
   }
 
+  override func isRunning(in store: any StoreType) -> Bool { entry.typed === store }
+
   override var storeForHooks: any StoreType { entry.storeForHooks }
 
   override func start() -> StoreRunStart {
     guard let store = entry.typed, let action = action as? Action else {
-      return .ended(.cancelled)
+      return .ended(.cancelled(hasStarted: false))
     }
     let operation = store.reducer.operation(for: action, in: store)
     if let error = store.fault(of: operation, returnedFor: action) {

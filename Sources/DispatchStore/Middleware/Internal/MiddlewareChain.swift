@@ -2,11 +2,11 @@
 final class MiddlewareChain: Sendable {
   let middlewares: [any Middleware]
   /// Those of them that are called for whole dispatches too.
-  let witnesses: [any DispatchWitness]
+  let wholes: [any DispatchMiddleware]
 
   init(_ middlewares: [any Middleware]) {
     self.middlewares = middlewares
-    witnesses = middlewares.compactMap { $0 as? any DispatchWitness }
+    wholes = middlewares.compactMap { $0 as? any DispatchMiddleware }
   }
 
   /// The verdicts of all of them about one store, where one did more than let the action pass.

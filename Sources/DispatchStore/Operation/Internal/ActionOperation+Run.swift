@@ -128,7 +128,7 @@ extension ActionOperation {
     if block.isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
       return returned(.failed(store.wouldHoldUpMainActor(action)))
     }
-    let executor = storeRun?.makeExecutor() ?? OperationExecutor(ofOperationIn: .current)
+    let executor = storeRun?.makeExecutor() ?? OperationExecutor(of: self, in: .current)
     let context = storeRun?.makeTaskContext(on: executor)
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in

@@ -73,7 +73,7 @@ struct OperationState {
 
   mutating func start() -> Start {
     guard isPending else { return .ignore }
-    if let outcome = requested ?? (isCancelled ? .cancelled : nil) {
+    if let outcome = requested ?? (isCancelled ? .cancelled(hasStarted: false) : nil) {
       phase = .ended(outcome)
       return .end(outcome)
     }
@@ -96,7 +96,8 @@ struct OperationState {
     }
     guard requested == nil else { return .repeated }
     // One that was cancelled before its start stays that.
-    requested = isPending && isCancelled ? .cancelled : outcome
+    let isCancelledBefore = isPending && (isCancelled || outcome.isCancelled)
+    requested = isCancelledBefore ? .cancelled(hasStarted: false) : outcome
     return endIfIdle().map(Finish.end) ?? .later
   }
 

@@ -25,7 +25,7 @@ final class Route: @unchecked Sendable {
   let failure: DispatchError?
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>
-  /// Whether a dispatch has something to do before its stores: middlewares and witnesses to call, an order
+  /// Whether a dispatch has something to do before its stores: middlewares to call, an order
   /// to refine, weakly held stores to look for, an error to end with.
   let needsPreparation: Bool
   let hasRefinements: Bool
@@ -181,7 +181,7 @@ final class Route: @unchecked Sendable {
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
     if let step = answerDirectly(action, at: index, in: run, on: thread) { return step }
-    guard let (calls, store) = entries[index].target else { return .ended(.cancelled) }
+    guard let (calls, store) = entries[index].target else { return .ended(.cancelled(hasStarted: false)) }
     return Self.answer(action, by: calls, store, targets[index].kind, in: run, on: thread)
   }
 

@@ -7,8 +7,8 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
   /// Nil for an operation in a user's queue: its jobs run on any thread.
   private let scheduler: Scheduler?
-  /// That queue.
-  private let queue: OperationQueue?
+  /// That queue, and the operation.
+  private let own: (queue: OperationQueue?, operation: AnyObject)?
   /// The context of the block.
   var context: DispatchContext?
   /// Its simulated world: the thread that resumes a task may be outside.
@@ -16,12 +16,12 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
 
   init(_ scheduler: Scheduler) {
     self.scheduler = scheduler
-    queue = nil
+    own = nil
   }
 
-  init(ofOperationIn queue: OperationQueue?) {
+  init(of operation: AnyObject, in queue: OperationQueue?) {
     scheduler = nil
-    self.queue = queue
+    own = (queue, operation)
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -45,10 +45,10 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     let (outer, run) = (thread.context, thread.run)
     (thread.context, thread.run) = (context, nil)
     defer { (thread.context, thread.run) = (outer, run) }
-    guard let queue else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
-    let outerQueue = thread.operationQueue
-    thread.operationQueue = queue
-    defer { thread.operationQueue = outerQueue }
+    guard let own else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
+    let former = (thread.operationQueue, thread.ownOperation)
+    (thread.operationQueue, thread.ownOperation) = (own.queue, own.operation)
+    defer { (thread.operationQueue, thread.ownOperation) = former }
     job.runSynchronously(on: asUnownedTaskExecutor())
   }
 }

@@ -8,6 +8,16 @@ enum ExclusiveSection {
     if let holder = thread.exclusive { refuse(store, verb(), holder) }
   }
 
+  /// No thread waits for a dispatch inside an exclusive section.
+  static func checkWait(on thread: ThreadState, at callSite: CallSite) {
+    guard let holder = thread.exclusive else { return }
+    stopProgram(
+      """
+      A dispatch can't be waited for (\(callSite)) inside the exclusive section of store \
+      "\(holder.identifier)": it may need that store. Wait after updateModel has returned.
+      """)
+  }
+
   private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
   {
     stopProgram(

@@ -37,7 +37,7 @@ extension Store {
     let context = owner == nil ? DispatchContext.beginCommit(on: thread) : nil
     defer { context?.end(on: thread) }
     let owner = owner ?? context?.owner
-    let action = action ?? owner?.action(in: self)
+    let action = action ?? (owner == nil ? thread.ownAction(in: self) : owner?.action(in: self))
     let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
     storage.lockToNotify(on: thread)
     defer {
