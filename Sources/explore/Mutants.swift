@@ -43,7 +43,6 @@ enum Mutants {
 
   /// The scenario that is the likeliest to catch a mutant which most seeds of most scenarios miss.
   private static let likeliest: [Mutant: String] = [
-    .endedInnerWait: Scenario.leftChanges.name,
     .lostStart: Scenario.namedLanes.name,
     .lostWhileSuspended: Scenario.suspendedWaits.name,
     .pushToRetired: Scenario.namedLanes.name,

@@ -1,8 +1,8 @@
 /// A middleware that is also called for each dispatch as a whole.
 ///
 /// Registered as any middleware, and called for what is dispatched from then on: also for an action to which no
-/// store responds, and once for a sequence of actions, whose hooks by store are called for each action. One that
-/// only follows dispatches need not implement the hooks by store.
+/// store responds, for a sequence, and inside that for each of its actions, which has the sequence as parent. One
+/// that only follows dispatches need not implement the hooks by store.
 public protocol DispatchMiddleware: Middleware {
   /// Called on the dispatching thread, before anything else of the dispatch happens.
   ///
@@ -53,8 +53,7 @@ public struct DispatchInfo: Sendable {
 
   /// What a hook of this dispatch has kept under a key; nil before.
   ///
-  /// The hooks by store of the same transaction have it as `transaction[Key.self]`; for a sequence, whose actions
-  /// have transactions of their own, only the hooks of the whole have it. Each access takes a lock.
+  /// The hooks by store of the same transaction have it as `transaction[Key.self]`. Each access takes a lock.
   public subscript<Key: TransactionKey>(key: Key.Type) -> Key.Value? {
     get { scope[key, nil] }
     nonmutating set { scope[key, nil] = newValue }

@@ -52,8 +52,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case heldBackTooLate
   /// Actions stay held back while the notifier waits, perhaps for one of them.
   case heldBackByWait
-  /// A notifier that waits counts as running once a wait inside that one has ended.
-  case endedInnerWait
   /// A waiter that comes while the dispatch notifies its waiters is forgotten.
   case forgottenWaiter
   /// A cancellation is lost that comes before another thread continues the dispatch.

@@ -25,13 +25,13 @@ struct OperationStateTests {
   @Test mutating func endsAtOnceWhenFinishedAfterItsBlock() {
     _ = state.start()
     #expect(state.returned()?.description == nil)
-    #expect(state.saidToFinish(.cancelled) == "end cancelled")
+    #expect(state.saidToFinish(.cancelled(hasStarted: true)) == "end cancelled")
     #expect(state.outcome?.description == "cancelled")
   }
 
   @Test mutating func theFirstFinishCounts() {
     _ = state.start()
-    _ = state.finish(.cancelled)
+    _ = state.finish(.cancelled(hasStarted: true))
     #expect(state.saidToFinish(.finished) == "repeated")
     #expect(state.returned()?.description == "cancelled")
     #expect(state.saidToFinish(.finished) == "repeated")
@@ -42,7 +42,7 @@ struct OperationStateTests {
     #expect(state.saidToFinish(.finished) == "later")
     #expect(state.outcome == nil)
     #expect(state.isPending)
-    #expect(state.saidToFinish(.cancelled) == "repeated")
+    #expect(state.saidToFinish(.cancelled(hasStarted: true)) == "repeated")
     #expect(state.saidToStart() == "end finished")
     #expect(!state.isPending)
     #expect(state.outcome?.description == "finished")

@@ -116,6 +116,29 @@ struct OwnQueueTests {
     #expect(operation.outcome?.isFinished == true)
   }
 
+  /// Also where the block changes the store itself, not through its operation.
+  @Test(arguments: [false, true])
+  func whatItsBlockCommitsCarriesItsAction(isAsync: Bool) async {
+    let stage = stage
+    let actions = Recorder<String>()
+    let token = stage.observe { actions.record($0.action.map { "\($0)" } ?? "none") }
+    let script = Script.adds("own")
+    let operation =
+      isAsync
+      ? Script.Operation(action: script, store: stage) { _, store in
+        await Task.yield()
+        store.updateModel { $0.append("1") }
+      }
+      : Script.Operation(action: script, store: stage) { _, store in
+        store.updateModel { $0.append("1") }
+      }
+    queue.addOperation(operation)
+    await onOwnThread { operation.waitUntilFinished() }
+    stage.updateModel { $0.append("2") }
+    #expect(actions.all == ["\(script)", "none"])
+    token.cancel()
+  }
+
   @Test func cancellingItCancelsTheTaskOfAnAsyncBlock() async {
     let (started, cancelled) = (Latch(), Latch())
     let operation = Script.Operation(action: .adds("own"), store: stage) { _, _ in

@@ -10,9 +10,8 @@ struct NotificationQueue {
     case idle
     /// The notifier calls observers. Can become idle or blocked.
     case notifying
-    /// The notifier waits inside the library, in so many waits inside each other, and so no thread may
-    /// wait for it. Can become notifying.
-    case blocked(depth: Int)
+    /// The notifier waits inside the library, and so no thread may wait for it. Can become notifying.
+    case blocked
   }
 
   /// A delivery behind the notifier's.
@@ -239,11 +238,7 @@ struct NotificationQueue {
 
   /// The notifier begins to wait inside the library.
   mutating func notifierBeginsToWait() -> Unblocked {
-    if case .blocked(let depth) = state {
-      state = .blocked(depth: depth + 1)
-    } else {
-      state = .blocked(depth: 1)
-    }
+    state = .blocked
     var (unblocked, left) = (Unblocked(), 0)
     // What its observers wait for may come after the change that they are notified of.
     if let owner = deliveredOwner.take() { unblocked.owners.append(owner) }
@@ -260,13 +255,9 @@ struct NotificationQueue {
     return unblocked
   }
 
-  /// That wait has ended; of several inside each other, the innermost.
+  /// That wait has ended.
   mutating func notifierHasWaited() {
-    if case .blocked(let depth) = state, depth > 1, !isPlanted(.endedInnerWait) {
-      state = .blocked(depth: depth - 1)
-    } else {
-      state = .notifying
-    }
+    state = .notifying
   }
 
   /// Removes an observer that was cancelled.
