@@ -43,4 +43,49 @@ struct EngineRegressionTests {
       _ = await handle.result
     }
   }
+
+  /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
+  /// thread that accepted it then used the lane, which was gone.
+  @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let source = Store<Notes, Note>(identifier: "source", reducer: NotesReducer())
+      _ = dispatcher.makeNotes("notes")
+      let made = Made()
+      dispatcher.register(middleware: CancellingHook(made))
+      source.updateModel { _ in
+        made.handle = dispatcher.dispatch(action: Note.add(1), mode: .serial(lane: "once"))
+      }
+      let result = await made.handle!.result
+      try check(result.error is CancellationError, "\(result)")
+    }
+  }
+}
+
+/// A handle that is set in an exclusive section.
+private final class Made: @unchecked Sendable {  // because `lock` guards the handle
+  private let lock = NSLock()
+  private var stored: DispatchHandle?
+
+  var handle: DispatchHandle? {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
+  }
+}
+
+/// Cancels the dispatch for which it is called.
+private final class CancellingHook: Middleware {
+  private let made: Made
+
+  init(_ made: Made) {
+    self.made = made
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    made.handle?.cancel()
+    return .pass
+  }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }
