@@ -44,6 +44,32 @@ struct EngineRegressionTests {
     }
   }
 
+  /// An observer of a `.sync` dispatch changed the store, and that change was left to another thread: the
+  /// dispatch returned without waiting for its delivery, and its completion ran later.
+  @Test func aSynchronousDispatchReturnsAfterItsCompletionWhereItsObserverChangesTheStore()
+    async throws
+  {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let token = notes.observe { change in
+        if change.version == 1 { notes.updateModel { $0.numbers.append(10) } }
+      }
+      let ended = Counted()
+      try await withThrowingTaskGroup { group in
+        for number in 1...2 {
+          group.addTask {
+            let handle = dispatcher.dispatch(action: Note.add(number), mode: .sync) {
+              ended.add(number)
+            }
+            try check(handle.hasEnded && ended.has(number), "\(number) returned before its end")
+          }
+        }
+        try await group.waitForAll()
+      }
+      token.cancel()
+    }
+  }
+
   /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
   /// thread that accepted it then used the lane, which was gone.
   @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
@@ -59,6 +85,15 @@ struct EngineRegressionTests {
       try check(result.error is CancellationError, "\(result)")
     }
   }
+}
+
+/// Numbers that were added, from any thread.
+private final class Counted: @unchecked Sendable {  // because `lock` guards the numbers
+  private let lock = NSLock()
+  private var numbers: Set<Int> = []
+
+  func add(_ number: Int) { lock.withLock { _ = numbers.insert(number) } }
+  func has(_ number: Int) -> Bool { lock.withLock { numbers.contains(number) } }
 }
 
 /// A handle that is set in an exclusive section.
