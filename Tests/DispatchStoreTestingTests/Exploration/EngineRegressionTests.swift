@@ -70,6 +70,23 @@ struct EngineRegressionTests {
     }
   }
 
+  /// An observer waited, while it was called for a change that another dispatch had left to this thread, for
+  /// what stood behind that dispatch: neither went on.
+  @Test func anObserverMayWaitForWhatStandsBehindTheChangeThatItGets() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let token = notes.observe { change in
+        guard change.action == .add(2) else { return }
+        let behind = dispatcher.dispatch(action: Note.add(3), mode: .serial)
+        dispatcher.dispatch(actions: [], mode: .sync, options: .after(behind))
+      }
+      async let first = dispatcher.dispatch(action: Note.add(1), mode: .sync).result
+      async let second = dispatcher.dispatch(action: Note.add(2), mode: .serial).result
+      _ = await (first, second)
+      token.cancel()
+    }
+  }
+
   /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
   /// thread that accepted it then used the lane, which was gone.
   @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
