@@ -20,7 +20,9 @@ enum Mutants {
       [
         "--mutant", mutant.rawValue, "--seeds", "\(options.seeds)", "--from",
         "\(options.firstSeed)", "--workers", "\(options.workers)",
-      ] + options.scenarios.flatMap { ["--scenario", $0.name] }
+      ]
+      + (options.fuzzTime.map { ["--fuzz", "\($0.components.seconds)", "--simulated"] }
+        ?? options.scenarios.flatMap { ["--scenario", $0.name] })
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     let errors = Pipe()

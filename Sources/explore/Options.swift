@@ -12,6 +12,12 @@ struct Options {
   var mutant: Mutant?
   var order = SimulationOrder.mixed
   var workers = ProcessInfo.processInfo.activeProcessorCount
+  /// How long to run drawn programs; nil to run the scenarios.
+  var fuzzTime: Duration?
+  /// The one drawn program to run.
+  var seed: UInt64?
+  var isSimulated = true
+  var isOnThreads = true
 
   struct Fault: Error, CustomStringConvertible {
     let description: String
@@ -32,6 +38,12 @@ struct Options {
       --mutants          plants bugs in the engine, and says after how many seeds each is found
       --mutant NAME      plants this one alone
       --help             this text
+
+      --fuzz SECONDS     runs programs that are drawn, too, in place of the scenarios: half of the time in
+                         simulations, and half on threads; with --from, --order, --workers, --mutant, --mutants
+      --simulated        in simulations alone
+      --threads          on threads alone
+      --seed N           the program of this seed alone, in many orders
 
     Scenarios:
     \(Scenario.all.map { "  " + Program.column($0.name, 20) + $0.summary }
@@ -54,6 +66,10 @@ struct Options {
       case "--trace": traced = try Self.number(option, &left)
       case "--scenario": names.append(try Self.value(option, &left))
       case "--order": order = try Self.order(Self.value(option, &left))
+      case "--fuzz": fuzzTime = .seconds(Int64(clamping: try Self.number(option, &left)))
+      case "--seed": seed = try Self.number(option, &left)
+      case "--simulated": isOnThreads = false
+      case "--threads": isSimulated = false
       case "--mutants": runsMutants = true
       case "--mutant": mutant = try Self.mutant(Self.value(option, &left))
       default: throw Fault(description: "There is no option \(option).")
@@ -62,6 +78,9 @@ struct Options {
     guard seeds > 0 else { throw Fault(description: "--seeds has to be 1 or more.") }
     guard !firstSeed.addingReportingOverflow(seeds).overflow else {
       throw Fault(description: "There are no \(seeds) seeds from \(firstSeed) on.")
+    }
+    guard isSimulated || isOnThreads else {
+      throw Fault(description: "--simulated and --threads exclude each other.")
     }
     guard workers > 0 else { throw Fault(description: "--workers has to be 1 or more.") }
     if !names.isEmpty { scenarios = try names.map(Self.scenario) }

@@ -1,3 +1,4 @@
+import Dispatch
 import DispatchStore
 import DispatchStoreTesting
 import Foundation
@@ -12,6 +13,11 @@ enum Program {
         return
       }
       guard hasYieldPoints else { throw NoYieldPoints() }
+      if let time = options.fuzzTime, !options.runsMutants {
+        // The main queue runs what programs dispatch to it.
+        Thread.detachNewThread { exit(Fuzz.run(options, for: time) ? 0 : 1) }
+        dispatchMain()
+      }
       exit(run(options) ? 0 : 1)
     } catch {
       try? FileHandle.standardError.write(contentsOf: Data("error: \(error)\n".utf8))

@@ -22,6 +22,14 @@ public struct SimulationControl: Sendable {
     world.makeDispatcher(name, queue: queue)
   }
 
+  /// The seed of the world.
+  package var seed: UInt64 { world.options.seed }
+
+  /// Starts an unstructured task of the simulation, for which nothing waits.
+  package func startTask(_ body: @escaping @Sendable () async -> Void) {
+    Task(executorPreference: WorldExecutor(world), operation: body)
+  }
+
   /// Draws a number below `count`.
   ///
   /// - Precondition: `count` is one or more.

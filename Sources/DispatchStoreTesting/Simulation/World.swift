@@ -102,16 +102,22 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// Runs a thread's pieces of work, until the world is over.
   func runWorks(on fiber: Fiber) {
-    while let work = fiber.work {
-      note(fiber, .begin) { "" }
-      work.body()
-      note(fiber, .end) { "" }
-      leaveQueue(fiber)
-      fiber.work = nil
+    while fiber.work != nil {
+      runWork(on: fiber)
       fiber.hasLeftQueue = false
       fiber.state = .idle
       if !isOver, !switchThread(from: fiber) { end(stuck: nil) }
     }
+  }
+
+  /// Runs one piece of work, and releases its closure while the thread has the baton: a `deinit` may take steps.
+  @inline(never)
+  private func runWork(on fiber: Fiber) {
+    note(fiber, .begin) { "" }
+    fiber.work?.body()
+    note(fiber, .end) { "" }
+    leaveQueue(fiber)
+    fiber.work = nil
   }
 
   /// A thread's work no longer counts in its line.

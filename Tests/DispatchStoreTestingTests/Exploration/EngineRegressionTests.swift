@@ -43,4 +43,101 @@ struct EngineRegressionTests {
       _ = await handle.result
     }
   }
+
+  /// An observer of a `.sync` dispatch changed the store, and that change was left to another thread: the
+  /// dispatch returned without waiting for its delivery, and its completion ran later.
+  @Test func aSynchronousDispatchReturnsAfterItsCompletionWhereItsObserverChangesTheStore()
+    async throws
+  {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let token = notes.observe { change in
+        if change.version == 1 { notes.updateModel { $0.numbers.append(10) } }
+      }
+      let ended = Counted()
+      try await withThrowingTaskGroup { group in
+        for number in 1...2 {
+          group.addTask {
+            let handle = dispatcher.dispatch(action: Note.add(number), mode: .sync) {
+              ended.add(number)
+            }
+            try check(handle.hasEnded && ended.has(number), "\(number) returned before its end")
+          }
+        }
+        try await group.waitForAll()
+      }
+      token.cancel()
+    }
+  }
+
+  /// An observer waited, while it was called for a change that another dispatch had left to this thread, for
+  /// what stood behind that dispatch: neither went on.
+  @Test func anObserverMayWaitForWhatStandsBehindTheChangeThatItGets() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let token = notes.observe { change in
+        guard change.action == .add(2) else { return }
+        let behind = dispatcher.dispatch(action: Note.add(3), mode: .serial)
+        dispatcher.dispatch(actions: [], mode: .sync, options: .after(behind))
+      }
+      async let first = dispatcher.dispatch(action: Note.add(1), mode: .sync).result
+      async let second = dispatcher.dispatch(action: Note.add(2), mode: .serial).result
+      _ = await (first, second)
+      token.cancel()
+    }
+  }
+
+  /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
+  /// thread that accepted it then used the lane, which was gone.
+  @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let source = Store<Notes, Note>(identifier: "source", reducer: NotesReducer())
+      _ = dispatcher.makeNotes("notes")
+      let made = Made()
+      dispatcher.register(middleware: CancellingHook(made))
+      source.updateModel { _ in
+        made.handle = dispatcher.dispatch(action: Note.add(1), mode: .serial(lane: "once"))
+      }
+      let result = await made.handle!.result
+      try check(result.error is CancellationError, "\(result)")
+    }
+  }
+}
+
+/// Numbers that were added, from any thread.
+private final class Counted: @unchecked Sendable {  // because `lock` guards the numbers
+  private let lock = NSLock()
+  private var numbers: Set<Int> = []
+
+  func add(_ number: Int) { lock.withLock { _ = numbers.insert(number) } }
+  func has(_ number: Int) -> Bool { lock.withLock { numbers.contains(number) } }
+}
+
+/// A handle that is set in an exclusive section.
+private final class Made: @unchecked Sendable {  // because `lock` guards the handle
+  private let lock = NSLock()
+  private var stored: DispatchHandle?
+
+  var handle: DispatchHandle? {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
+  }
+}
+
+/// Cancels the dispatch for which it is called.
+private final class CancellingHook: Middleware {
+  private let made: Made
+
+  init(_ made: Made) {
+    self.made = made
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    made.handle?.cancel()
+    return .pass
+  }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

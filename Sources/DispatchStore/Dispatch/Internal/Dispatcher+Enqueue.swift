@@ -41,7 +41,7 @@ extension Dispatcher {
       return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
         dispatch.keep(self.route(to: type(of: action), identifier: storeIdentifier, on: thread))
         dispatch.put(action)
-        schedule(dispatch, mode) {
+        return schedule(dispatch, mode) {
           self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
         }
       }
@@ -82,7 +82,7 @@ extension Dispatcher {
       }
       return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
         makeSequence(of: dispatch)
-        schedule(dispatch, mode) {}
+        return schedule(dispatch, mode) {}
       }
     }
     let dispatch = Dispatch()
@@ -122,7 +122,11 @@ extension Dispatcher {
     }
   }
 
-  private func schedule(_ dispatch: Dispatch, _ mode: Mode, _ prepare: () -> Void) {
+  /// - Returns: The scheduler, which may not exist any more once the dispatch has left it.
+  @discardableResult
+  private func schedule(
+    _ dispatch: Dispatch, _ mode: Mode, _ prepare: () -> Void
+  ) -> Scheduler {
     let before = dispatch.dispatchesBefore
     // Without an action there is nothing to keep in order.
     let isEmpty = dispatch.isEmpty
@@ -141,6 +145,7 @@ extension Dispatcher {
       if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
     }
     if !before.isEmpty { dispatch.resume(after: before) }
+    return scheduler
   }
 
   /// Runs a `.sync` dispatch that waits for others first, or that is a sequence.

@@ -3,11 +3,11 @@
 extension Dispatcher {
   /// Makes a dispatch that is accepted when the exclusive section of this thread is left.
   ///
-  /// - Parameter accept: Takes it to its stores or actions, and schedules it; not called where it was
-  ///   cancelled before.
+  /// - Parameter accept: Takes it to its stores or actions, schedules it, and returns its scheduler; not called
+  ///   where it was cancelled before.
   func makeInSection(
     _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
-    on thread: ThreadState, _ accept: @escaping (Dispatch) -> Void
+    on thread: ThreadState, _ accept: @escaping (Dispatch) -> Scheduler
   ) -> DispatchHandle {
     let dispatch = makeUnaccepted(mode, completion, callSite, on: thread)
     thread.atSectionEnd { [self] in
@@ -19,8 +19,9 @@ extension Dispatcher {
         return
       }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-      details.taskLocals.bind { accept(dispatch) }
-      dispatch.endAcceptance()
+      let scheduler = details.taskLocals.bind { accept(dispatch) }
+      // One that its hook cancelled is skipped by its lane, which may have retired since.
+      withExtendedLifetime(scheduler) { dispatch.endAcceptance() }
     }
     return DispatchHandle(dispatch)
   }

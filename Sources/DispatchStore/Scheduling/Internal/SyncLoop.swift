@@ -22,7 +22,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     return loop
   }
 
-  /// Runs a dispatch to its end, or until only the delivery of its commits by other threads is left.
+  /// Runs a dispatch to its end; on a notifier's thread, until only the delivery of its commits by others is left.
   func run(_ begun: Dispatch, on thread: ThreadState) {
     var dispatch = begun
     _ = Dispatch.start(&dispatch, on: thread)
@@ -31,14 +31,17 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
 
   /// Runs the steps of a dispatch that was started.
   func runToEnd(of dispatch: Dispatch, on thread: ThreadState) {
-    while !detach(from: dispatch) {
+    while !detach(from: dispatch, on: thread) {
       next(of: dispatch, on: thread)()
     }
   }
 
-  private func detach(from dispatch: Dispatch) -> Bool {
+  private func detach(from dispatch: Dispatch, on thread: ThreadState) -> Bool {
     yieldPoint(.detach)
-    guard dispatch.result != nil || dispatch.onlyDeliveryIsLeft else { return false }
+    let mayLeaveDelivery = !thread.turns.isEmpty
+    guard dispatch.result != nil || mayLeaveDelivery && dispatch.onlyDeliveryIsLeft else {
+      return false
+    }
     condition.lock()
     defer { condition.unlock() }
     isDetached = steps.isEmpty

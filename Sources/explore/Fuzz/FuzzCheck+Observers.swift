@@ -1,0 +1,65 @@
+import DispatchStore
+
+// Commits, observers and incidents.
+extension FuzzCheck {
+  func checkObservers() {
+    let present = run.present.now
+    for (place, store) in present.stores.enumerated() {
+      let versions = commits[place, default: []].map(\.version)
+      check(
+        versions == Array(1..<versions.count + 1), "the commits of s\(place) are \(versions)")
+      guard let store else { continue }
+      let (version, count) = (store.version, store.model.count)
+      check(
+        Int(version) == versions.count && count == versions.count,
+        "s\(place) has version \(version) and counts \(count) after \(versions.count) commits")
+    }
+    for place in program.observers.indices {
+      let plan = program.observers[place]
+      let versions = observed[place, default: []].map(\.version)
+      check(versions == Array(1..<versions.count + 1), "o\(place) got \(versions)")
+      let isWhole = !present.cancelledObservers.contains(place) && present.stores[plan.store] != nil
+      let all = commits[plan.store, default: []].count
+      check(!isWhole || versions.count == all, "o\(place) got \(versions.count) of \(all) commits")
+      if plan.isInline, !program.mayBlockNotifiers, isWhole { checkDelivery(place, plan.store) }
+    }
+  }
+
+  /// Each commit of an action is delivered before its `didDispatch` and its completion.
+  private func checkDelivery(_ observer: Int, _ store: Int) {
+    var times: [Int: Int] = [:]
+    for call in observed[observer, default: []] { times[call.version] = call.time }
+    for commit in commits[store, default: []] where commit.action >= 0 {
+      let key = Part.Key(action: commit.action, store: store)
+      let dispatch = program.actions[commit.action].dispatch
+      guard let delivered = times[commit.version] else { continue }
+      check(
+        parts[key]!.dids.values.joined().allSatisfy { delivered < $0 },
+        "\(name(key)): didDispatch before commit \(commit.version) reached o\(observer)")
+      check(
+        spans[dispatch]?.completed.first.map { delivered < $0 } ?? true,
+        "\(name(key)): completed before commit \(commit.version) reached o\(observer)")
+    }
+  }
+
+  func checkIncidents() {
+    let answers = program.actions.flatMap(\.answers.values)
+    var expected: Set<DispatchIncident.Kind> = [.noResponder]
+    if program.hooks.values.contains(where: \.didFails) { expected.insert(.middlewareFailed) }
+    if answers.contains(where: \.drops) { expected.insert(.abandoned) }
+    for kind in run.present.now.incidents {
+      check(expected.contains(kind), "an incident that nothing in the program leads to: \(kind)")
+    }
+  }
+}
+
+extension FuzzProgram.ObserverPlan {
+  fileprivate var isInline: Bool { kind == .inline || kind == .projection }
+}
+
+extension FuzzProgram {
+  /// Whether a thread that notifies observers may wait inside the library, so that others go on without it.
+  fileprivate var mayBlockNotifiers: Bool {
+    dispatches.contains { $0.mode == .sync && !$0.isOutsideNotifications }
+  }
+}

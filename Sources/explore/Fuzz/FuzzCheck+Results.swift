@@ -1,0 +1,130 @@
+import DispatchStore
+
+// How dispatches and their stores ended.
+extension FuzzCheck {
+  func checkResults() {
+    for (number, handle) in run.present.now.handles.sorted(by: { $0.key < $1.key }) {
+      guard let result = handle.resultIfEnded else {
+        fail("#\(number) has no result")
+        continue
+      }
+      let plan = program.dispatches[number]
+      if plan.isSequence {
+        for (action, step) in zip(plan.actions, result.steps) { check(step, action, number) }
+      } else {
+        check(result, plan.actions[0], number)
+      }
+    }
+  }
+
+  private func check(_ result: DispatchResult, _ action: Int, _ number: Int) {
+    let stores = result.stores
+    if stores.isEmpty { checkEmpty(result, action, number) }
+    var outcomes: [Int: StoreOutcome] = [:]
+    for store in stores { outcomes[Int(store.storeIdentifier.dropFirst())!] = store.outcome }
+    check(outcomes.count == stores.count, "#\(number) has two results of a store: \(result)")
+    for (store, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
+      let key = Part.Key(action: action, store: store)
+      if let fault = fault(outcome, key, parts[key] ?? Part(), outcomes) {
+        fail("\(name(key)) ended as \(outcome): \(fault)")
+      }
+    }
+    for store in program.stores.indices where outcomes[store] == nil {
+      let hasRun = parts[Part.Key(action: action, store: store)]?.began.isEmpty == false
+      check(!hasRun, "action \(action) of #\(number) ran in s\(store), which has no result")
+    }
+  }
+
+  /// No store has a result: none responded, or the dispatch was ended before.
+  private func checkEmpty(_ result: DispatchResult, _ action: Int, _ number: Int) {
+    switch result.error {
+    case nil: break
+    case is CancellationError:
+      check(
+        spans[number]?.wasCancelled == true, "#\(number) was cancelled, and no statement cancels it"
+      )
+    case let error as DispatchError where error.code == .unknownStore:
+      check(program.removesStores, "#\(number) ended with \(error)")
+    case let error as DispatchError where error.code == .wouldDeadlock:
+      check(!program.isTame, "#\(number) was refused, and no ring can close: \(error)")
+    case let error?: fail("#\(number) ended with \(error)")
+    }
+  }
+
+  private func hasBegun(_ action: Int) -> Bool {
+    parts.contains { $0.key.action == action && !$0.value.began.isEmpty }
+  }
+
+  /// Why a store's part can't have ended like that; nil where it can.
+  private func fault(
+    _ outcome: StoreOutcome, _ key: Part.Key, _ part: Part, _ outcomes: [Int: StoreOutcome]
+  ) -> String? {
+    let hasRun = !part.began.isEmpty
+    let answer = program.actions[key.action].answers[key.store]
+    let hooks = (0..<2).compactMap {
+      program.hooks[.init(middleware: $0, action: key.action, store: key.store)]
+    }
+    switch outcome {
+    case .finished:
+      if !hasRun { return "it has not run" }
+      return part.threw.isEmpty && answer?.fails != true ? nil : "it has failed"
+    case .vetoed:
+      if hasRun { return "it has run" }
+      return hooks.contains { $0.verdict == .veto } ? nil : "no hook vetoes it"
+    case .cancelled:
+      if hasRun { return "it has run" }
+      let dispatch = program.actions[key.action].dispatch
+      let mayBeGone = program.stores[key.store].isWeak
+      if program.stores[key.store].runsRegardless, !mayBeGone, hasBegun(key.action) {
+        return "it runs regardless, and another store had started"
+      }
+      return mayBeGone || spans[dispatch]?.wasCancelled == true ? nil : "no statement cancels it"
+    case .failed(is FuzzError):
+      return hasRun && (!part.threw.isEmpty || answer?.fails == true) ? nil : "it did not throw"
+    case .failed(let error as DispatchError): return fault(error, key, hasRun, hooks, outcomes)
+    default: return "it did not throw that"
+    }
+  }
+
+  private func fault(
+    _ error: DispatchError, _ key: Part.Key, _ hasRun: Bool, _ hooks: [FuzzProgram.HookPlan],
+    _ outcomes: [Int: StoreOutcome]
+  ) -> String? {
+    let answer = program.actions[key.action].answers[key.store]
+    if error.code == .operationAbandoned {
+      return hasRun && answer?.drops == true ? nil : "it was not dropped"
+    }
+    if hasRun { return "it has run" }
+    switch error.code {
+    case .middlewareFailed:
+      return hooks.contains { $0.verdict == .fail } ? nil : "no hook throws"
+    case .dependencyFailed:
+      let store = program.stores[key.store]
+      if store.runsRegardless { return "it runs regardless" }
+      let failed = store.waitFor.contains { outcomes[$0].map { !$0.isFinished } ?? false }
+      return failed ? nil : "what it waits for has finished"
+    case .wouldDeadlock: return program.isTame ? "no ring can close" : nil
+    default: return "nothing in the program leads to that"
+    }
+  }
+}
+
+extension FuzzProgram.Answer {
+  /// Whether its callback fails.
+  fileprivate var fails: Bool {
+    if case .callback(_, .fail, _) = kind { true } else { false }
+  }
+
+  /// Whether its callback drops the operation.
+  var drops: Bool {
+    if case .callback(_, .drop, _) = kind { true } else { false }
+  }
+}
+
+extension FuzzProgram {
+  /// Whether a store may be gone.
+  var removesStores: Bool {
+    stores.contains(where: \.isWeak)
+      || bodies.joined().contains { if case .unregister = $0 { true } else { false } }
+  }
+}

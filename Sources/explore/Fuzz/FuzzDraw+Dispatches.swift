@@ -1,0 +1,98 @@
+// Dispatches, with what their stores, hooks and completions do.
+extension FuzzDraw {
+  /// Nil where the budget is spent.
+  mutating func newDispatch(_ context: FuzzContext) -> Int? {
+    guard budget > 0 else { return nil }
+    budget -= 1
+    let number = program.dispatches.count
+    // A dispatch that its maker waits for, in a program without rings.
+    let isWaitedFor = program.isTame && context.isInsideDispatch
+    let dispatcher = below(program.dispatchers.count)
+    var plan = FuzzProgram.DispatchPlan(dispatcher: dispatcher, mode: mode(context))
+    plan.isMadeInSection = context.kind == .section
+    plan.isOutsideNotifications = context.isOutsideNotifications
+    let stores = program.stores.indices.filter { program.stores[$0].dispatcher == dispatcher }
+    if chance(2, in: 5), !stores.isEmpty { plan.target = pick(stores) }
+    if number > 0, chance(1, in: 4), !(isWaitedFor && plan.mode == .sync) {
+      plan.after = (0...below(2)).map { _ in below(number) }
+    }
+    plan.isSequence = chance(1, in: 10)
+    plan.continuesOnFailure = chance(1, in: 2)
+    change { $0.dispatches.append(plan) }
+    for _ in 0..<(plan.isSequence ? below(4) : 1) {
+      let action = change { program in
+        program.actions.append(.init(dispatch: number))
+        return program.actions.count - 1
+      }
+      plan.actions.append(action)
+      for store in plan.target.map({ [$0] }) ?? stores {
+        let answer = answer(program.stores[store].kind, context, isAlone: isWaitedFor)
+        change { $0.actions[action].answers[store] = answer }
+        drawHooks(action, store, dispatcher, context)
+      }
+    }
+    plan.completion =
+      switch below(4) {
+      case 0: .none
+      case 1: .result(body(context.inner(.completion)))
+      default: .plain(body(context.inner(.completion)))
+      }
+    change { $0.dispatches[number] = plan }
+    return number
+  }
+
+  private mutating func mode(_ context: FuzzContext) -> FuzzProgram.DispatchPlan.Mode {
+    switch below(context.mayOnlyEnqueue ? 9 : 13) {
+    case 0..<3: .async
+    case 3..<5: .serial
+    case 5..<8: .lane(below(2))
+    case 8: .main
+    default: .sync
+    }
+  }
+
+  /// - Parameter isAlone: Whether its operation may depend on no other dispatch's.
+  private mutating func answer(
+    _ store: FuzzProgram.StorePlan.Kind, _ context: FuzzContext, isAlone: Bool
+  ) -> FuzzProgram.Answer {
+    let choice = below(store == .operates ? 10 : store == .applies ? 3 : 2)
+    if store == .applies || (store == .operates && choice == 2) {
+      if choice > 0 { return .init(kind: .application, body: body(context.inner(.block))) }
+    }
+    if choice < 3 {
+      return .init(
+        kind: chance(1, in: 8) ? .noChange : .reduction, body: body(context.inner(.section)))
+    }
+    var answer: FuzzProgram.Answer
+    switch choice {
+    case 3..<5: answer = .init(kind: .block, body: body(context.inner(.block)))
+    case 5..<7:
+      let end: FuzzProgram.Answer.CallbackEnd =
+        pick([.finish, .finish, .finish, .fail, .drop, .finishInside])
+      answer = .init(
+        kind: .callback(
+          commits: below(3), ending: end, then: body(context.inner(.root(isTask: false)))),
+        body: body(context.inner(.block)))
+    default: answer = .init(kind: .async, body: body(context.inner(.asyncBlock)))
+    }
+    answer.dependsOnForeign = chance(1, in: 6)
+    if !isAlone, !program.isTame, chance(1, in: 4) {
+      answer.dependsOn = [below(program.actions.count)]
+    }
+    return answer
+  }
+
+  private mutating func drawHooks(
+    _ action: Int, _ store: Int, _ dispatcher: Int, _ context: FuzzContext
+  ) {
+    for middleware in 0..<program.middlewareCounts[dispatcher] where chance(1, in: 4) {
+      var hook = FuzzProgram.HookPlan()
+      hook.verdict = pick([.pass, .pass, .pass, .replace, .replace, .veto, .fail])
+      if chance(1, in: 2) { hook.will = body(context.inner(.hook)) }
+      if chance(1, in: 2) { hook.did = body(context.inner(.hook)) }
+      hook.didFails = chance(1, in: 8)
+      let place = FuzzProgram.HookPlace(middleware: middleware, action: action, store: store)
+      change { $0.hooks[place] = hook }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// Lists of statements, each fit for the code that it is for.
+extension FuzzDraw {
+  mutating func body(_ context: FuzzContext) -> FuzzProgram.Body {
+    let place = change { program in
+      program.bodies.append([])
+      return program.bodies.count - 1
+    }
+    let isRoot = context.depth == 0
+    let length = isRoot ? 2 + below(5) : [0, 1, 1, 2, 3][below(5)]
+    var made: [Int] = []
+    var statements: [FuzzProgram.Statement] = []
+    for _ in 0..<length {
+      guard let statement = statement(context, &made) else { continue }
+      statements.append(statement)
+      if statement == .fail { break }
+    }
+    change { $0.bodies[place] = statements }
+    return place
+  }
+
+  /// - Parameter made: The dispatches that the same list has made, for which its code may wait in any program.
+  private mutating func statement(
+    _ context: FuzzContext, _ made: inout [Int]
+  ) -> FuzzProgram.Statement? {
+    if context.mayOnlyEnqueue { return dispatch(context, &made) }
+    if context.depth > 4 {
+      return context.hasOwnStore ? .commitOwn(nil) : .commit(store: store(), nil)
+    }
+    switch below(24) {
+    case 0..<10: return dispatch(context, &made)
+    case 10, 11: return context.hasOwnStore ? .commitOwn(section(context)) : nil
+    case 12: return .commit(store: store(), section(context))
+    case 13..<16: return wait(context, made)
+    case 16: return cancel()
+    case 17: return .task(body(context.inner(.root(isTask: true))))
+    case 18 where context.isAsync:
+      return .children((0..<2).map { _ in body(context.inner(.child)) })
+    case 19 where context.isAsync: return .yield
+    case 20 where context.hasOwnStore && context.kind != .child: return .fail
+    case 21: return rare(context)
+    case 22: return cancelObserver(context)
+    case 23:
+      return .usersOperation(
+        dispatcher: dispatcher(), body(context.inner(.root(isTask: false))))
+    default: return nil
+    }
+  }
+
+  private mutating func store() -> Int { below(program.stores.count) }
+  private mutating func dispatcher() -> Int { below(program.dispatchers.count) }
+
+  private mutating func section(_ context: FuzzContext) -> FuzzProgram.Body? {
+    chance(1, in: 4) ? body(context.inner(.section)) : nil
+  }
+
+  private mutating func dispatch(
+    _ context: FuzzContext, _ made: inout [Int]
+  ) -> FuzzProgram.Statement? {
+    guard let number = newDispatch(context) else { return nil }
+    made.append(number)
+    return .dispatch(number)
+  }
+
+  private mutating func wait(_ context: FuzzContext, _ made: [Int]) -> FuzzProgram.Statement? {
+    guard context.isAsync, !program.dispatches.isEmpty else { return nil }
+    guard program.isTame && context.isInsideDispatch else {
+      return .await(below(program.dispatches.count))
+    }
+    let harmless = made.filter { isHarmlessToAwait(program.dispatches[$0]) }
+    return harmless.isEmpty ? nil : .await(pick(harmless))
+  }
+
+  /// Whether it waits for nothing but what it makes, and needs neither a lane nor the main queue.
+  private func isHarmlessToAwait(_ dispatch: FuzzProgram.DispatchPlan) -> Bool {
+    guard dispatch.mode == .async || dispatch.mode == .sync, dispatch.after.isEmpty else {
+      return false
+    }
+    return dispatch.actions.allSatisfy { action in
+      program.actions[action].answers.values.allSatisfy(\.dependsOn.isEmpty)
+    }
+  }
+
+  private mutating func cancel() -> FuzzProgram.Statement? {
+    program.dispatches.isEmpty ? nil : .cancel(below(program.dispatches.count))
+  }
+
+  private mutating func cancelObserver(_ context: FuzzContext) -> FuzzProgram.Statement? {
+    if case .observer(let place) = context.kind { return .cancelObserver(place) }
+    return program.observers.isEmpty || !chance(1, in: 2)
+      ? nil : .cancelObserver(below(program.observers.count))
+  }
+
+  private mutating func rare(_ context: FuzzContext) -> FuzzProgram.Statement? {
+    switch below(4) {
+    case 0:
+      let store = store()
+      return program.stores[store].isWeak ? .release(store: store) : nil
+    case 1: return chance(1, in: 3) ? .unregister(store: store()) : nil
+    case 2: return .setWidth(dispatcher: dispatcher(), below(3) + 1)
+    default:
+      guard context.depth == 0 else { return nil }
+      return .suspended(dispatcher: dispatcher(), body(context.inner(.suspended)))
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+/// Where a program runs: a simulated world, or the system's threads.
+protocol FuzzHost: Sendable {
+  func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher
+  /// Runs a closure on a thread for which nothing waits.
+  func startThread(_ body: @escaping @Sendable () -> Void)
+  /// Starts a task for which nothing waits.
+  func startTask(_ body: @escaping @Sendable () async -> Void)
+  /// Runs a closure in an operation of the program's own on a queue.
+  func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void)
+  /// Returns later, in a simulation once nothing else can run.
+  func pause() async throws
+}
+
+struct SimulatedHost: FuzzHost {
+  let control: SimulationControl
+
+  func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher {
+    control.makeDispatcher(name: name, queue: queue)
+  }
+
+  func startThread(_ body: @escaping @Sendable () -> Void) {
+    control.atSomeTime(body)
+  }
+
+  func startTask(_ body: @escaping @Sendable () async -> Void) {
+    control.startTask(body)
+  }
+
+  /// The queue's own threads are not of the world.
+  func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
+    control.atSomeTime(body)
+  }
+
+  func pause() async throws {
+    try await control.clock.sleep(for: .seconds(1))
+  }
+}
+
+struct ThreadsHost: FuzzHost {
+  func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher {
+    Dispatcher(name: name, queue: queue)
+  }
+
+  func startThread(_ body: @escaping @Sendable () -> Void) {
+    DispatchQueue.global().async(execute: body)
+  }
+
+  func startTask(_ body: @escaping @Sendable () async -> Void) {
+    Task(operation: body)
+  }
+
+  func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
+    queue.addOperation(body)
+  }
+
+  func pause() async throws {
+    try await Task.sleep(for: .microseconds(200))
+  }
+}

@@ -1,0 +1,40 @@
+/// What happened in a run of a program, in one order that agrees with what each thread did.
+struct FuzzEvent: Sendable {
+  enum Kind: Hashable, Sendable {
+    /// Of dispatches.
+    case called, returned, completed, awaited, cancelled
+    /// Of actions and stores, by middleware.
+    case will(Int), did(Int)
+    /// Of actions and stores.
+    case began, ended, threw, isReplaced, notReplaced
+    /// Of stores, with the number of the commit; `subject` is the action that it is for, if any.
+    case committed
+    /// Of observers, with the number of the commit.
+    case observed(Int)
+    case endedObserving(Int)
+  }
+
+  let kind: Kind
+  /// The dispatch or action.
+  var subject = -1
+  var store = -1
+  var version = 0
+}
+
+/// The events of a run, and what its code found wrong meanwhile.
+final class FuzzLog: Sendable {
+  private let events = Shared<[FuzzEvent]>([])
+  private let faults = Shared<[String]>([])
+
+  func note(_ kind: FuzzEvent.Kind, _ subject: Int = -1, store: Int = -1, version: Int = 0) {
+    let event = FuzzEvent(kind: kind, subject: subject, store: store, version: version)
+    events.with { $0.append(event) }
+  }
+
+  func fail(_ fault: String) {
+    faults.with { $0.append(fault) }
+  }
+
+  var allEvents: [FuzzEvent] { events.now }
+  var allFaults: [String] { faults.now }
+}

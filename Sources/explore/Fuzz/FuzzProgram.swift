@@ -1,0 +1,162 @@
+import DispatchStore
+
+/// A program of nested dispatches, waits and commits, drawn from a seed.
+///
+/// A value without threads: plans refer to each other by their places in its arrays. Each dispatch is made once
+/// at most, so every run ends, or a wait hangs.
+struct FuzzProgram: Sendable {
+  let seed: UInt64
+  /// Whether no wait can close a ring, so that none may be refused.
+  ///
+  /// Code of a dispatch then waits only for dispatches that it made itself, which wait for nothing else and
+  /// need neither a lane nor the main queue.
+  var isTame = true
+  var dispatchers: [DispatcherPlan] = []
+  var stores: [StorePlan] = []
+  var observers: [ObserverPlan] = []
+  /// How many middlewares each dispatcher has; `hooks` say what they do.
+  var middlewareCounts: [Int] = []
+  var hooks: [HookPlace: HookPlan] = [:]
+  /// What threads outside of dispatches do, side by side.
+  var roots: [RootPlan] = []
+  var dispatches: [DispatchPlan] = []
+  /// The actions of all dispatches.
+  var actions: [ActionPlan] = []
+  /// The first one does nothing.
+  var bodies: [[Statement]] = [[]]
+
+  /// The place of a list of statements in `bodies`.
+  typealias Body = Int
+}
+
+extension FuzzProgram {
+  struct DispatcherPlan: Sendable {
+    enum Queue: Hashable, Sendable {
+      /// Its own, so wide.
+      case own(width: Int)
+      /// A queue that the program made, so wide.
+      case users(width: Int)
+      /// That of an earlier dispatcher.
+      case shared(with: Int)
+    }
+
+    var queue: Queue
+  }
+
+  struct StorePlan: Sendable {
+    /// Which methods its reducer overrides.
+    enum Kind: Sendable, CaseIterable { case reduces, applies, operates }
+
+    var dispatcher: Int
+    var kind: Kind
+    var waitFor: [Int] = []
+    var runsRegardless = false
+    var isWeak = false
+  }
+
+  struct ObserverPlan: Sendable {
+    enum Kind: Sendable, CaseIterable { case inline, projection, queue, queuedProjection, main }
+
+    var store: Int
+    var kind: Kind
+    /// What it does, by the number of the call.
+    var calls: [Int: Body] = [:]
+  }
+
+  struct RootPlan: Sendable {
+    /// Whether it is a task, or else a thread.
+    var isTask: Bool
+    var body: Body
+  }
+
+  /// A middleware's hooks for one action and store.
+  struct HookPlace: Hashable, Sendable {
+    var middleware: Int
+    var action: Int
+    var store: Int
+  }
+
+  struct HookPlan: Sendable {
+    enum Verdict: Sendable { case pass, replace, veto, fail }
+
+    var verdict = Verdict.pass
+    var will: Body?
+    var did: Body?
+    var didFails = false
+  }
+
+  struct DispatchPlan: Sendable {
+    enum Mode: Hashable, Sendable { case async, serial, lane(Int), sync, main }
+    enum Completion: Sendable { case none, plain(Body), result(Body) }
+
+    var dispatcher: Int
+    var mode: Mode
+    /// The only store to run; nil for all.
+    var target: Int?
+    /// Earlier dispatches to wait for, if they have been made by then.
+    var after: [Int] = []
+    var isSequence = false
+    var continuesOnFailure = false
+    /// The places of its actions; several for a sequence.
+    var actions: [Int] = []
+    var completion = Completion.none
+    /// Whether it is made in an exclusive section, and accepted once that has been left.
+    var isMadeInSection = false
+    /// Whether only blocks and roots are around it, so that `.sync` returns after its completion.
+    var isOutsideNotifications = false
+  }
+
+  struct ActionPlan: Sendable {
+    var dispatch: Int
+    /// What each store does that may respond.
+    var answers: [Int: Answer] = [:]
+  }
+
+  /// What a store does with an action.
+  struct Answer: Sendable {
+    enum Kind: Sendable {
+      /// A change of the model; dispatches inside the exclusive section.
+      case reduction
+      /// A reduction that changes nothing.
+      case noChange
+      case application, block, async
+      /// A thread commits so often and finishes the operation; then it runs the body.
+      case callback(commits: Int, ending: CallbackEnd, then: Body)
+    }
+    enum CallbackEnd: Sendable { case finish, fail, drop, finishInside }
+
+    var kind: Kind
+    var body: Body
+    /// Whether its operation depends on one in no queue, which another thread starts.
+    var dependsOnForeign = false
+    /// Actions whose operations it depends on, if those have been made by then.
+    var dependsOn: [Int] = []
+  }
+
+  enum Statement: Hashable, Sendable {
+    /// Makes a dispatch, and goes on; with `.sync`, once it has ended.
+    case dispatch(Int)
+    /// Awaits a dispatch, if that has been made.
+    case await(Int)
+    case cancel(Int)
+    /// One commit; the body dispatches inside the exclusive section.
+    case commit(store: Int, Body?)
+    /// The same for the store of the operation.
+    case commitOwn(Body?)
+    /// A task for which no code waits.
+    case task(Body)
+    /// Child tasks, for which this one waits.
+    case children([Body])
+    case yield
+    case fail
+    /// Releases the last reference to a store that the dispatcher holds weakly.
+    case release(store: Int)
+    case unregister(store: Int)
+    case setWidth(dispatcher: Int, Int)
+    /// Suspends the queue meanwhile.
+    case suspended(dispatcher: Int, Body)
+    case cancelObserver(Int)
+    /// An operation of the program's own on the dispatcher's queue.
+    case usersOperation(dispatcher: Int, Body)
+  }
+}

@@ -1,0 +1,114 @@
+import DispatchStore
+
+extension FuzzRun {
+  /// Runs the program to its end; returns what was wrong.
+  static func run(_ program: FuzzProgram, on host: any FuzzHost) async throws -> FuzzOutcome {
+    try await run(FuzzRun(program, on: host))
+  }
+
+  /// The same with a run that its caller may look at meanwhile.
+  static func run(_ run: FuzzRun) async throws -> FuzzOutcome {
+    await run.runRoots()
+    guard try await run.settles() else {
+      return FuzzOutcome(run, faults: run.log.allFaults + ["not ended: " + run.unended()])
+    }
+    var outcome = FuzzOutcome(run, faults: run.log.allFaults + FuzzCheck(run).faults())
+    let released = run.releaseAll()
+    var left = run.host is SimulatedHost ? 3 : 50_000
+    while released.contains(where: \.isAlive), left > 0 {
+      try await run.host.pause()
+      left -= 1
+    }
+    for dispatcher in released where dispatcher.isAlive {
+      outcome.faults.append("dispatcher \(dispatcher.name) was not released")
+    }
+    return outcome
+  }
+
+  private func runRoots() async {
+    await withTaskGroup { group in
+      for root in program.roots {
+        if root.isTask {
+          group.addTask { try? await self.runAsync(root.body) }
+        } else {
+          startThread { try? self.run(root.body) }
+        }
+      }
+    }
+  }
+
+  /// Waits until nothing of the program is left to run; false where something never ends.
+  private func settles() async throws -> Bool {
+    var (last, unchanged) = (-1, 0)
+    while true {
+      let events = log.allEvents.count
+      unchanged = events == last ? unchanged + 1 : 0
+      last = events
+      // Twice, since an observer of a store that is gone may still be called on its queue.
+      if isAtRest, unchanged > 0 { return true }
+      // In a simulation nothing can run while the time passes; on threads the watchdog says that it hangs.
+      if host is SimulatedHost, unchanged > 3 { return false }
+      try await host.pause()
+    }
+  }
+
+  private var isAtRest: Bool {
+    let before = present.now
+    guard before.activities == 0, before.handles.values.allSatisfy(\.hasEnded),
+      haveObserversCaughtUp()
+    else { return false }
+    let after = present.now
+    return after.activities == 0 && after.handles.count == before.handles.count
+      && after.handles.values.allSatisfy(\.hasEnded)
+  }
+
+  private func haveObserversCaughtUp() -> Bool {
+    let present = present.now
+    return program.observers.indices.allSatisfy { place in
+      guard !present.cancelledObservers.contains(place),
+        let store = present.stores[program.observers[place].store]
+      else { return true }
+      return present.observed[place] >= Int(store.version)
+    }
+  }
+
+  /// What has not ended, and what waits.
+  func unended() -> String {
+    let (present, waits) = (present.now, waits.now)
+    let handles = present.handles.filter { !$0.value.hasEnded }.keys.sorted()
+    var parts =
+      handles.map { "#\($0) has not ended" } + waits.sorted { $0.key < $1.key }.map(\.value)
+    if present.activities > 0 {
+      parts.append("\(present.activities) threads or tasks have not ended")
+    }
+    return parts.isEmpty ? "observers on queues" : parts.joined(separator: "; ")
+  }
+
+  private func releaseAll() -> [WeakDispatcher] {
+    let former = present.with { present -> Present in
+      defer { present = Present(program.observers.count) }
+      return present
+    }
+    for token in former.tokens { token.cancel() }
+    return former.dispatchers.map { WeakDispatcher(name: $0.name, dispatcher: $0) }
+  }
+}
+
+private struct WeakDispatcher {
+  let name: String
+  weak var dispatcher: Dispatcher?
+  var isAlive: Bool { dispatcher != nil }
+}
+
+/// How a run of a program went.
+struct FuzzOutcome: Sendable {
+  let dispatchCount: Int
+  let refusalCount: Int
+  var faults: [String]
+
+  init(_ run: FuzzRun, faults: [String]) {
+    dispatchCount = run.present.now.handles.count
+    refusalCount = run.refusals.now
+    self.faults = faults
+  }
+}

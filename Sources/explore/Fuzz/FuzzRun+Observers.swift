@@ -1,0 +1,52 @@
+import Dispatch
+import DispatchStore
+
+extension FuzzRun {
+  /// Registers an observer of the program.
+  func observe(_ place: Int) {
+    let plan = program.observers[place]
+    guard let store = store(plan.store) else { return }
+    let token: ObserverToken
+    switch plan.kind {
+    case .inline:
+      token = store.observe { self.called(place, [$0.version], $0.model.count) }
+    case .projection:
+      token = store.observe(\.count) { self.called(place, [$0.version], $0.model) }
+    case .queue:
+      token = store.observe(on: .queue(DispatchQueue(label: "fuzz"))) { change in
+        self.called(place, change.commits.map(\.version), nil)
+        let (count, version) = change.withModel { ($0.count, $1) }
+        self.check(count == Int(version), "o\(place): model \(count) with version \(version)")
+      }
+    case .queuedProjection:
+      token = store.observe(\.count, on: .queue(DispatchQueue(label: "fuzz"))) {
+        self.called(place, [$0.version], $0.model)
+      }
+    case .main:
+      token = store.observe(\.count, on: .main) { self.called(place, [$0.version], $0.model) }
+    }
+    present.with { $0.tokens.append(token) }
+  }
+
+  private func check(_ isKept: Bool, _ fault: @autoclosure () -> String) {
+    if !isKept { log.fail(fault()) }
+  }
+
+  /// - Parameter count: The count of commits in the model; nil where that may be of a later version.
+  private func called(_ place: Int, _ versions: [UInt64], _ count: Int?) {
+    beginActivity()
+    defer { endActivity() }
+    for version in versions {
+      log.note(.observed(place), store: program.observers[place].store, version: Int(version))
+    }
+    let last = Int(versions.last ?? 0)
+    if let count { check(count == last, "o\(place): model \(count) with version \(last)") }
+    let call = present.with { present -> Int in
+      guard present.observerCalls.indices.contains(place) else { return -1 }
+      defer { present.observerCalls[place] += 1 }
+      return present.observerCalls[place]
+    }
+    if let body = program.observers[place].calls[call] { try? run(body) }
+    present.with { $0.observed[place] = max($0.observed[place], last) }
+  }
+}

@@ -1,0 +1,153 @@
+import DispatchStore
+import Foundation
+
+typealias FuzzStore = Store<FuzzModel, FuzzAction>
+
+/// A model that counts its commits.
+struct FuzzModel: ModelType {
+  var count = 0
+}
+
+/// An action of a program, by its place there.
+struct FuzzAction: ActionType {
+  let number: Int
+  var isReplaced = false
+}
+
+/// What the code of a program throws.
+struct FuzzError: Error {}
+
+/// One run of a program: its dispatchers and stores, what it has made so far, and what happened.
+final class FuzzRun: Sendable {
+  let program: FuzzProgram
+  let host: any FuzzHost
+  let log = FuzzLog()
+  let present = Shared(Present())
+  /// What waits inside the library now, for the report of a hang.
+  let waits = Shared<[Int: String]>([:])
+  let waitCount = Shared(0)
+  /// How many waits were refused.
+  let refusals = Shared(0)
+
+  struct Present {
+    var dispatchers: [Dispatcher] = []
+    var stores: [FuzzStore?] = []
+    var tokens: [ObserverToken] = []
+    var handles: [Int: DispatchHandle] = [:]
+    /// Dispatches that were made in an exclusive section which has been left.
+    var accepted: Set<Int> = []
+    /// Operations that reducers have made, by their actions; none is released under the lock.
+    var operations: [Int: [Foundation.Operation]] = [:]
+    /// Threads, tasks and operations of the program's own that have not ended.
+    var activities = 0
+    /// The last commit that each observer has been called for, once the call has ended.
+    var observed: [Int]
+    var observerCalls: [Int]
+    var cancelledObservers: Set<Int> = []
+    var incidents: [DispatchIncident.Kind] = []
+
+    init(_ observerCount: Int = 0) {
+      observed = Array(repeating: 0, count: observerCount)
+      observerCalls = observed
+    }
+  }
+
+  init(_ program: FuzzProgram, on host: any FuzzHost) {
+    self.program = program
+    self.host = host
+    present.with { $0 = Present(program.observers.count) }
+    makeDispatchers()
+    makeStores()
+    for place in program.observers.indices { observe(place) }
+  }
+
+  private func makeDispatchers() {
+    for (place, plan) in program.dispatchers.enumerated() {
+      let name = "d\(place)"
+      let dispatcher: Dispatcher
+      switch plan.queue {
+      case .own(let width):
+        dispatcher = host.makeDispatcher(name: name, queue: nil)
+        dispatcher.queue.maxConcurrentOperationCount = width
+      case .users(let width):
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = width
+        dispatcher = host.makeDispatcher(name: name, queue: queue)
+      case .shared(let other):
+        dispatcher = host.makeDispatcher(name: name, queue: present.now.dispatchers[other].queue)
+      }
+      dispatcher.onIncident { [self] incident in
+        present.with { $0.incidents.append(incident.kind) }
+      }
+      for middleware in 0..<program.middlewareCounts[place] {
+        dispatcher.register(middleware: FuzzMiddleware(middleware, self))
+      }
+      present.with { $0.dispatchers.append(dispatcher) }
+    }
+  }
+
+  private func makeStores() {
+    for (place, plan) in program.stores.enumerated() {
+      let store: FuzzStore
+      switch plan.kind {
+      case .reduces: store = FuzzStore(identifier: "s\(place)", reducer: FuzzReducer(self, place))
+      case .applies:
+        store = FuzzStore(identifier: "s\(place)", reducer: FuzzApplyingReducer(self, place))
+      case .operates:
+        store = FuzzStore(identifier: "s\(place)", reducer: FuzzOperatingReducer(self, place))
+      }
+      let waitFor = WaitFor(
+        plan.waitFor.map { "s\($0)" }, runsRegardless: plan.runsRegardless)
+      present.now.dispatchers[plan.dispatcher].register(
+        store: store, waitFor: waitFor, ownership: plan.isWeak ? .weak : .strong)
+      present.with { $0.stores.append(store) }
+    }
+  }
+
+  // MARK: What there is now
+
+  // Nil once the run has been found to have ended, should code still run then.
+  func dispatcher(_ place: Int) -> Dispatcher? {
+    present.with { $0.dispatchers.indices.contains(place) ? $0.dispatchers[place] : nil }
+  }
+  func store(_ place: Int) -> FuzzStore? {
+    present.with { $0.stores.indices.contains(place) ? $0.stores[place] : nil }
+  }
+  func handle(_ dispatch: Int) -> DispatchHandle? { present.now.handles[dispatch] }
+
+  /// A dispatch that may be waited for.
+  ///
+  /// Not one of an exclusive section that has not been left: it is not in line yet, and what is in its lane by
+  /// then would wait for it for ever.
+  func handleToWaitFor(_ dispatch: Int) -> DispatchHandle? {
+    guard let handle = handle(dispatch) else { return nil }
+    let isInLine =
+      !program.dispatches[dispatch].isMadeInSection || handle.hasEnded
+      || present.with { $0.accepted.contains(dispatch) }
+    return isInLine ? handle : nil
+  }
+
+  /// The place of a store in the program.
+  static func place(of store: AnyStore) -> Int { Int(store.identifier.dropFirst())! }
+
+  func answer(_ action: FuzzAction, _ store: Int) -> FuzzProgram.Answer {
+    guard let answer = program.actions[action.number].answers[store] else {
+      log.fail("action \(action.number) reached store s\(store), which should not get it")
+      return .init(kind: .noChange, body: 0)
+    }
+    return answer
+  }
+
+  func beginActivity() { present.with { $0.activities += 1 } }
+  func endActivity() { present.with { $0.activities -= 1 } }
+
+  /// Notes that code begins to wait inside the library; returns what notes the end.
+  func beginWait(_ description: String) -> () -> Void {
+    let number = waitCount.with { count -> Int in
+      count += 1
+      return count
+    }
+    waits.with { $0[number] = description }
+    return { [waits] in waits.with { $0[number] = nil } }
+  }
+}
