@@ -36,7 +36,7 @@ extension FuzzRun {
     end()
     present.with { $0.handles[number] = handle }
     if plan.mode == .sync, handle.hasBeenRefused {
-      noteRefusal("#\(number): \(handle.errorIfEnded!)")
+      noteRefusal("#\(number): \(handle.resultIfEnded!.error!)")
     }
     if !plan.isMadeInSection { log.note(.returned, number) }
   }
@@ -61,7 +61,7 @@ extension FuzzRun {
 extension DispatchHandle {
   /// Whether the dispatch itself has ended because it would have closed a ring.
   var hasBeenRefused: Bool {
-    (errorIfEnded as? DispatchError)?.code == .wouldDeadlock
+    resultIfEnded?.dispatchError?.code == .wouldDeadlock
   }
 }
 
