@@ -16,6 +16,7 @@ let package = Package(
     .executable(name: "ratios", targets: ["Ratios"]),
     .executable(name: "plots", targets: ["Plots"]),
     .executable(name: "instructions", targets: ["Instructions"]),
+    .executable(name: "limits", targets: ["Limits"]),
   ],
   dependencies: [
     .package(name: "DispatchStore", path: ".."),
@@ -31,6 +32,8 @@ let package = Package(
       name: "Ratios", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
     .executableTarget(
       name: "Plots", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
+    .executableTarget(
+      name: "Limits", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
     .executableTarget(
       name: "Instructions",
       dependencies: [

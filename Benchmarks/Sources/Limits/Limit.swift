@@ -1,0 +1,159 @@
+import BenchmarkSupport
+import DispatchStore
+import Foundation
+import Synchronization
+
+/// Something of which a server may have many at once.
+enum Limit: String, CaseIterable {
+  case waits, children, tokens, stores
+
+  var title: String {
+    switch self {
+    case .waits: "threads that wait for a handle"
+    case .children: "child tasks of a block that await a lane"
+    case .tokens: "observers that are cancelled"
+    case .stores: "stores that come and go"
+    }
+  }
+
+  var count: Int {
+    switch self {
+    case .waits: 1_000
+    case .children, .tokens: 100_000
+    case .stores: 1_000_000
+    }
+  }
+
+  func run(_ count: Int) async {
+    switch self {
+    case .waits: await Self.blockThreads(count)
+    case .children: await Self.awaitInChildren(count)
+    case .tokens: Self.cancelObservers(count)
+    case .stores: Self.registerAndUnregister(count)
+    }
+  }
+
+  /// As many lanes, in each of which a block waits for an action on the concurrent queue, all at once.
+  private static func blockThreads(_ count: Int) async {
+    let fixture = Fixture(WaitingBlock(count))
+    let handles = (0..<count).map {
+      fixture.dispatcher.dispatch(action: Add(1), mode: .serial(lane: $0))
+    }
+    for handle in handles { _ = await handle.result }
+  }
+
+  private static func awaitInChildren(_ count: Int) async {
+    let fixture = Fixture(AwaitingChildren(count))
+    await fixture.dispatcher.dispatch(action: Add(1), mode: .serial).ended()
+  }
+
+  private static func cancelObservers(_ count: Int) {
+    let fixture = Fixture<Add>(PlainReducer())
+    let tokens = (0..<count).map { _ in fixture.store.observe { _ in } }
+    for token in tokens { token.cancel() }
+  }
+
+  private static func registerAndUnregister(_ count: Int) {
+    let dispatcher = Dispatcher()
+    for number in 0..<count {
+      let store = Store<Counter, Add>(identifier: "session \(number)", reducer: PlainReducer())
+      dispatcher.register(store: store)
+      store.dispatch(Add(1), mode: .sync)
+      dispatcher.unregister(storeIdentifier: store.identifier)
+    }
+  }
+}
+
+/// Its block waits for a dispatch that ends only once all of the blocks wait.
+private final class WaitingBlock: Reducer<Counter, Add> {
+  private let gate: BlockGate
+  private let other = Dispatcher(name: "other")
+
+  init(_ count: Int) {
+    gate = BlockGate(count)
+    super.init()
+    other.register(store: Store<Counter, Add>(identifier: "held", reducer: HeldReducer(gate)))
+  }
+
+  override func operation(
+    for action: Add, in store: Store<Counter, Add>
+  ) -> ActionOperation<Counter, Add> {
+    ActionOperation(action: action, store: store) { [gate, other] action, _ in
+      let held = other.dispatch(action: action)
+      gate.arrive()
+      held.wait()
+    }
+  }
+}
+
+/// Opens once so many threads have come.
+private final class BlockGate: Sendable {
+  private struct State {
+    var missing: Int
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ count: Int) {
+    state = Mutex(State(missing: count))
+  }
+
+  func arrive() {
+    let waiting = state.withLock { state in
+      state.missing -= 1
+      return state.missing == 0 ? state.waiting : []
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func opened() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if state.missing > 0 { state.waiting.append(continuation) }
+        return state.missing == 0
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+}
+
+private final class HeldReducer: Reducer<Counter, Add> {
+  private let gate: BlockGate
+
+  init(_ gate: BlockGate) {
+    self.gate = gate
+  }
+
+  override func operation(
+    for action: Add, in store: Store<Counter, Add>
+  ) -> ActionOperation<Counter, Add> {
+    ActionOperation(action: action, store: store) { [gate] _, _ in await gate.opened() }
+  }
+}
+
+/// The children of its block each await a dispatch on another lane.
+private final class AwaitingChildren: Reducer<Counter, Add> {
+  private let count: Int
+  private let inner = Dispatcher(name: "inner")
+
+  init(_ count: Int) {
+    self.count = count
+    super.init()
+    inner.register(store: Store<Counter, Add>(identifier: "inner", reducer: PlainReducer()))
+  }
+
+  override func operation(
+    for action: Add, in store: Store<Counter, Add>
+  ) -> ActionOperation<Counter, Add> {
+    ActionOperation(action: action, store: store) { [count, inner] action, _ in
+      await withTaskGroup { group in
+        for _ in 0..<count {
+          group.addTask {
+            _ = await inner.dispatch(action: action, mode: .serial(lane: "other")).result
+          }
+        }
+      }
+    }
+  }
+}
