@@ -69,9 +69,13 @@ extension FuzzDraw {
     case 5..<7:
       let end: FuzzProgram.Answer.CallbackEnd =
         pick([.finish, .finish, .finish, .fail, .drop, .finishInside])
+      // An observer of what a callback commits, which waits for that operation, closes a ring that is not refused.
+      let commits = below(3)
+      let isObserved = program.observers.contains { !$0.calls.isEmpty }
       answer = .init(
         kind: .callback(
-          commits: below(3), ending: end, then: body(context.inner(.root(isTask: false)))),
+          commits: program.isTame || !isObserved ? commits : 0, ending: end,
+          then: body(context.inner(.root(isTask: false)))),
         body: body(context.inner(.block)))
     default: answer = .init(kind: .async, body: body(context.inner(.asyncBlock)))
     }
@@ -88,7 +92,10 @@ extension FuzzDraw {
     for middleware in 0..<program.middlewareCounts[dispatcher] where chance(1, in: 4) {
       var hook = FuzzProgram.HookPlan()
       hook.verdict = pick([.pass, .pass, .pass, .replace, .replace, .veto, .fail])
-      if chance(1, in: 2) { hook.will = body(context.inner(.hook)) }
+      // Not on a thread that has to resume the queue: it could wait for what is queued there.
+      if chance(1, in: 2), context.kind != .suspended {
+        hook.will = body(context.inner(.hook))
+      }
       if chance(1, in: 2) { hook.did = body(context.inner(.hook)) }
       hook.didFails = chance(1, in: 8)
       let place = FuzzProgram.HookPlace(middleware: middleware, action: action, store: store)
