@@ -85,9 +85,17 @@ struct OperationCore: @unchecked Sendable {
 
   /// After its block has returned: whether it has ended as finished and can be reused, as no property
   /// that stays with it was changed.
+  ///
+  /// - Parameter isFinished: Whether its block's return finishes it; nil where other code does, on any thread.
   @usableFromInline
-  func endInline(isFinished: Bool) -> Bool {
-    guard !state.pointee.isTouched, state.pointee.life.endsFinished(isFinished) else {
+  func endInline(isFinished: Bool?) -> Bool {
+    if isFinished == nil {
+      // A thread that finished it has held the lock, which Thread Sanitizer understands, unlike the count of
+      // references that the thread has dropped since.
+      lock.lock()
+      lock.unlock()
+    }
+    guard !state.pointee.isTouched, state.pointee.life.endsFinished(isFinished ?? false) else {
       return false
     }
     state.pointee.dispatch = nil

@@ -39,7 +39,7 @@ extension Store {
       break
     }
     guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
-      operation.core.endInline(isFinished: returned?.isFinished == true)
+      operation.core.endInline(isFinished: returned?.isFinished)
     else { return operation.endInline(returned) }
     operation.subject.deinitialize(count: 1)
     thread.keepSpareOperation(operation, of: operationType)
