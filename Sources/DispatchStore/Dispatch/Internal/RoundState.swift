@@ -301,7 +301,9 @@ struct RoundState {
   mutating func cancel() -> (operations: [(index: Int, operation: Operation)], parked: [[Int]]) {
     isCancelled = true
     defer { parked = [:] }
-    let operations = entries.enumerated().compactMap { index, entry in entry.operation.map { (index, $0) } }
+    let operations = entries.enumerated().compactMap { index, entry in
+      entry.operation.map { (index, $0) }
+    }
     return (operations, Array(parked.values))
   }
 }

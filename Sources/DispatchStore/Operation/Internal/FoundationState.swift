@@ -29,7 +29,8 @@ struct FoundationState: Sendable {
 
     static let found: FoundationState? = {
       var found: FoundationState?
-      _ = _forEachField(of: Operation.self, options: .init(rawValue: ofClass)) { name, offset, type, _ in
+      _ = _forEachField(of: Operation.self, options: .init(rawValue: ofClass)) {
+        name, offset, type, _ in
         guard String(cString: name) == "__state" else { return true }
         found = FoundationState(offset, of: type)
         return false

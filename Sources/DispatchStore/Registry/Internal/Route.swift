@@ -181,7 +181,9 @@ final class Route: @unchecked Sendable {
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
     if let step = answerDirectly(action, at: index, in: run, on: thread) { return step }
-    guard let (calls, store) = entries[index].target else { return .ended(.cancelled(hasStarted: false)) }
+    guard let (calls, store) = entries[index].target else {
+      return .ended(.cancelled(hasStarted: false))
+    }
     return Self.answer(action, by: calls, store, targets[index].kind, in: run, on: thread)
   }
 
