@@ -1,6 +1,4 @@
 import Dispatch
-import Foundation
-import Synchronization
 
 extension DispatchHandle {
   /// Blocks this thread until the dispatch has ended: its completion has run.

@@ -33,7 +33,7 @@ struct ThreadState {
     /// The stores whose notifier this thread is, outermost first.
     var turns: [StoreStorage] = []
     /// The owners of the deferred commits that this thread has delivered, and is to resume.
-    var deliveredOwners: [any CommitOwner] = []
+    var deliveredOwners = FIFO<any CommitOwner>()
     /// The store runs whose ends wait for this thread's commits, innermost last; nil once they don't.
     var taskCommits: [StoreRun?] = []
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
@@ -122,7 +122,7 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.turns }
   }
 
-  var deliveredOwners: [any CommitOwner] {
+  var deliveredOwners: FIFO<any CommitOwner> {
     get { fields.pointee.deliveredOwners }
     nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
@@ -217,15 +217,13 @@ struct ThreadState {
   ///
   /// One after the other, so that those behind one whose completion blocks are still here then.
   func resumeDeliveredOwners() {
-    while !self.deliveredOwners.isEmpty { self.deliveredOwners.removeFirst().commitDelivered() }
+    while let owner = self.deliveredOwners.popFirst() { owner.commitDelivered() }
   }
 
   /// This thread is about to block, perhaps until these have ended.
   func leaveDeliveredOwners() {
     for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
-    let owners = self.deliveredOwners
-    self.deliveredOwners = []
-    for owner in owners { self.resumeElsewhere(owner) }
+    while let owner = self.deliveredOwners.popFirst() { self.resumeElsewhere(owner) }
   }
 
   /// Resumes the owner of a delivered commit where the code that follows may block.

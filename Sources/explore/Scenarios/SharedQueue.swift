@@ -9,13 +9,7 @@ extension Scenario {
   ) { dispatcher in
     dispatcher.queue.maxConcurrentOperationCount = 1
     let (first, second) = (Shared([Int]()), Shared([Int]()))
-    let other =
-      dispatcher.simulation?.makeDispatcher(name: "other", queue: dispatcher.queue)
-      ?? Dispatcher(queue: dispatcher.queue)
-    other.register(
-      store: Store<Journal, Visit>(identifier: "there", reducer: VisitReducer(second, dispatcher)))
-    dispatcher.register(
-      store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(first, other)))
+    let other = dispatcher.makeVisitors(first, second)
     async let one = dispatcher.dispatch(action: Visit.blocks(1)).result
     async let two = other.dispatch(action: Visit.blocks(2)).result
     async let three = other.dispatch(action: Visit.blocks(3), mode: .serial(lane: "x")).result
@@ -26,5 +20,17 @@ extension Scenario {
     try check(there.sorted() == [2, 3, 11, 14], "there: \(there)")
     for dispatcher in [dispatcher, other] { dispatcher.unregister(storeIdentifier: "here") }
     other.unregister(storeIdentifier: "there")
+  }
+}
+
+extension Dispatcher {
+  /// Makes another dispatcher on this one's queue, and a store in each that waits for actions of the other.
+  func makeVisitors(_ here: Shared<[Int]>, _ there: Shared<[Int]>) -> Dispatcher {
+    let other =
+      simulation?.makeDispatcher(name: "other", queue: queue) ?? Dispatcher(queue: queue)
+    other.register(
+      store: Store<Journal, Visit>(identifier: "there", reducer: VisitReducer(there, self)))
+    register(store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(here, other)))
+    return other
   }
 }

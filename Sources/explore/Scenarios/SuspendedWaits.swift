@@ -1,5 +1,4 @@
 import DispatchStore
-import DispatchStoreTesting
 import Foundation
 
 extension Scenario {
@@ -9,13 +8,7 @@ extension Scenario {
   ) { dispatcher in
     dispatcher.queue.maxConcurrentOperationCount = 1
     let (first, second) = (Shared([Int]()), Shared([Int]()))
-    let other =
-      dispatcher.simulation?.makeDispatcher(name: "other", queue: dispatcher.queue)
-      ?? Dispatcher(queue: dispatcher.queue)
-    other.register(
-      store: Store<Journal, Visit>(identifier: "there", reducer: VisitReducer(second, dispatcher)))
-    dispatcher.register(
-      store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(first, other)))
+    let other = dispatcher.makeVisitors(first, second)
     async let control: Void = {
       for _ in 0..<2 {
         dispatcher.queue.isSuspended = true

@@ -60,11 +60,7 @@ struct LeftChangeTests {
       alarm(60)
       let (mode, held) = (scheduledModes[mode], HeldStore())
       held.dispatcher.queue.maxConcurrentOperationCount = 1
-      let returned = Latch()
-      held.afterCommit { returned.open() }
-      await held.begin()
-      let first = held.dispatch(mode)
-      await returned.opened()
+      let first = await held.leaveOne(mode)
       let others = (0..<20).map { _ in held.dispatch(.serial(lane: UUID())) }
       // Behind them all on the one thread.
       await held.runAnother(.async)
@@ -198,11 +194,7 @@ struct LeftChangeTests {
       alarm(60)
       let (mode, held) = (scheduledModes[mode], HeldStore())
       held.dispatcher.queue.maxConcurrentOperationCount = 1
-      let returned = Latch()
-      held.afterCommit { returned.open() }
-      await held.begin()
-      let first = held.dispatch(mode)
-      await returned.opened()
+      let first = await held.leaveOne(mode)
       let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
       await held.runAnother(.async)
       held.dispatcher.queue.isSuspended = true
@@ -219,11 +211,8 @@ struct LeftChangeTests {
   @Test func allThatAreHeldBackStartAfterwards() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let (held, returned) = (HeldStore(), Latch())
-      held.afterCommit { returned.open() }
-      await held.begin()
-      let first = held.dispatch(.async)
-      await returned.opened()
+      let held = HeldStore()
+      let first = await held.leaveOne(.async)
       let behind = (0..<2_000).map { held.dispatch($0 % 2 == 0 ? .async : .serial(lane: $0)) }
       for handle in behind.prefix(500) { handle.cancel() }
       held.end()
@@ -244,14 +233,10 @@ struct LeftChangeTests {
           if action is CounterAction { parents.record(context.parent) }
           return .pass
         }))
-      let returned = Latch()
-      held.afterCommit { returned.open() }
       let token = held.store.observe { change in
         if change.version == 2 { other.dispatch(.add(1), mode: .sync) }
       }
-      await held.begin()
-      let handle = held.dispatch(mode)
-      await returned.opened()
+      let handle = await held.leaveOne(mode)
       held.end()
       #expect(await handle.result.isSuccess)
       #expect(parents.all == [handle.transaction])
@@ -328,6 +313,16 @@ private final class HeldStore: @unchecked Sendable {
     }
     thread.start()
     await entered.opened()
+  }
+
+  /// The same, and an action leaves it a change.
+  func leaveOne(_ mode: Dispatcher.Mode) async -> DispatchHandle {
+    let committed = Latch()
+    afterCommit { committed.open() }
+    await begin()
+    let handle = dispatch(mode)
+    await committed.opened()
+    return handle
   }
 
   /// Lets it go on.

@@ -130,15 +130,22 @@ struct QueueObserverTests {
     token.cancel()
   }
 
-  @Test func theyWaitForNoInlineObserver() async {
-    let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
-    let tokens = [
+  /// An inline observer that is held, and one on the queue.
+  private func observe(
+    holdingInline proceed: Latch, _ entered: Latch, andOnQueue received: Recorder<UInt64>
+  ) -> [ObserverToken] {
+    [
       store.observe { _ in
         entered.open()
         proceed.wait()
       },
       store.observe(\.rows[0], on: .queue(queue)) { received.record($0.version) },
     ]
+  }
+
+  @Test func theyWaitForNoInlineObserver() async {
+    let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
+    let tokens = observe(holdingInline: proceed, entered, andOnQueue: received)
     async let committed: Void = onOwnThread { store.updateModel { $0.rows[0] = 1 } }
     await entered.opened()
     #expect(await received.first(1) == [1])
@@ -150,13 +157,7 @@ struct QueueObserverTests {
   /// A thread that waits for the turn of an inline observer has scheduled them before.
   @Test func theyDoNotWaitForTheTurnOfInlineObserversEither() async {
     let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
-    let tokens = [
-      store.observe { _ in
-        entered.open()
-        proceed.wait()
-      },
-      store.observe(\.rows[0], on: .queue(queue)) { received.record($0.version) },
-    ]
+    let tokens = observe(holdingInline: proceed, entered, andOnQueue: received)
     async let first: Void = onOwnThread { store.updateModel { $0.rows[0] = 1 } }
     await entered.opened()
     async let second: Void = onOwnThread { store.updateModel { $0.rows[0] = 2 } }

@@ -47,9 +47,6 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     (self as? TypedStoreRun<Model, Action>)?.running(in: store)
   }
 
-  /// Whether it is a run of this store.
-  func isRunning(in store: any StoreType) -> Bool { fatalError("StoreRun is abstract.") }
-
   /// How its prerequisites ended.
   var prerequisiteResults: [StoreResult] {
     round?.prerequisiteResults(at: index) ?? []
@@ -120,8 +117,6 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
   func running(in store: Store<Model, Action>) -> Action? {
     entry.typed === store ? action as? Action : nil
   }
-
-  override func isRunning(in store: any StoreType) -> Bool { entry.typed === store }
 
   override var storeForHooks: any StoreType { entry.storeForHooks }
 

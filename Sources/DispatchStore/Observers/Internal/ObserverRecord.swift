@@ -66,7 +66,8 @@ struct KeptCommit {
   init() {}
 
   mutating func schedule(_ observer: ObserverRecord) {
-    due = (due ?? []) + [observer]
+    if due == nil { due = [] }
+    due?.append(observer)
   }
 }
 

@@ -166,7 +166,7 @@ extension StoreStorage: DeliveryTurn {
       if let starts { for start in starts { start() } }
       switch next {
       case .notify(let left, let isOwn):
-        deliverLeft(left, isOwn: isOwn)
+        deliver(left, isOwn: isOwn)
         if !isOwn { count += 1 }
         resumeDeliveredOwner(on: thread)
       case .handOver(let gate):
@@ -181,7 +181,7 @@ extension StoreStorage: DeliveryTurn {
   }
 
   /// Calls observers in the context of the dispatch that made the change, not of that which delivers it.
-  private func deliverLeft(_ left: Delivery, isOwn: Bool) {
+  private func deliver(_ left: Delivery, isOwn: Bool) {
     guard !isOwn, let owner = left.owner, let dispatch = owner.waiting else {
       return deliver(left.change, only: left.only)
     }

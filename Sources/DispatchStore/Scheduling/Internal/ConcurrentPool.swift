@@ -144,7 +144,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     submitRest(for: dispatcher)
   }
 
-  /// Whether fewer workers run than the queue is wide, with the one that asks.
+  /// Whether no more workers run, the calling one included, than the queue is wide.
   var mayStart: Bool { runningCount.load(ordering: .relaxed) <= width }
 
   /// Adds workers for starts that are there.
