@@ -41,7 +41,7 @@ struct LongChainTests {
       guard left > 0 else { return ended.open() }
       dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
     }
-    await onOwnThread { link(5_000) }
+    await onOwnThread { link(Load.count(5_000)) }
     await ended.opened()
     #expect(depths.largestSpan < 256 * 1_024)
   }
@@ -55,7 +55,7 @@ struct LongChainTests {
       guard left > 0 else { return ended.open() }
       dispatcher.dispatch(action: Script.runs { _ in link(left - 1) }, mode: mode)
     }
-    await onOwnThread { link(5_000) }
+    await onOwnThread { link(Load.count(5_000)) }
     await ended.opened()
     #expect(depths.largestSpan < 256 * 1_024)
   }
@@ -67,9 +67,10 @@ struct LongChainTests {
       let mode = Dispatcher.Mode.serial(lane: left % 3)
       dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
     }
-    link(10_000)
+    let length = Load.count(10_000)
+    link(length)
     await ended.opened()
-    #expect(stage.model.count == 10_000)
+    #expect(stage.model.count == length)
   }
 
   @Test(arguments: [Dispatcher.Mode.serial, .serial(lane: "named"), .mainThread])

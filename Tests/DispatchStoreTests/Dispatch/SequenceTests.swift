@@ -194,11 +194,12 @@ struct SequenceTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func tenThousandActionsRunInABoundedStack(_ mode: Dispatcher.Mode) async {
-    let actions = Array(repeating: CounterAction.add(1), count: 10_000)
+    let total = Load.count(10_000)
+    let actions = Array(repeating: CounterAction.add(1), count: total)
     let result = await dispatcher.dispatch(actions: actions, mode: mode).result
     #expect(result.isSuccess)
-    #expect(result.steps.count == 10_000)
+    #expect(result.steps.count == total)
     let counter = dispatcher.store(storeIdentifier: "counter", as: CounterStore.self)
-    #expect(counter?.model.count == 10_000)
+    #expect(counter?.model.count == total)
   }
 }

@@ -165,7 +165,7 @@ struct DependencyFactTests {
     let released = Latch()
     var last = dispatcher.dispatch(
       action: Script.suspends { _ in await released.opened() }, mode: .serial)
-    for _ in 0..<40_000 {
+    for _ in 0..<Load.count(40_000) {
       last = dispatcher.dispatch(action: Ping(), options: .after(last))
     }
     released.open()

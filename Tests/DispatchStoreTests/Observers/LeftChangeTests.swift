@@ -196,7 +196,8 @@ struct LeftChangeTests {
       held.dispatcher.queue.maxConcurrentOperationCount = 1
       let first = await held.leaveOne(mode)
       let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
-      await held.runAnother(.async)
+      // The thread comes to this one after those.
+      await held.runAnother(.serial(lane: UUID()))
       held.dispatcher.queue.isSuspended = true
       held.end()
       #expect(await first.result.isSuccess)

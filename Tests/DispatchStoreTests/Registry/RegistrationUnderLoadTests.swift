@@ -65,7 +65,7 @@ struct RegistrationUnderLoadTests {
   func aThreadSeesWhatItRegisteredAndNoLongerWhatItUnregistered(_ mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     await onOwnThreads(4) { thread in
-      for round in 0..<100 {
+      for round in 0..<Load.count(100) {
         let name = "\(thread) \(round)"
         let store = dispatcher.register(store: .counter(name))
         let seen = dispatcher.dispatch(

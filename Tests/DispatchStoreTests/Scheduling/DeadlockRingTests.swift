@@ -305,7 +305,7 @@ struct DeadlockRingTests {
 
   @Test func twentyThousandChildTasksMayAwaitDispatchesOnAnotherLane() async {
     let (dispatcher, results) = (dispatcher, results)
-    let count = 20_000
+    let count = Load.count(20_000)
     let script = Script.suspends { _ in
       await withTaskGroup(of: DispatchResult.self) { group in
         for _ in 0..<count {

@@ -30,8 +30,9 @@ struct QueueWidthTests {
 
   @Test(arguments: Kind.allCases, [1, 2, 4, 64])
   func isNeverExceeded(_ kind: Kind, _ width: Int) async {
-    let (dispatcher, ends) = (dispatcher(width: width), EventCount(of: 1_000))
-    for index in 0..<1_000 {
+    let total = Load.count(1_000)
+    let (dispatcher, ends) = (dispatcher(width: width), EventCount(of: total))
+    for index in 0..<total {
       dispatcher.dispatch(
         action: Script.runs { [presence] _ in presence.visit() }, mode: kind.mode(index % 200)
       ) { ends.add() }
@@ -52,6 +53,27 @@ struct QueueWidthTests {
     }
     await ends.full()
     #expect(crowd.largest == width)
+  }
+
+  /// A thread that has waited runs on beside the queue: it finishes its action, and starts no other.
+  @Test(arguments: [Dispatcher.Mode.serial, .serial(lane: "named")])
+  func isKeptByAThreadThatHasWaited(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, ends, began) = (dispatcher(width: 1), EventCount(of: 2), Latch())
+    let queue = dispatcher.queue
+    let isOnQueue = Recorder<Bool>()
+    let waits = Script.runs { [dispatcher] _ in
+      began.wait()
+      let awaited = dispatcher.dispatch(action: Script.runs { _ in }, mode: .async)
+      dispatcher.dispatch(action: Script.runs { _ in }, mode: .sync, options: .after(awaited))
+    }
+    let isNext = Script.runs { _ in
+      isOnQueue.record(queue.operations.contains(where: \.isExecuting))
+    }
+    dispatcher.dispatch(action: waits, mode: mode) { ends.add() }
+    dispatcher.dispatch(action: isNext, mode: mode) { ends.add() }
+    began.open()
+    await ends.full()
+    #expect(isOnQueue.all == [true])
   }
 
   @Test(arguments: Kind.allCases)

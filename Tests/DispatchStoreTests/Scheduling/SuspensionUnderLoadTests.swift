@@ -47,14 +47,15 @@ struct SuspensionUnderLoadTests {
     _ mode: Dispatcher.Mode, _ owner: Owner
   ) async {
     let (dispatcher, log) = (owner.makeDispatcher(width: 1), log)
+    let total = Load.count(3_000)
     dispatcher.queue.isSuspended = true
-    for index in 0..<3_000 {
+    for index in 0..<total {
       dispatcher.dispatch(action: Script.runs { _ in log.record(index) }, mode: mode)
     }
     await useFreeModes(of: dispatcher)
     #expect(log.count == 0)
     dispatcher.queue.isSuspended = false
-    #expect(await log.first(3_000) == Array(0..<3_000))
+    #expect(await log.first(total) == Array(0..<total))
   }
 
   @Test(arguments: heldModes, Owner.allCases)

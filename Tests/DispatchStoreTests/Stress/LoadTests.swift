@@ -7,7 +7,7 @@ import Testing
 struct LoadTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func tenThousandFromEightThreadsOverEightStoresLoseNothing(_ mode: Dispatcher.Mode) async {
-    let (threads, actions, stores) = (8, 1_250, 8)
+    let (threads, actions, stores) = (8, Load.count(1_250), 8)
     let (dispatcher, hooks) = (Dispatcher(), HookCounter())
     dispatcher.register(middleware: hooks)
     let counters = (0..<stores).map { index in

@@ -155,7 +155,9 @@ final class Lane: Scheduler, @unchecked Sendable {
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     for count in 0..<Self.batch {
-      switch next(after: &ended, mayLeave: mayLeave, on: thread) {
+      // A thread that waited in the last step is beside the queue now, whose width it would exceed.
+      let mayStart = count == 0 || thread.worker?.isSubstitute != true
+      switch next(after: &ended, mayLeave: mayLeave, mayStart: mayStart, on: thread) {
       case .empty:
         mayLeave = count < flow || !pool.spin(on: thread, until: { self.hasPush })
       case .step(let step):
@@ -168,7 +170,7 @@ final class Lane: Scheduler, @unchecked Sendable {
         } else {
           ended = dispatch
         }
-      case .suspended:
+      case .heldBack:
         submit(isStart: true)
         return count + 1
       case .left(let departure):
@@ -185,8 +187,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     case empty
     case step(@Sendable () -> Void)
     case start(Dispatch)
-    /// A dispatch could start, but the queue is suspended.
-    case suspended
+    /// A dispatch could start, but the queue is suspended, or this thread may not start it.
+    case heldBack
     case left(Departure)
   }
 
@@ -202,7 +204,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   private func next(
-    after ended: inout Dispatch?, mayLeave: Bool, on thread: ThreadState
+    after ended: inout Dispatch?, mayLeave: Bool, mayStart: Bool, on thread: ThreadState
   ) -> Next {
     let hasEnded = ended != nil
     defer { recycle(&ended, on: thread) }
@@ -216,7 +218,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       switch rest(of: &state) {
       case (.step, _): return .step(state.takeStep())
       // Read after the pushes were taken in: a suspension before a push is seen here.
-      case (.start, _): return isSuspended ? .suspended : .start(state.takeStart())
+      case (.start, _): return mayStart && !isSuspended ? .start(state.takeStart()) : .heldBack
       case (.held, let departure), (.empty, let departure): return .left(departure!)
       }
     }

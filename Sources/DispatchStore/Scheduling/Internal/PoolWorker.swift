@@ -15,7 +15,8 @@ final class PoolWorker {
     self.operation = operation
   }
 
-  private var isSubstitute: Bool { operation == nil }
+  /// Whether its thread runs beside the queue.
+  var isSubstitute: Bool { operation == nil }
   var queue: SharedQueue { pool.shared }
 
   /// Runs jobs until there are none for it, or for a batch.
