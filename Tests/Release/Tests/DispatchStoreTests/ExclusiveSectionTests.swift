@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Store/ExclusiveSectionTests.swift

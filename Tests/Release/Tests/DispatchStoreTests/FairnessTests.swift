@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Scheduling/FairnessTests.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Dispatch/HandleWaitTests.swift

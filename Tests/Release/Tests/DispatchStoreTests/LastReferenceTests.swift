@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Operation/LastReferenceTests.swift

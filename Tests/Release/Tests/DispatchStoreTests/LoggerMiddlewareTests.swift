@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Middleware/LoggerMiddlewareTests.swift

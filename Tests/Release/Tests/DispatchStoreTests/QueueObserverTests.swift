@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Observers/QueueObserverTests.swift

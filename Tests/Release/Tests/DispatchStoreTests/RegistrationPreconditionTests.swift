@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Registry/RegistrationPreconditionTests.swift

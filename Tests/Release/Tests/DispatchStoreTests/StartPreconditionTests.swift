@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Operation/StartPreconditionTests.swift
