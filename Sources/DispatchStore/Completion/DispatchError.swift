@@ -67,10 +67,10 @@ extension DispatchError {
     ///   code waits: made with `addTask(executorPreference:)`, or inside of `withTaskExecutorPreference`. The
     ///   block's own task may change its preference;
     /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue,
-    ///   or a dependency that is added after the operation was returned;
-    /// - a dispatch made in an exclusive section, by whatever another thread makes it wait for before the section
-    ///   is left;
-    /// - an observer that waits for the operation from whose callback, by `updateModel`, its change comes.
+    ///   or a dependency that is added after the operation was returned.
+    ///
+    /// A dispatch made in an exclusive section comes to its lane when that is left. Where it would be behind one
+    /// that waits for it by then, it ends with this error, and the other goes on.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")

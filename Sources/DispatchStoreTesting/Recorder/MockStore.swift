@@ -97,18 +97,21 @@ extension MockStore {
 
   /// The operations that do not end before the mock store is released.
   final class Held: Sendable {
-    private let operations = Awaited<[RunningOperation<Model, Action>]>([])
+    /// Nil once the mock store has been released.
+    private let operations = Awaited<[RunningOperation<Model, Action>]?>([])
 
     func hold(_ operation: RunningOperation<Model, Action>) {
-      operations.change { $0.append(operation) }
+      let isHeld = operations.change { operations in
+        operations?.append(operation)
+        return operations != nil
+      }
+      // The reducer had made it when the mock store was released; it starts only now.
+      if !isHeld { operation.finish(throwing: CancellationError()) }
     }
 
     func cancel() {
-      let left = operations.change { operations in
-        defer { operations = [] }
-        return operations
-      }
-      for operation in left { operation.finish(throwing: CancellationError()) }
+      let left = operations.change { $0.take() }
+      for operation in left ?? [] { operation.finish(throwing: CancellationError()) }
     }
   }
 }

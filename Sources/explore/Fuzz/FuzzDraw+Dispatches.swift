@@ -69,13 +69,9 @@ extension FuzzDraw {
     case 5..<7:
       let end: FuzzProgram.Answer.CallbackEnd =
         pick([.finish, .finish, .finish, .fail, .drop, .finishInside])
-      // An observer of what a callback commits, which waits for that operation, closes a ring that is not refused.
-      let commits = below(3)
-      let isObserved = program.observers.contains { !$0.calls.isEmpty }
       answer = .init(
         kind: .callback(
-          commits: program.isTame || !isObserved ? commits : 0, ending: end,
-          then: body(context.inner(.root(isTask: false)))),
+          commits: below(3), ending: end, then: body(context.inner(.root(isTask: false)))),
         body: body(context.inner(.block)))
     default: answer = .init(kind: .async, body: body(context.inner(.asyncBlock)))
     }

@@ -117,12 +117,12 @@ final class FuzzRun: Sendable {
 
   /// A dispatch that may be waited for.
   ///
-  /// Not one of an exclusive section that has not been left: it is not in line yet, and what is in its lane by
-  /// then would wait for it for ever.
+  /// Where no ring is to close, not one of an exclusive section that has not been left: it is not in line yet,
+  /// and what is in its lane by then would wait for it for ever.
   func handleToWaitFor(_ dispatch: Int) -> DispatchHandle? {
     guard let handle = handle(dispatch) else { return nil }
     let isInLine =
-      !program.dispatches[dispatch].isMadeInSection || handle.hasEnded
+      !program.isTame || !program.dispatches[dispatch].isMadeInSection || handle.hasEnded
       || present.with { $0.accepted.contains(dispatch) }
     return isInLine ? handle : nil
   }

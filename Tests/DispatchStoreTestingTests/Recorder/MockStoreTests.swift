@@ -72,10 +72,24 @@ struct MockStoreTests {
     var mock: MockStore<Int, LedgerAction>? = mock(.never)
     let handle = dispatcher.dispatch(action: LedgerAction.entry("a"), mode: mode)
     await mock?.actions(atLeast: 1)
-    handle.cancel()
     #expect(!handle.hasEnded)
+    handle.cancel()
     mock = nil
     #expect(await handle.result["mock"]?.isCancelled == true)
+  }
+
+  /// Its operation has been made, and starts only afterwards.
+  @Test(.timeLimit(.minutes(1)))
+  func thatNeverEndsIsCancelledWhereTheReleaseComesBeforeItsStart() async {
+    let owner = Owner(mock(.never))
+    owner.mock?.answer(
+      where: { [unowned owner] _ in
+        owner.mock = nil
+        return true
+      }, with: .never)
+    let handle = dispatcher.dispatch(action: LedgerAction.entry("a"))
+    #expect(await handle.result["mock"]?.isCancelled == true)
+    #expect(owner.mock == nil)
   }
 
   @Test func aLatchOpensOnceForClosuresAndTasks() async {
@@ -90,5 +104,14 @@ struct MockStoreTests {
     latch.whenOpen { calls.store.updateModel { $0 += 10 } }
     #expect(latch.isOpen)
     #expect(calls.model == 11)
+  }
+}
+
+private final class Owner: @unchecked Sendable {
+  // because one thread sets `mock` while the test waits for that
+  var mock: MockStore<Int, LedgerAction>?
+
+  init(_ mock: MockStore<Int, LedgerAction>) {
+    self.mock = mock
   }
 }

@@ -251,4 +251,63 @@ struct SectionDispatchTests {
     #expect(await handle.result.errorCode == .notRegistered)
     #expect(counts.all == [1])
   }
+
+  /// It is behind that in its lane, by the time that it gets there.
+  @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
+  func endsWhereOneBeforeItWaitsForIt(mode: Dispatcher.Mode, isSequence: Bool) async {
+    let (dispatcher, hooks) = (Dispatcher(), Recorder<String>())
+    let stage = dispatcher.addStage()
+    let held = dispatcher.register(store: CounterStore.counter("held"))
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { _, action, _ in
+          hooks.record("will \(action)")
+          return .pass
+        }, did: { _, action, _ in hooks.record("did \(action)") }))
+    let (handles, ran) = (Recorder<DispatchHandle>(), Recorder<String>())
+    held.updateModel { _ in
+      let late = Script.runs("late") { _ in ran.record("late") }
+      handles.record(
+        isSequence
+          ? stage.dispatch([late, late], mode: mode) : stage.dispatch(late, mode: mode))
+      let made = handles.all[0]
+      // Not in the section: another thread's is accepted at once.
+      Thread {
+        handles.record(
+          stage.dispatch(
+            .runs("first") { _ in ran.record("first") }, mode: mode, options: .after(made)))
+      }.start()
+      handles.waitFor(2)
+    }
+    let results = (await handles.all[0].result, await handles.all[1].result)
+    #expect(results.0.dispatchError?.code == .wouldDeadlock)
+    #expect(results.0.error.map { "\($0)" }?.contains("waits for itself") == false)
+    #expect(results.1.isSuccess)
+    #expect(ran.all == ["first"])
+    let late = hooks.all.filter { $0.hasSuffix("late") }
+    #expect(isSequence ? late.isEmpty : late == ["will late", "did late"])
+  }
+
+  /// Where it is to wait itself, as well.
+  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  func endsWhereItWaitsForOneThatWaitsForIt(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let stage = dispatcher.addStage()
+    let held = dispatcher.register(store: CounterStore.counter("held"))
+    let (handles, released) = (Recorder<DispatchHandle>(), Latch())
+    let awaited = Recorder<DispatchError.Code?>()
+    let waits = stage.dispatch(
+      .suspends { _ in
+        await released.opened()
+        awaited.record(await handles.first(1)[0].result.dispatchError?.code)
+      }, mode: .serial(lane: "waits"))
+    held.updateModel { _ in
+      handles.record(stage.dispatch(.adds("late"), mode: mode, options: .after(waits)))
+      released.open()
+    }
+    #expect(await waits.result.isSuccess)
+    // That of the dispatch, or of the wait where it began only then.
+    #expect(awaited.all == [.wouldDeadlock])
+    _ = await handles.all[0].result
+  }
 }

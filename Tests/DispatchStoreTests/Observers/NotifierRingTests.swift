@@ -33,6 +33,29 @@ struct NotifierRingTests {
     }
   }
 
+  /// The observer of what a callback commits waits for the operation, which that callback finishes afterwards.
+  @Test(arguments: 0..<4)
+  func anObserverOfACallbacksChangeThatWaitsForItsOperationIsRefused(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(20)
+      let mode = Dispatcher.Mode.everyMode.filter { $0 != .sync }[mode]
+      let dispatcher = Dispatcher()
+      let store = dispatcher.addProbe("s", style: .callback, to: Recorder())
+      let other = dispatcher.register(store: .counter("other"))
+      let (handles, ends) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
+      let token = store.observe { _ in
+        handles.waitFor(1)
+        other.dispatch(.add(1), mode: .sync, options: .after(handles.all[0])) {
+          ends.record($0.dispatchError?.code)
+        }
+      }
+      handles.record(dispatcher.dispatch(action: Ping(), mode: mode))
+      #expect(await ends.first(1) == [.wouldDeadlock])
+      #expect(await handles.all[0].result.isSuccess)
+      token.cancel()
+    }
+  }
+
   /// The same with an `async` block, whose jobs the notifier runs.
   @Test func anAsyncBlockMayCommitToTheStoreWhoseNotifierRunsIt() async {
     await #expect(processExitsWith: .success) {

@@ -89,11 +89,12 @@ extension Dispatch {
   /// Runs the completion, ends the dispatch and releases its scheduler.
   func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
     yieldPoint(.complete, id.description)
-    makeDetails().withState { $0.beginEnding() }
+    let details = makeDetails()
+    details.withState { $0.beginEnding() }
     let scheduler = scheduler
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
-    makeDetails().sequence?.dispatchEnded(self, result)
+    details.sequence?.dispatchEnded(self, result)
     end(result)
     scheduler.release(self)
   }
@@ -105,9 +106,10 @@ extension Dispatch {
   }
 
   /// It was made inside an exclusive section, and its scheduler has it now; a cancellation that came
-  /// meanwhile takes effect.
+  /// meanwhile takes effect, as does its refusal.
   func endAcceptance() {
-    cancel { $0.endAcceptance() }
+    let isRefused = makeDetails().refusal != nil
+    cancel { $0.endAcceptance(isRefused: isRefused) }
   }
 
   private func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
@@ -135,7 +137,7 @@ extension Dispatch {
     leaveScheduler()
     let details = makeDetails()
     if let sequence = details.sequence {
-      complete(sequence.result(of: id, isCancelled: true))
+      complete(sequence.result(of: id, cutBy: details.refusal ?? CancellationError()))
     } else {
       var dispatch = self
       _ = details.taskLocals.bind { Self.runInline(&dispatch, on: thread) }

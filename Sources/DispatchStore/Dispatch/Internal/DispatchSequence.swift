@@ -47,11 +47,11 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     results.append(result)
   }
 
-  func result(of id: TransactionID, isCancelled: Bool) -> DispatchResult {
-    let wasCut = isCancelled && isBetweenActions
-    return DispatchResult(
+  /// - Parameter error: Why it ends before its last action, where no action has failed.
+  func result(of id: TransactionID, cutBy error: (any Error)?) -> DispatchResult {
+    DispatchResult(
       transaction: id, steps: results, skippedActionCount: actions.count - results.count,
-      error: results.lazy.compactMap(\.error).first ?? (wasCut ? CancellationError() : nil))
+      error: results.lazy.compactMap(\.error).first ?? (isBetweenActions ? error : nil))
   }
 }
 
@@ -80,7 +80,8 @@ extension Dispatch {
     guard let details, let sequence = details.sequence else { return }
     var hasEnded = false
     perform(nil) { hasEnded = runSteps(of: sequence, details, on: thread) }
-    if hasEnded { complete(sequence.result(of: id, isCancelled: isCancelled)) }
+    guard hasEnded else { return }
+    complete(sequence.result(of: id, cutBy: isCancelled ? CancellationError() : nil))
   }
 
   private func runSteps(

@@ -71,12 +71,12 @@ struct DispatchState {
     phase = .waiting(Waiting(isUnaccepted: true))
   }
 
-  /// Its scheduler has it; what a cancellation that came meanwhile leads to.
-  mutating func endAcceptance() -> Cancel {
+  /// Its scheduler has it; what a refusal, or a cancellation that came meanwhile, leads to.
+  mutating func endAcceptance(isRefused: Bool) -> Cancel {
     guard case .waiting(var waiting) = phase else { return .none }
     waiting.isUnaccepted = false
     phase = .waiting(waiting)
-    return isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
+    return isRefused || isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
   }
 
   enum Start {

@@ -21,7 +21,11 @@ extension Dispatcher {
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
       let scheduler = details.taskLocals.bind { accept(dispatch) }
       // One that its hook cancelled is skipped by its lane, which may have retired since.
-      withExtendedLifetime(scheduler) { dispatch.endAcceptance() }
+      withExtendedLifetime(scheduler) {
+        // Whatever began to wait for it before could not see what it would be behind.
+        details.refusal = WaitGraph.ring(around: dispatch)?.error
+        dispatch.endAcceptance()
+      }
     }
     return DispatchHandle(dispatch)
   }

@@ -105,6 +105,11 @@ struct InlineRun: ~Copyable {
     return made
   }
 
+  /// Whether it is of the dispatch on behalf of which a store is changed.
+  func isOf(_ owner: any CommitOwner) -> Bool {
+    record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
+  }
+
   /// On whose behalf its code changes stores; nil in hooks and in the completion.
   mutating func owner(on thread: ThreadState) -> (any CommitOwner)? {
     if index == Self.noStore { return nil }
@@ -196,8 +201,13 @@ struct InlineRun: ~Copyable {
     route._withUnsafeGuaranteedRef { route in
       DispatchResult(
         transaction: transaction, identifiers: route.identifiers, outcomes: outcomes,
-        error: route.failure)
+        error: refusal ?? route.failure)
     }
+  }
+
+  /// Why it has been cancelled, where it would have waited for ever.
+  private var refusal: DispatchError? {
+    record?._withUnsafeGuaranteedRef { $0.details?.refusal } ?? nil
   }
 }
 

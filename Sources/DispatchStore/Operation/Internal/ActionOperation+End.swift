@@ -93,7 +93,30 @@ extension ActionOperation {
       yieldPoint(.endUpdate, store.identifier)
       returned(nil)
     }
-    return try store.commit(for: owner, action: action, body)
+    guard let owner, ThreadState.current.run?.pointee.isOf(owner) != true else {
+      return try store.commit(for: owner, action: action, body)
+    }
+    return try update(for: owner, body)
+  }
+
+  /// Changes the store where no inline run is: in a callback, the operation waits for its thread, and so for what
+  /// observers wait for there.
+  ///
+  /// A function of its own, because a generic `Result` has its types looked up in each call.
+  @inline(never)
+  private func update<Value, Failure: Error>(
+    for owner: any CommitOwner, _ body: (inout Model) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    guard let dispatch = owner.waiting,
+      DispatchContext.currentTransaction(on: .current) != owner.transaction
+    else { return try store.commit(for: owner, action: action, body) }
+    var result: Result<Value, Failure>?
+    dispatch.perform(owner as? StoreRun) {
+      result = Result { () throws(Failure) in
+        try store.commit(for: owner, action: action, body)
+      }
+    }
+    return try result!.get()
   }
 
   /// After the block or an update has returned.

@@ -101,6 +101,17 @@ package enum WaitGraph {
       beginsToWait)
   }
 
+  /// The ring in which a dispatch is that its scheduler has just got, while others waited for it already.
+  static func ring(around dispatch: Dispatch) -> WaitRing? {
+    yieldPoint(.enterWait, dispatch.id.description)
+    return records.withLock { records in
+      var search = WaitSearch(
+        held: [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)], holdsUpMainQueue: false,
+        mainHolders: records.mainHolders.values.map(\.dispatch))
+      return search.ring(around: dispatch)
+    }
+  }
+
   static func end(_ wait: Wait) {
     yieldPoint(.leaveWait)
     records.withLock { records in

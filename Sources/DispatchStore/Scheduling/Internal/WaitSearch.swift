@@ -10,6 +10,8 @@ struct WaitSearch {
   ///
   /// Finding that out takes a walk through the inbox: it is done where a ring closes otherwise.
   private var isExact = false
+  /// The dispatch around which a ring is searched: held up, but not where the search begins.
+  private var origin: Dispatch?
 
   init(held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, mainHolders: [Dispatch]) {
     self.held = held
@@ -41,6 +43,12 @@ struct WaitSearch {
     through dependencies: [any DependentOperation], of waiter: Dispatch
   ) -> WaitRing? {
     ring(through: dependencies.map(Node.operation), .dependency, of: waiter)
+  }
+
+  /// The ring that is closed already, of what a dispatch needs before it can end.
+  mutating func ring(around dispatch: Dispatch) -> WaitRing? {
+    origin = dispatch
+    return ring(through: [.dispatch(dispatch)], .waits, of: dispatch)
   }
 
   private mutating func ring(
@@ -100,7 +108,8 @@ struct WaitSearch {
   // MARK: A dispatch
 
   private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
-    if held.contains(where: { $0.dispatch === dispatch }) { return .heldUp }
+    let isOrigin = place == 0 && origin === dispatch
+    if !isOrigin, held.contains(where: { $0.dispatch === dispatch }) { return .heldUp }
     guard !dispatch.hasEnded, seen.insert(ObjectIdentifier(dispatch)).inserted else { return nil }
     let details = dispatch.makeDetails()
     details.isReached = true
