@@ -43,17 +43,8 @@ extension Dispatcher {
   ///
   /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
   /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
-  /// the sequence holds its lane from first to last. An empty list succeeds at once.
-  ///
-  /// - Parameters:
-  ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - actions: The actions, in order.
-  ///   - mode: Where and in which order the dispatch runs.
-  ///   - options: Further options.
-  ///   - completion: Runs exactly once at the end, also after a failure.
-  ///   - fileID: The call site's file.
-  ///   - line: The call site's line.
-  /// - Returns: A handle to await, to cancel, or for `after`; releasing it cancels nothing.
+  /// the sequence holds its lane from first to last. An empty list succeeds at once. Parameters and result as of
+  /// one action.
   @discardableResult
   public func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,

@@ -70,7 +70,7 @@ extension DispatchError {
     ///   or a dependency that is added after the operation was returned.
     ///
     /// A dispatch made in an exclusive section comes to its lane when that is left. Where it would be behind one
-    /// that waits for it by then, it ends with this error, and the other goes on.
+    /// that waits for it by then, or is to wait for such a one, it ends with this error, and the other goes on.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle; the message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")
