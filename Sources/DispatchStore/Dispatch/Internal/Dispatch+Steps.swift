@@ -89,12 +89,11 @@ extension Dispatch {
   /// Runs the completion, ends the dispatch and releases its scheduler.
   func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
     yieldPoint(.complete, id.description)
-    let details = makeDetails()
-    details.withState { $0.beginEnding() }
+    makeDetails().withState { $0.beginEnding() }
     let scheduler = scheduler
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
-    details.sequence?.dispatchEnded(self, result)
+    makeDetails().sequence?.dispatchEnded(self, result)
     end(result)
     scheduler.release(self)
   }
@@ -107,9 +106,8 @@ extension Dispatch {
 
   /// It was made inside an exclusive section, and its scheduler has it now; a cancellation that came
   /// meanwhile takes effect, as does its refusal.
-  func endAcceptance() {
-    let isRefused = makeDetails().refusal != nil
-    cancel { $0.endAcceptance(isRefused: isRefused) }
+  func endAcceptance(refusing error: DispatchError?) {
+    cancel { $0.endAcceptance(refusing: error) }
   }
 
   private func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
@@ -137,7 +135,7 @@ extension Dispatch {
     leaveScheduler()
     let details = makeDetails()
     if let sequence = details.sequence {
-      complete(sequence.result(of: id, cutBy: details.refusal ?? CancellationError()))
+      complete(sequence.result(of: id, cutBy: details.withState(\.refusal) ?? CancellationError()))
     } else {
       var dispatch = self
       _ = details.taskLocals.bind { Self.runInline(&dispatch, on: thread) }

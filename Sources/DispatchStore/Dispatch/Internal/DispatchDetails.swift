@@ -12,8 +12,6 @@ final class DispatchDetails: @unchecked Sendable {
   var sequence: DispatchSequence?
   /// What the dispatcher carries to where the dispatch runs.
   var taskLocals: [CapturedTaskLocal] = []
-  /// Why it ends without having run, where it would wait for ever; set before its acceptance ends.
-  var refusal: DispatchError?
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
   var waits: [Int: WaitGraph.Edge] = [:]
   var isReached = false

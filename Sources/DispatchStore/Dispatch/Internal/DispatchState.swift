@@ -26,6 +26,8 @@ struct DispatchState {
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
+  /// Why it was cancelled, where it would have waited for ever.
+  private(set) var refusal: DispatchError?
 
   /// For a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
@@ -72,11 +74,12 @@ struct DispatchState {
   }
 
   /// Its scheduler has it; what a refusal, or a cancellation that came meanwhile, leads to.
-  mutating func endAcceptance(isRefused: Bool) -> Cancel {
+  mutating func endAcceptance(refusing error: DispatchError?) -> Cancel {
     guard case .waiting(var waiting) = phase else { return .none }
     waiting.isUnaccepted = false
     phase = .waiting(waiting)
-    return isRefused || isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
+    refusal = error
+    return error != nil || isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
   }
 
   enum Start {

@@ -23,8 +23,7 @@ extension Dispatcher {
       // One that its hook cancelled is skipped by its lane, which may have retired since.
       withExtendedLifetime(scheduler) {
         // Whatever began to wait for it before could not see what it would be behind.
-        details.refusal = WaitGraph.ring(around: dispatch)?.error
-        dispatch.endAcceptance()
+        dispatch.endAcceptance(refusing: WaitGraph.ring(around: dispatch)?.error)
       }
     }
     return DispatchHandle(dispatch)

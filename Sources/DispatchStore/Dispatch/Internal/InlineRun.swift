@@ -207,7 +207,7 @@ struct InlineRun: ~Copyable {
 
   /// Why it has been cancelled, where it would have waited for ever.
   private var refusal: DispatchError? {
-    record?._withUnsafeGuaranteedRef { $0.details?.refusal } ?? nil
+    record?._withUnsafeGuaranteedRef { $0.details?.withState(\.refusal) } ?? nil
   }
 }
 

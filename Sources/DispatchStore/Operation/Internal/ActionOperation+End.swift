@@ -101,22 +101,20 @@ extension ActionOperation {
 
   /// Changes the store where no inline run is: in a callback, the operation waits for its thread, and so for what
   /// observers wait for there.
-  ///
-  /// A function of its own, because a generic `Result` has its types looked up in each call.
-  @inline(never)
   private func update<Value, Failure: Error>(
     for owner: any CommitOwner, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
+    let thread = ThreadState.current
     guard let dispatch = owner.waiting,
-      DispatchContext.currentTransaction(on: .current) != owner.transaction
+      DispatchContext.currentTransaction(on: thread) != owner.transaction
     else { return try store.commit(for: owner, action: action, body) }
-    var result: Result<Value, Failure>?
-    dispatch.perform(owner as? StoreRun) {
-      result = Result { () throws(Failure) in
-        try store.commit(for: owner, action: action, body)
-      }
-    }
-    return try result!.get()
+    let context = StoreRunContext(
+      dispatch, owner: owner as? StoreRun,
+      outer: DispatchContext.enclosing(thread.run, on: thread))
+    let (outerContext, outerRun) = (thread.context, thread.run)
+    (thread.context, thread.run) = (context, nil)
+    defer { (thread.context, thread.run) = (outerContext, outerRun) }
+    return try store.commit(for: owner, action: action, body)
   }
 
   /// After the block or an update has returned.
