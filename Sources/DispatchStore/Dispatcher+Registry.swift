@@ -76,7 +76,6 @@ extension Dispatcher {
       guard registry.entry(store.identifier)?.store === store else { return nil }
       return registry.remove(store.identifier)
     }
-    if entry != nil { evictRoutes() }
     return entry != nil
   }
 
@@ -84,7 +83,6 @@ extension Dispatcher {
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
     let entry = changeRegistry(.unregister) { $0.remove(storeIdentifier) }
-    if entry != nil { evictRoutes() }
     return entry?.store
   }
 
@@ -96,7 +94,6 @@ extension Dispatcher {
     let entries = changeRegistry(.unregister) { registry in
       registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
     }
-    evictRoutes()
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
@@ -133,7 +130,6 @@ extension Dispatcher {
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
     let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 === middleware } }
-    evictRoutes()
     return !removed.isEmpty
   }
 
@@ -141,7 +137,6 @@ extension Dispatcher {
   @discardableResult
   public func unregister<Kind: Middleware>(middlewaresOfType type: Kind.Type) -> [Kind] {
     let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 is Kind } }
-    evictRoutes()
     return removed.compactMap { $0 as? Kind }
   }
 
@@ -152,20 +147,16 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// Changes the registry; the routes in the threads' caches are out of date from then on.
+  /// Changes the registry, and evicts the routes that this concerns from all threads' caches.
   private func changeRegistry<Result>(
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
     yieldPoint(transition)
-    return registry.withLock { registry in
-      defer { registryVersion.wrappingAdd(1, ordering: .releasing) }
-      return body(&registry)
+    let (result, removed) = registry.withLock { registry in
+      (body(&registry), registry.routes.takeRemoved())
     }
-  }
-
-  /// Evicts this dispatcher's routes from all caches, after a removal from the registry.
-  private func evictRoutes() {
-    RouteCache.evictAll(of: number)
+    RouteCache.evict(removed)
+    return result
   }
 
   /// The route of one dispatch, outstanding until that dispatch ends its use.
@@ -173,51 +164,38 @@ extension Dispatcher {
   func route(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
   ) -> Unmanaged<Route> {
-    let key = RouteCache.Key(
+    let key = RouteKey(
       dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
     yieldPoint(.lookUp, on: thread)
-    let version = registryVersion.load(ordering: .acquiring)
-    if let known = thread.routeCache.take(key, version: version, on: thread) { return known }
-    return makeRoute(key, type, on: thread)
+    return thread.routeCache.take(key) ?? findRoute(key, type, on: thread)
   }
 
+  /// Looks a route up in the registry, and makes it where there is none.
   @inline(never)
-  private func makeRoute(
-    _ key: RouteCache.Key, _ type: any ActionType.Type, on thread: ThreadState
+  private func findRoute(
+    _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route> {
-    let identifier = key.storeIdentifier
-    let found = registry.withLock { registry in
-      var entries = registry.responders(to: type, identifier: identifier)
-      // A store found by its identifier need not respond to the type.
-      if identifier != nil { entries?.removeAll { !$0.responds(to: type) } }
-      return Responders(
-        entries: entries, middlewares: registry.middlewares,
-        unknown: registry.unknownPrerequisites(of: entries ?? []),
-        areNoneForTheFirstTime: entries?.isEmpty == true && registry.noteUnanswered(type),
-        version: registryVersion.load(ordering: .relaxed))
+    var (isNews, evicted) = (false, [RouteCache.Evicted]())
+    var chain: MiddlewareChain?
+    let found = registry.withLock { registry -> Unmanaged<Route>? in
+      guard let shared = registry.route(for: key, type) else {
+        chain = registry.chain
+        return nil
+      }
+      isNews = shared.route.hasNoResponder && registry.noteUnanswered(type)
+      shared.note(thread.routeCache.id)
+      let copy: Unmanaged<Route>
+      (copy, evicted) = thread.routeCache.put(shared.route, for: key)
+      return copy
     }
-    let version = found.version
+    for evicted in evicted { evicted.retire() }
+    if isNews { reportNoResponder(to: type, key.storeIdentifier) }
+    if let found { return found }
+    // For this dispatch alone: nothing is kept of names that no store has.
     let route = Route(
-      found.entries ?? [], chain: MiddlewareChain(found.middlewares), unknown: found.unknown,
-      failure: found.entries == nil ? unknown(identifier!) : nil)
-    let cached = thread.routeCache.put(route, for: key, version: version, on: thread)
-    // What has left the registry since was not in this cache yet, so that `evictRoutes` has missed it.
-    if registryVersion.load(ordering: .acquiring) != version {
-      thread.routeCache.evict(key, version: version, on: thread)
-    }
-    if found.areNoneForTheFirstTime { reportNoResponder(to: type, identifier) }
-    return cached
-  }
-
-  /// What the registry has for a route.
-  private struct Responders {
-    /// Nil for an unknown identifier.
-    let entries: [StoreEntry]?
-    let middlewares: [any Middleware]
-    /// The prerequisites that they declare, and that were never registered.
-    let unknown: Set<String>
-    let areNoneForTheFirstTime: Bool
-    let version: UInt64
+      [], chain: chain!, failure: unknown(key.storeIdentifier!))
+    route.retire(after: 1)
+    return Unmanaged.passUnretained(route)
   }
 
   func wasRegistered(_ identifier: String) -> Bool {
@@ -234,7 +212,6 @@ extension Dispatcher {
         _ = registry.remove(entry.identifier)
       }
     }
-    evictRoutes()
     return true
   }
 

@@ -37,8 +37,6 @@ public final class Dispatcher: Sendable {
   private static let count = Atomic<UInt64>(0)
 
   let registry = Locked(Registry())
-  /// Rises with each change of the registry.
-  let registryVersion = Atomic<UInt64>(0)
   let pool: ConcurrentPool
   private let serialLane: Lane
   private let mainLane: Lane
@@ -107,7 +105,11 @@ public final class Dispatcher: Sendable {
   var laneCount: Int { lanes.count }
 
   deinit {
-    RouteCache.evictAll(of: number)
+    RouteCache.evict(
+      registry.withLock { registry in
+        registry.routes.removeAll()
+        return registry.routes.takeRemoved()
+      })
     pool.detach()
   }
 

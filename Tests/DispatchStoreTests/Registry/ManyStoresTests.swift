@@ -37,6 +37,35 @@ struct ManyStoresTests {
     for a in digits { for b in digits { for c in digits { body(a, b, c) } } }
   }
 
+  /// More than a thread keeps routes of; each time with an identifier made anew, and in another order.
+  @Test func namedStoresAreEachReachedAndReleasedWhereTheyAreUnregistered() {
+    let (dispatcher, count) = (Dispatcher(), Load.count(10_000))
+    var order = Array(0..<count)
+    for index in order {
+      dispatcher.register(store: .counter("the store of the account with number \(index)"))
+    }
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<3 {
+      order.shuffle(using: &random)
+      for index in order {
+        dispatcher.dispatch(
+          storeIdentifier: "the store of the account with number \(index)",
+          action: CounterAction.add(index), mode: .sync)
+      }
+    }
+    weak var last: CounterStore?
+    var wrong = 0
+    for index in 0..<count {
+      let store =
+        dispatcher.unregister(
+          storeIdentifier: "the store of the account with number \(index)") as? CounterStore
+      if store?.model.count != 3 * index { wrong += 1 }
+      last = store
+    }
+    #expect(wrong == 0)
+    #expect(last == nil)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func ofAsManyActionTypesAreEachReachedByTheirOwn(_ mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()

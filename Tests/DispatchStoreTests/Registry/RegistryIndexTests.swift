@@ -72,4 +72,23 @@ import Testing
     #expect(!registry.wasRegistered("present") && !registry.wasRegistered("later"))
     #expect(registry.identifierCount == 0)
   }
+
+  @Test func aChangeRemovesTheRoutesThatItConcernsAndNoOthers() {
+    var registry = Self.registry(of: [Wanted.self, Other.self])
+    func route(to type: any ActionType.Type) -> SharedRoute? {
+      registry.route(
+        for: RouteKey(dispatcher: 1, actionType: ObjectIdentifier(type), storeIdentifier: nil), type
+      )
+    }
+    let (wanted, other) = (route(to: Wanted.self), route(to: Other.self))
+    #expect(route(to: Wanted.self) === wanted)
+    _ = registry.remove("0")
+    let removed = registry.routes.takeRemoved()
+    #expect(removed.count == 1 && removed[0] === wanted)
+    #expect(route(to: Wanted.self) !== wanted)
+    #expect(route(to: Other.self) === other)
+    registry.insert(RecordingMiddleware())
+    #expect(registry.routes.takeRemoved().count == 2)
+    #expect(route(to: Other.self) !== other)
+  }
 }

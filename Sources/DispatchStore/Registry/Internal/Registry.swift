@@ -19,7 +19,9 @@ struct Registry {
   private var weakLimit = Self.leastWeakLimit
   private static let leastWeakLimit = 64
   private var sequence: UInt64 = 0
-  private(set) var middlewares: [any Middleware] = []
+  private(set) var chain = MiddlewareChain([])
+  /// The routes that were worked out since what they are made of has changed.
+  var routes = RouteTable()
 
   private struct Awaited {
     /// How many registered stores declare it.
@@ -27,6 +29,8 @@ struct Registry {
     /// Whether a store has been registered under it since the first of them was.
     var wasRegistered: Bool
   }
+
+  var middlewares: [any Middleware] { chain.middlewares }
 
   /// How many identifiers it keeps, of stores and of prerequisites.
   var identifierCount: Int { entries.count + awaited.keys.count { entries[$0] == nil } }
@@ -72,6 +76,7 @@ struct Registry {
     if declared[type] == nil { responding.removeAll() }
     declared[type, default: []].append(entry)
     merged.removeAll()
+    routes.remove(concerning: entry, isAwaited: awaited[entry.identifier] != nil)
   }
 
   mutating func remove(_ identifier: String) -> StoreEntry? {
@@ -85,6 +90,7 @@ struct Registry {
     let type = ObjectIdentifier(entry.actionType)
     if let index = declared[type]?.index(of: entry) { declared[type]?.remove(at: index) }
     merged.removeAll()
+    routes.remove(concerning: entry, isAwaited: false)
     if declared[type]?.isEmpty == true {
       declared[type] = nil
       responding.removeAll()
@@ -130,6 +136,20 @@ struct Registry {
     return entries
   }
 
+  /// The shared route for a key, made where there is none; nil for an unknown identifier.
+  mutating func route(for key: RouteKey, _ type: any ActionType.Type) -> SharedRoute? {
+    if let present = routes[key] { return present }
+    guard var entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
+    // A store found by its identifier need not respond to the type.
+    if key.storeIdentifier != nil { entries.removeAll { !$0.responds(to: type) } }
+    let unknown = unknownPrerequisites(of: entries)
+    let made = SharedRoute(
+      key, type, Route(entries, chain: chain, unknown: unknown),
+      isIncomplete: !unknown.isEmpty)
+    routes.insert(made)
+    return made
+  }
+
   private mutating func computeResponding(to type: any ActionType.Type) -> [ObjectIdentifier] {
     let types: [ObjectIdentifier]
     if type is AnyClass {
@@ -143,14 +163,17 @@ struct Registry {
 
   mutating func insert(_ middleware: any Middleware) {
     guard !middlewares.contains(where: { $0 === middleware }) else { return }
-    middlewares.append(middleware)
+    chain = MiddlewareChain(middlewares + [middleware])
+    routes.removeAll()
   }
 
   mutating func removeMiddlewares(
     where matches: (any Middleware) -> Bool
   ) -> [any Middleware] {
     let matching = middlewares.filter(matches)
-    middlewares.removeAll(where: matches)
+    guard !matching.isEmpty else { return [] }
+    chain = MiddlewareChain(middlewares.filter { !matches($0) })
+    routes.removeAll()
     return matching
   }
 }

@@ -3,10 +3,10 @@ import Synchronization
 /// Where an action leads: the stores that respond to it, in order, and all that can be worked out once
 /// about them.
 ///
-/// A snapshot that one thread takes of its dispatcher's registry and keeps until the registry has
-/// changed. Dispatches refer to it without a reference count, a cache line that producers and consumers
-/// would both write: the thread counts its outstanding dispatches, consumers those that have ended, each
-/// in a cache line of its own. It is released once it was retired and both counts are equal.
+/// Worked out once, and kept in the registry until a change concerns it. Each thread that uses it has a copy, to
+/// which dispatches refer without a reference count, a cache line that producers and consumers would both write:
+/// the thread counts its outstanding dispatches, consumers those that have ended, each in a cache line of its own.
+/// A copy is released once it was retired and both counts are equal.
 final class Route: @unchecked Sendable {
   // because what changes is atomic
   /// Those that respond, in the order in which they run.
@@ -39,10 +39,13 @@ final class Route: @unchecked Sendable {
   /// Whether they can do so in the order of their indices.
   let isPlainConcurrently: Bool
   let count: Int
+  var hasNoResponder: Bool { registered.isEmpty }
   /// How many stores, from the first on, only reduce.
   let reductionCount: Int
   /// By store index.
   private let targets: UnsafeMutablePointer<Target>
+  /// Of a thread's copy, the route that owns `targets`.
+  private let original: Route?
 
   /// What an inline run needs of an entry, which owns it.
   private struct Target {
@@ -101,6 +104,7 @@ final class Route: @unchecked Sendable {
     self.concurrentOrder = concurrentOrder?.permutation
     isPlainConcurrently = concurrentOrder.map { $0.permutation == nil } ?? false
     count = entries.count
+    original = nil
     targets = .allocate(capacity: count)
     for (index, entry) in entries.enumerated() {
       (targets + index).initialize(to: Target(entry))
@@ -109,8 +113,25 @@ final class Route: @unchecked Sendable {
     _ = Unmanaged.passRetained(self)
   }
 
+  /// Makes a copy for one thread.
+  init(copying route: Route) {
+    (entries, identifiers) = (route.entries, route.identifiers)
+    onlyIdentifier = route.onlyIdentifier
+    (prerequisites, runsRegardless) = (route.prerequisites, route.runsRegardless)
+    (registered, chain) = (route.registered, route.chain)
+    (failure, unknown) = (route.failure, route.unknown)
+    needsPreparation = route.needsPreparation
+    (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
+    concurrentOrder = route.concurrentOrder
+    isInlineConcurrently = route.isInlineConcurrently
+    isPlainConcurrently = route.isPlainConcurrently
+    (count, reductionCount) = (route.count, route.reductionCount)
+    (targets, original) = (route.targets, route)
+    _ = Unmanaged.passRetained(self)
+  }
+
   deinit {
-    targets.deallocate()
+    if original == nil { targets.deallocate() }
   }
 
   /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what

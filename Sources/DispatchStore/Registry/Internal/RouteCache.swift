@@ -8,40 +8,21 @@ import Synchronization
   import Darwin
 #endif
 
-/// The routes that one thread uses, so that a dispatch writes no memory that other threads write.
+/// A thread's copies of routes, so that a dispatch writes no memory that other threads write.
 ///
-/// Only its own thread looks routes up and inserts them. Any thread may evict those of a dispatcher, so
-/// that no cache keeps a store alive after it was unregistered.
+/// Only its own thread looks routes up and inserts them, the latter under the lock of the registry, which notes
+/// the cache with the route: a thread that has removed a route from the registry evicts the copies afterwards, and
+/// finds them all. So a route in the cache is a present one, and no cache keeps a store alive after it was
+/// unregistered.
 ///
+/// Buckets of four slots in a table that grows; what does not fit into the largest is looked up in the registry again.
 /// What a lookup calls is always inlined, which saves 5 % of the instructions of `sync-reduction`.
-struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
-  struct Key {
-    let dispatcher: UInt64
-    let actionType: ObjectIdentifier
-    let storeIdentifier: String?
-
-    @inline(__always)
-    fileprivate var slot: Int {
-      var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
-      if let storeIdentifier {
-        // The string's words. A string with its text on the heap hashes by its address: an equal one at
-        // another address misses the cache, and is looked up in the registry.
-        withUnsafeBytes(of: storeIdentifier) { bytes in
-          // Two words of 64 bits, or three of 32.
-          for offset in stride(from: 0, to: bytes.count, by: MemoryLayout<UInt>.size) {
-            let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt.self)
-            bits = (bits ^ UInt64(word)) &* 0x9E37_79B9_7F4A_7C15
-          }
-        }
-        bits ^= bits >> 32
-      }
-      return Int(truncatingIfNeeded: bits) & (RouteCache.count - 1)
-    }
-  }
+struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
+  /// Its identity, also once its thread has ended.
+  typealias ID = UnsafeMutableRawPointer
 
   private struct Slot {
     var dispatcher: UInt64 = 0
-    var version: UInt64 = 0
     var actionType: ObjectIdentifier?
     var storeIdentifier: String?
     var route: Unmanaged<Route>?
@@ -52,36 +33,90 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
       defer { self = Slot() }
       return route.map { Evicted(route: $0, outstanding: outstanding) }
     }
+
+    @inline(__always)
+    func isOf(_ key: RouteKey) -> Bool {
+      actionType == key.actionType && dispatcher == key.dispatcher
+        && (key.storeIdentifier == nil
+          ? storeIdentifier == nil : storeIdentifier == key.storeIdentifier)
+    }
   }
 
-  /// A route that has left its slot.
-  private struct Evicted {
-    let route: Unmanaged<Route>
-    let outstanding: Int
+  /// A copy that has left its slot.
+  struct Evicted {
+    fileprivate let route: Unmanaged<Route>
+    fileprivate let outstanding: Int
 
+    /// Outside of locks: this may run deinitializers of the program.
     func retire() { route._withUnsafeGuaranteedRef { $0.retire(after: outstanding) } }
   }
 
-  fileprivate static let count = 32
-  private let slots: UnsafeMutablePointer<Slot>
+  private struct Table {
+    var slots: UnsafeMutablePointer<Slot>
+    var bucketCount: Int
+
+    init(bucketCount: Int) {
+      self.bucketCount = bucketCount
+      slots = .allocate(capacity: bucketCount * RouteCache.ways)
+      slots.initialize(repeating: Slot(), count: bucketCount * RouteCache.ways)
+    }
+
+    var all: UnsafeMutableBufferPointer<Slot> {
+      UnsafeMutableBufferPointer(start: slots, count: bucketCount * RouteCache.ways)
+    }
+
+    @inline(__always)
+    func bucket(of hash: UInt64) -> UnsafeMutablePointer<Slot> {
+      slots + (Int(truncatingIfNeeded: hash) & (bucketCount - 1)) * RouteCache.ways
+    }
+
+    @inline(__always)
+    func slot(of key: RouteKey) -> UnsafeMutablePointer<Slot>? {
+      var slot = bucket(of: key.hash)
+      for _ in 0..<RouteCache.ways {
+        if slot.pointee.isOf(key) { return slot }
+        slot += 1
+      }
+      return nil
+    }
+
+    /// A free slot of a key's bucket.
+    func freeSlot(for hash: UInt64) -> UnsafeMutablePointer<Slot>? {
+      let bucket = bucket(of: hash)
+      return (0..<RouteCache.ways).first { bucket[$0].route == nil }.map { bucket + $0 }
+    }
+
+    func deallocate() {
+      slots.deinitialize(count: bucketCount * RouteCache.ways)
+      slots.deallocate()
+    }
+  }
+
+  fileprivate static let ways = 4
+  /// Of 4,096 slots, whose keys and copies take about a megabyte.
+  private static let mostBuckets = 1_024
+  private let table: UnsafeMutablePointer<Table>
   /// A spin lock, for a few instructions; no code outside this type runs while it is locked.
   private let isLocked: UnsafeMutablePointer<Atomic<Bool>>
 
+  var id: ID { ID(table) }
+
   init() {
-    slots = .allocate(capacity: Self.count)
-    slots.initialize(repeating: Slot(), count: Self.count)
+    table = .allocate(capacity: 1)
+    table.initialize(to: Table(bucketCount: 8))
     isLocked = .allocate(capacity: 1)
     isLocked.initialize(to: Atomic(false))
     let cache = self
-    Self.all.withLockOfProcess { $0[cache.slots] = cache }
+    Self.all.withLockOfProcess { $0[cache.id] = cache }
   }
 
   /// Called when its thread ends.
   func destroy() {
-    _ = Self.all.withLockOfProcess { $0.removeValue(forKey: slots) }
-    for index in 0..<Self.count { slots[index].take()?.retire() }
-    slots.deinitialize(count: Self.count)
-    slots.deallocate()
+    _ = Self.all.withLockOfProcess { $0.removeValue(forKey: id) }
+    for index in table.pointee.all.indices { table.pointee.all[index].take()?.retire() }
+    table.pointee.deallocate()
+    table.deinitialize(count: 1)
+    table.deallocate()
     isLocked.deinitialize(count: 1)
     isLocked.deallocate()
   }
@@ -100,102 +135,121 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the slots
     isLocked.pointee.store(false, ordering: .releasing)
   }
 
-  /// The route for a registry version, outstanding for one more dispatch; nil where there is none.
+  /// The route for a key, outstanding for one more dispatch; nil where there is none.
   @inline(__always)
-  func take(
-    _ key: Key, version: UInt64, on thread: ThreadState
-  ) -> Unmanaged<Route>? {
-    let slot = slot(for: key, on: thread)
+  func take(_ key: RouteKey) -> Unmanaged<Route>? {
     lock()
     defer { unlock() }
-    guard isCurrent(key, version, in: slot) else { return nil }
+    guard let slot = table.pointee.slot(of: key) else { return nil }
     slot.pointee.outstanding &+= 1
     return slot.pointee.route
   }
 
-  /// The slot of a key.
-  @inline(__always)
-  private func slot(for key: Key, on thread: ThreadState) -> UnsafeMutablePointer<Slot> {
-    #if SIMULATION
-      if thread.simulated != nil { return simulatedSlot(for: key) }
-    #endif
-    return slots + key.slot
+  /// Inserts a copy of a route, outstanding for one dispatch; called under the registry's lock.
+  ///
+  /// - Returns: The copy, and those that had to leave, to be retired outside of that lock.
+  func put(_ route: Route, for key: RouteKey) -> (Unmanaged<Route>, [Evicted]) {
+    let copy = Unmanaged.passUnretained(Route(copying: route))
+    lock()
+    defer { unlock() }
+    var evicted: [Evicted] = []
+    insert(
+      Slot(
+        dispatcher: key.dispatcher, actionType: key.actionType,
+        storeIdentifier: key.storeIdentifier, route: copy, outstanding: 1),
+      key.hash, &evicted)
+    return (copy, evicted)
   }
 
-  #if SIMULATION
-    /// The first slot with the key, or a free one: by the hash, addresses would decide which keys share
-    /// a slot, and a seed would not repeat its run.
-    @inline(never)
-    private func simulatedSlot(for key: Key) -> UnsafeMutablePointer<Slot> {
-      lock()
-      defer { unlock() }
-      let index =
-        (0..<Self.count).first { isOf(key, slots + $0) }
-        ?? (0..<Self.count).first { slots[$0].route == nil }
-      return slots + (index ?? 0)
+  private func insert(_ slot: Slot, _ hash: UInt64, _ evicted: inout [Evicted]) {
+    while true {
+      if let free = table.pointee.freeSlot(for: hash) {
+        free.pointee = slot
+        return
+      }
+      guard table.pointee.bucketCount < Self.mostBuckets else { break }
+      grow(&evicted)
     }
-  #endif
-
-  @inline(__always)
-  private func isOf(_ key: Key, _ slot: UnsafeMutablePointer<Slot>) -> Bool {
-    slot.pointee.actionType == key.actionType && slot.pointee.dispatcher == key.dispatcher
-      && (key.storeIdentifier == nil
-        ? slot.pointee.storeIdentifier == nil
-        : slot.pointee.storeIdentifier == key.storeIdentifier)
+    let victim = table.pointee.bucket(of: hash) + Int(truncatingIfNeeded: hash >> 40) % Self.ways
+    if let left = victim.pointee.take() { evicted.append(left) }
+    victim.pointee = slot
   }
 
-  @inline(__always)
-  private func isCurrent(
-    _ key: Key, _ version: UInt64, in slot: UnsafeMutablePointer<Slot>
-  ) -> Bool {
-    (slot.pointee.version == version || isPlanted(.staleRoute)) && isOf(key, slot)
-  }
-
-  /// Inserts a route, outstanding for one dispatch.
-  func put(
-    _ route: Route, for key: Key, version: UInt64, on thread: ThreadState
-  ) -> Unmanaged<Route> {
-    let slot = slot(for: key, on: thread)
-    let cached = Unmanaged.passUnretained(route)
-    lock()
-    let evicted = slot.pointee.take()
-    slot.pointee = Slot(
-      dispatcher: key.dispatcher, version: version, actionType: key.actionType,
-      storeIdentifier: key.storeIdentifier, route: cached, outstanding: 1)
-    unlock()
-    evicted?.retire()
-    return cached
-  }
-
-  /// Evicts the route of a key, where it is of this version.
-  func evict(_ key: Key, version: UInt64, on thread: ThreadState) {
-    let slot = slot(for: key, on: thread)
-    lock()
-    let evicted = isCurrent(key, version, in: slot) ? slot.pointee.take() : nil
-    unlock()
-    evicted?.retire()
-  }
-
-  private func takeSlots(of dispatcher: UInt64) -> [Evicted] {
-    var taken: [Evicted] = []
-    lock()
-    for index in 0..<Self.count where slots[index].dispatcher == dispatcher {
-      if let evicted = slots[index].take() { taken.append(evicted) }
+  private func grow(_ evicted: inout [Evicted]) {
+    let old = table.pointee
+    table.pointee = Table(bucketCount: 2 * old.bucketCount)
+    for index in old.all.indices where old.all[index].route != nil {
+      let slot = old.all[index]
+      let key = RouteKey(
+        dispatcher: slot.dispatcher, actionType: slot.actionType!,
+        storeIdentifier: slot.storeIdentifier)
+      // Of one bucket two are made: each has room.
+      table.pointee.freeSlot(for: key.hash)!.pointee = slot
     }
-    unlock()
-    return taken
+    old.deallocate()
+  }
+
+  private func takeSlot(of key: RouteKey) -> Evicted? {
+    lock()
+    defer { unlock() }
+    return table.pointee.slot(of: key)?.pointee.take()
   }
 
   // MARK: All threads
 
-  private static let all = Locked<[UnsafeMutablePointer<Slot>: RouteCache]>([:])
+  private static let all = Locked<[ID: RouteCache]>([:])
 
-  /// Evicts a dispatcher's routes, and so its stores and middlewares, from the caches of all threads.
-  static func evictAll(of dispatcher: UInt64) {
-    // Outside the locks, as releasing a route may run deinitializers of the program.
-    let evicted = all.withLockOfProcess { caches in
-      caches.values.flatMap { $0.takeSlots(of: dispatcher) }
+  /// Those of the caches whose threads have not ended.
+  static func present(among caches: Set<ID>) -> Set<ID> {
+    all.withLockOfProcess { all in caches.filter { all[$0] != nil } }
+  }
+
+  /// Evicts the copies of routes that have left the registry, and retires those routes.
+  static func evict(_ routes: [SharedRoute]) {
+    guard !routes.isEmpty else { return }
+    var evicted: [Evicted] = []
+    if !isPlanted(.staleRoute) {
+      all.withLockOfProcess { all in
+        for route in routes {
+          for id in route.caches {
+            guard let cache = all[id] else { continue }
+            if let left = cache.takeSlot(of: route.key) { evicted.append(left) }
+          }
+        }
+      }
     }
     for evicted in evicted { evicted.retire() }
+    for route in routes { route.route.retire(after: 0) }
+  }
+}
+
+extension RouteKey {
+  @inline(__always)
+  fileprivate var hash: UInt64 {
+    var bits = dispatcher &+ UInt64(UInt(bitPattern: actionType) >> 4)
+    if let storeIdentifier {
+      bits = Self.mix(bits, storeIdentifier)
+    }
+    return bits
+  }
+
+  /// Equal strings of other bytes hash otherwise: each has a copy of the route.
+  private static func mix(_ seed: UInt64, _ identifier: String) -> UInt64 {
+    let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
+    let bits = identifier.utf8.withContiguousStorageIfAvailable { bytes in
+      let bytes = UnsafeRawBufferPointer(bytes)
+      var (bits, offset) = (seed ^ UInt64(truncatingIfNeeded: bytes.count), 0)
+      while offset + 8 <= bytes.count {
+        bits = (bits ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) &* prime
+        bits ^= bits >> 29
+        offset += 8
+      }
+      while offset < bytes.count {
+        bits = (bits ^ UInt64(bytes[offset])) &* prime
+        offset += 1
+      }
+      return bits ^ bits >> 32
+    }
+    return bits ?? seed ^ UInt64(bitPattern: Int64(identifier.hashValue))
   }
 }

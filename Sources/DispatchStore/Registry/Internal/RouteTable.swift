@@ -1,0 +1,102 @@
+/// What a route is found by.
+struct RouteKey {
+  let dispatcher: UInt64
+  let actionType: ObjectIdentifier
+  let storeIdentifier: String?
+}
+
+/// A route in the registry, with the threads that have a copy of it.
+final class SharedRoute: @unchecked Sendable {
+  // because the registry's lock guards `caches`, until the route has left the registry and nothing changes it
+  let key: RouteKey
+  let actionType: any ActionType.Type
+  let route: Route
+  /// Whether one of its stores waits for an identifier under which none was ever registered.
+  let isIncomplete: Bool
+  /// The cache that got the first copy, and others that have, or have had, one: most routes are of one thread.
+  private var first: RouteCache.ID?
+  private var others: Set<RouteCache.ID> = []
+
+  init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route, isIncomplete: Bool) {
+    self.key = key
+    self.actionType = actionType
+    self.route = route
+    self.isIncomplete = isIncomplete
+  }
+
+  var caches: [RouteCache.ID] { [first].compactMap { $0 } + others }
+
+  /// Notes that a thread gets a copy.
+  func note(_ cache: RouteCache.ID) {
+    if first == cache { return }
+    if first == nil {
+      first = cache
+      return
+    }
+    let isNew = others.insert(cache).inserted
+    // Threads come and go: those that have gone are forgotten, each time when the set has doubled.
+    if isNew, others.count >= 64, others.count.nonzeroBitCount == 1 {
+      others = RouteCache.present(among: others)
+    }
+  }
+}
+
+/// The routes of a dispatcher: by action type, or by a store's identifier and action type.
+///
+/// A change of the registry removes those that it concerns, and no others: it takes constant time, but for the
+/// routes of one identifier, and for action types that are classes.
+struct RouteTable {
+  private var byType: [ObjectIdentifier: SharedRoute] = [:]
+  private var byIdentifier: [String: [SharedRoute]] = [:]
+  /// Those of `byType` and `byIdentifier` that are incomplete.
+  private var incomplete: [ObjectIdentifier: SharedRoute] = [:]
+  private var removed: [SharedRoute] = []
+
+  subscript(key: RouteKey) -> SharedRoute? {
+    guard let identifier = key.storeIdentifier else { return byType[key.actionType] }
+    return byIdentifier[identifier]?.first { $0.key.actionType == key.actionType }
+  }
+
+  mutating func insert(_ route: SharedRoute) {
+    if let identifier = route.key.storeIdentifier {
+      byIdentifier[identifier, default: []].append(route)
+    } else {
+      byType[route.key.actionType] = route
+    }
+    if route.isIncomplete { incomplete[ObjectIdentifier(route)] = route }
+  }
+
+  /// - Parameter isAwaited: Whether stores wait for its identifier, which is known from now on.
+  mutating func remove(concerning entry: StoreEntry, isAwaited: Bool) {
+    if entry.actionType is AnyClass {
+      for route in byType.values where entry.responds(to: route.actionType) { remove(route) }
+    } else if let route = byType[ObjectIdentifier(entry.actionType)] {
+      remove(route)
+    }
+    for route in byIdentifier[entry.identifier] ?? [] { remove(route) }
+    if isAwaited { for route in incomplete.values { remove(route) } }
+  }
+
+  mutating func removeAll() {
+    removed += byType.values
+    for routes in byIdentifier.values { removed += routes }
+    (byType, byIdentifier, incomplete) = ([:], [:], [:])
+  }
+
+  /// Those that were removed, to be evicted from the threads' caches outside the registry's lock.
+  mutating func takeRemoved() -> [SharedRoute] {
+    defer { removed = [] }
+    return removed
+  }
+
+  private mutating func remove(_ route: SharedRoute) {
+    if let identifier = route.key.storeIdentifier {
+      byIdentifier[identifier]?.removeAll { $0 === route }
+      if byIdentifier[identifier]?.isEmpty == true { byIdentifier[identifier] = nil }
+    } else {
+      byType[route.key.actionType] = nil
+    }
+    incomplete[ObjectIdentifier(route)] = nil
+    removed.append(route)
+  }
+}
