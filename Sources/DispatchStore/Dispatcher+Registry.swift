@@ -175,20 +175,21 @@ extension Dispatcher {
   private func findRoute(
     _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route> {
-    var (isNews, evicted) = (false, [RouteCache.Evicted]())
+    var isNews = false
+    var evicted: RouteCache.Evicted?
     var chain: MiddlewareChain?
     let found = registry.withLock { registry -> Unmanaged<Route>? in
       guard let shared = registry.route(for: key, type) else {
         chain = registry.chain
         return nil
       }
-      isNews = shared.route.hasNoResponder && registry.noteUnanswered(type)
+      isNews = shared.route.registered.isEmpty && registry.noteUnanswered(type)
       shared.note(thread.routeCache.id)
       let copy: Unmanaged<Route>
-      (copy, evicted) = thread.routeCache.put(shared.route, for: key)
+      (copy, evicted) = thread.routeCache.take(shared)
       return copy
     }
-    for evicted in evicted { evicted.retire() }
+    evicted?.retire()
     if isNews { reportNoResponder(to: type, key.storeIdentifier) }
     if let found { return found }
     // For this dispatch alone: nothing is kept of names that no store has.

@@ -66,6 +66,28 @@ struct ManyStoresTests {
     #expect(last == nil)
   }
 
+  /// Strings are equal by what they show, whatever their bytes.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreIsGoneForEachWayToWriteItsIdentifier(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, ways) = (Dispatcher(), ["caf\u{E9}", "cafe\u{301}"])
+    for registered in ways {
+      dispatcher.register(store: CounterStore.counter(registered))
+      for way in ways + ways {
+        let handle = dispatcher.dispatch(
+          storeIdentifier: way, action: CounterAction.add(1), mode: mode)
+        #expect(await handle.result.isSuccess)
+      }
+      weak let store = dispatcher.unregister(storeIdentifier: registered) as? CounterStore
+      // In other modes a thread of the queue may be about to release it.
+      if mode == .sync { #expect(store == nil) }
+      for way in ways {
+        let handle = dispatcher.dispatch(
+          storeIdentifier: way, action: CounterAction.add(1), mode: mode)
+        #expect(await handle.result.errorCode == .unknownStore)
+      }
+    }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func ofAsManyActionTypesAreEachReachedByTheirOwn(_ mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()

@@ -152,13 +152,21 @@ extension Dispatch {
 
   /// Runs user code of a round, or the completion after it.
   func perform(_ storeRun: StoreRun?, _ body: () -> Void) {
-    let thread = ThreadState.current
+    withContext(of: storeRun, on: .current) {
+      if let taskLocals = details?.taskLocals { taskLocals.bind(body) } else { body() }
+    }
+  }
+
+  /// Runs user code for which the dispatch waits, on any thread: no state of the dispatch is read.
+  func withContext<Value, Failure: Error>(
+    of storeRun: StoreRun?, on thread: ThreadState, _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
     let (context, run) = (thread.context, thread.run)
     thread.context = StoreRunContext(
       self, owner: storeRun,
       outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
     thread.run = nil
     defer { (thread.context, thread.run) = (context, run) }
-    if let taskLocals = details?.taskLocals { taskLocals.bind(body) } else { body() }
+    return try body()
   }
 }

@@ -23,7 +23,8 @@ extension Dispatcher {
       // One that its hook cancelled is skipped by its lane, which may have retired since.
       withExtendedLifetime(scheduler) {
         // Whatever began to wait for it before could not see what it would be behind.
-        dispatch.endAcceptance(refusing: WaitGraph.ring(around: dispatch)?.error)
+        let mayWait = !mode.isAsync || !options.after.isEmpty
+        dispatch.endAcceptance(refusing: mayWait ? WaitGraph.ring(around: dispatch)?.error : nil)
       }
     }
     return DispatchHandle(dispatch)

@@ -93,28 +93,14 @@ extension ActionOperation {
       yieldPoint(.endUpdate, store.identifier)
       returned(nil)
     }
-    guard let owner, ThreadState.current.run?.pointee.isOf(owner) != true else {
-      return try store.commit(for: owner, action: action, body)
-    }
-    return try update(for: owner, body)
-  }
-
-  /// Changes the store where no inline run is: in a callback, the operation waits for its thread, and so for what
-  /// observers wait for there.
-  private func update<Value, Failure: Error>(
-    for owner: any CommitOwner, _ body: (inout Model) throws(Failure) -> Value
-  ) throws(Failure) -> Value {
     let thread = ThreadState.current
-    guard let dispatch = owner.waiting,
+    guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
       DispatchContext.currentTransaction(on: thread) != owner.transaction
     else { return try store.commit(for: owner, action: action, body) }
-    let context = StoreRunContext(
-      dispatch, owner: owner as? StoreRun,
-      outer: DispatchContext.enclosing(thread.run, on: thread))
-    let (outerContext, outerRun) = (thread.context, thread.run)
-    (thread.context, thread.run) = (context, nil)
-    defer { (thread.context, thread.run) = (outerContext, outerRun) }
-    return try store.commit(for: owner, action: action, body)
+    // In a callback: the operation waits for its thread, and so for what observers wait for there.
+    return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
+      try store.commit(for: owner, action: action, body)
+    }
   }
 
   /// After the block or an update has returned.

@@ -8,8 +8,6 @@ struct Registry {
   private var declared: [ObjectIdentifier: [StoreEntry]] = [:]
   /// By an action's type: the declared types that respond to it, computed once per type.
   private var responding: [ObjectIdentifier: [ObjectIdentifier]] = [:]
-  /// By an action's type, where several declared types respond: the entries, in order of registration.
-  private var merged: [ObjectIdentifier: [StoreEntry]] = [:]
   /// The identifiers that a `waitFor` of a registered store declares; no others are remembered.
   private var awaited: [String: Awaited] = [:]
   /// The action types to which no store has responded.
@@ -75,7 +73,6 @@ struct Registry {
     if entry.ownership == .weak { weakCount += 1 }
     if declared[type] == nil { responding.removeAll() }
     declared[type, default: []].append(entry)
-    merged.removeAll()
     routes.remove(concerning: entry, isAwaited: awaited[entry.identifier] != nil)
   }
 
@@ -89,7 +86,6 @@ struct Registry {
     entry.departed()
     let type = ObjectIdentifier(entry.actionType)
     if let index = declared[type]?.index(of: entry) { declared[type]?.remove(at: index) }
-    merged.removeAll()
     routes.remove(concerning: entry, isAwaited: false)
     if declared[type]?.isEmpty == true {
       declared[type] = nil
@@ -130,10 +126,7 @@ struct Registry {
     let key = ObjectIdentifier(type)
     let types = responding[key] ?? computeResponding(to: type)
     if types.count == 1 { return declared[types[0]] ?? [] }
-    if let entries = merged[key] { return entries }
-    let entries = types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
-    merged[key] = entries
-    return entries
+    return types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
   }
 
   /// The shared route for a key, made where there is none; nil for an unknown identifier.
@@ -142,10 +135,8 @@ struct Registry {
     guard var entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
     // A store found by its identifier need not respond to the type.
     if key.storeIdentifier != nil { entries.removeAll { !$0.responds(to: type) } }
-    let unknown = unknownPrerequisites(of: entries)
     let made = SharedRoute(
-      key, type, Route(entries, chain: chain, unknown: unknown),
-      isIncomplete: !unknown.isEmpty)
+      key, type, Route(entries, chain: chain, unknown: unknownPrerequisites(of: entries)))
     routes.insert(made)
     return made
   }

@@ -25,6 +25,8 @@ final class Route: @unchecked Sendable {
   let failure: DispatchError?
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>
+  /// Whether there are such.
+  var isIncomplete: Bool { !unknown.isEmpty }
   /// Whether a dispatch has something to do before its stores: middlewares to call, an order
   /// to refine, weakly held stores to look for, an error to end with.
   let needsPreparation: Bool
@@ -39,7 +41,6 @@ final class Route: @unchecked Sendable {
   /// Whether they can do so in the order of their indices.
   let isPlainConcurrently: Bool
   let count: Int
-  var hasNoResponder: Bool { registered.isEmpty }
   /// How many stores, from the first on, only reduce.
   let reductionCount: Int
   /// By store index.

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// Only its own thread looks routes up and inserts them, the latter under the lock of the registry, which notes
 /// the cache with the route: a thread that has removed a route from the registry evicts the copies afterwards, and
-/// finds them all. So a route in the cache is a present one, and no cache keeps a store alive after it was
+/// finds them all. So a route in the cache is a current one, and no cache keeps a store alive after it was
 /// unregistered.
 ///
 /// Buckets of four slots in a table that grows; what does not fit into the largest is looked up in the registry again.
@@ -93,7 +93,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   }
 
   fileprivate static let ways = 4
-  /// Of 4,096 slots, whose keys and copies take about a megabyte.
+  /// Of 4,096 slots.
   private static let mostBuckets = 1_024
   private let table: UnsafeMutablePointer<Table>
   /// A spin lock, for a few instructions; no code outside this type runs while it is locked.
@@ -145,37 +145,37 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
     return slot.pointee.route
   }
 
-  /// Inserts a copy of a route, outstanding for one dispatch; called under the registry's lock.
+  /// Takes a copy of a route, outstanding for one more dispatch; called under the registry's lock.
   ///
-  /// - Returns: The copy, and those that had to leave, to be retired outside of that lock.
-  func put(_ route: Route, for key: RouteKey) -> (Unmanaged<Route>, [Evicted]) {
-    let copy = Unmanaged.passUnretained(Route(copying: route))
+  /// It has the key that the registry has, by which it is evicted: a lookup by an equal identifier of other bytes
+  /// comes here each time.
+  ///
+  /// - Returns: The copy, and one that had to leave, to be retired outside of that lock.
+  func take(_ shared: SharedRoute) -> (Unmanaged<Route>, Evicted?) {
+    let key = shared.key
+    if let present = take(key) { return (present, nil) }
+    let copy = Unmanaged.passUnretained(Route(copying: shared.route))
     lock()
     defer { unlock() }
-    var evicted: [Evicted] = []
-    insert(
-      Slot(
-        dispatcher: key.dispatcher, actionType: key.actionType,
-        storeIdentifier: key.storeIdentifier, route: copy, outstanding: 1),
-      key.hash, &evicted)
+    let slot = makeRoom(for: key.hash)
+    let evicted = slot.pointee.take()
+    slot.pointee = Slot(
+      dispatcher: key.dispatcher, actionType: key.actionType, storeIdentifier: key.storeIdentifier,
+      route: copy, outstanding: 1)
     return (copy, evicted)
   }
 
-  private func insert(_ slot: Slot, _ hash: UInt64, _ evicted: inout [Evicted]) {
+  /// A free slot, or in the largest table one whose copy is to leave.
+  private func makeRoom(for hash: UInt64) -> UnsafeMutablePointer<Slot> {
     while true {
-      if let free = table.pointee.freeSlot(for: hash) {
-        free.pointee = slot
-        return
-      }
+      if let free = table.pointee.freeSlot(for: hash) { return free }
       guard table.pointee.bucketCount < Self.mostBuckets else { break }
-      grow(&evicted)
+      grow()
     }
-    let victim = table.pointee.bucket(of: hash) + Int(truncatingIfNeeded: hash >> 40) % Self.ways
-    if let left = victim.pointee.take() { evicted.append(left) }
-    victim.pointee = slot
+    return table.pointee.bucket(of: hash) + Int(truncatingIfNeeded: hash >> 40) % Self.ways
   }
 
-  private func grow(_ evicted: inout [Evicted]) {
+  private func grow() {
     let old = table.pointee
     table.pointee = Table(bucketCount: 2 * old.bucketCount)
     for index in old.all.indices where old.all[index].route != nil {
@@ -200,7 +200,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   private static let all = Locked<[ID: RouteCache]>([:])
 
   /// Those of the caches whose threads have not ended.
-  static func present(among caches: Set<ID>) -> Set<ID> {
+  static func present(among caches: [ID]) -> [ID] {
     all.withLockOfProcess { all in caches.filter { all[$0] != nil } }
   }
 
@@ -233,7 +233,7 @@ extension RouteKey {
     return bits
   }
 
-  /// Equal strings of other bytes hash otherwise: each has a copy of the route.
+  /// Hashes the bytes: equal strings may have others.
   private static func mix(_ seed: UInt64, _ identifier: String) -> UInt64 {
     let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
     let bits = identifier.utf8.withContiguousStorageIfAvailable { bytes in

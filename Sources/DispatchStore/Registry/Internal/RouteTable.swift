@@ -11,32 +11,22 @@ final class SharedRoute: @unchecked Sendable {
   let key: RouteKey
   let actionType: any ActionType.Type
   let route: Route
-  /// Whether one of its stores waits for an identifier under which none was ever registered.
-  let isIncomplete: Bool
-  /// The cache that got the first copy, and others that have, or have had, one: most routes are of one thread.
-  private var first: RouteCache.ID?
-  private var others: Set<RouteCache.ID> = []
+  /// The caches that have, or have had, a copy; mostly few.
+  private(set) var caches: [RouteCache.ID] = []
 
-  init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route, isIncomplete: Bool) {
+  init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route) {
     self.key = key
     self.actionType = actionType
     self.route = route
-    self.isIncomplete = isIncomplete
   }
-
-  var caches: [RouteCache.ID] { [first].compactMap { $0 } + others }
 
   /// Notes that a thread gets a copy.
   func note(_ cache: RouteCache.ID) {
-    if first == cache { return }
-    if first == nil {
-      first = cache
-      return
-    }
-    let isNew = others.insert(cache).inserted
-    // Threads come and go: those that have gone are forgotten, each time when the set has doubled.
-    if isNew, others.count >= 64, others.count.nonzeroBitCount == 1 {
-      others = RouteCache.present(among: others)
+    if caches.contains(cache) { return }
+    caches.append(cache)
+    // Threads come and go: those that have gone are forgotten, each time when the caches have doubled.
+    if caches.count >= 64, caches.count.nonzeroBitCount == 1 {
+      caches = RouteCache.present(among: caches)
     }
   }
 }
@@ -63,7 +53,7 @@ struct RouteTable {
     } else {
       byType[route.key.actionType] = route
     }
-    if route.isIncomplete { incomplete[ObjectIdentifier(route)] = route }
+    if route.route.isIncomplete { incomplete[ObjectIdentifier(route)] = route }
   }
 
   /// - Parameter isAwaited: Whether stores wait for its identifier, which is known from now on.

@@ -28,6 +28,12 @@ package enum WaitGraph {
       return lastKey
     }
 
+    func search(for held: [HeldUp], holdsUpMainQueue: Bool) -> WaitSearch {
+      WaitSearch(
+        held: held, holdsUpMainQueue: holdsUpMainQueue,
+        mainHolders: mainHolders.values.map(\.dispatch))
+    }
+
     mutating func remove(mainHolder: Dispatch) {
       let key = ObjectIdentifier(mainHolder)
       guard let count = mainHolders[key]?.count else { return }
@@ -105,9 +111,8 @@ package enum WaitGraph {
   static func ring(around dispatch: Dispatch) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records in
-      var search = WaitSearch(
-        held: [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)], holdsUpMainQueue: false,
-        mainHolders: records.mainHolders.values.map(\.dispatch))
+      var search = records.search(
+        for: [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)], holdsUpMainQueue: false)
       return search.ring(around: dispatch)
     }
   }
@@ -132,9 +137,7 @@ package enum WaitGraph {
   ) throws(DispatchError) -> Wait {
     yieldPoint(.enterWait, waiter.id.description)
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
-      var search = WaitSearch(
-        held: held, holdsUpMainQueue: holdsUpMainQueue,
-        mainHolders: records.mainHolders.values.map(\.dispatch))
+      var search = records.search(for: held, holdsUpMainQueue: holdsUpMainQueue)
       let ring =
         switch target {
         case .dispatch(let target): search.ring(through: target, of: waiter)
