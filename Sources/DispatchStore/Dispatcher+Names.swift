@@ -48,6 +48,10 @@ extension Dispatcher {
   public typealias Reducer<Model: Sendable, Action: DispatchStore::ActionType> =
     DispatchStore::Reducer<Model, Action>
   /// The type of that name in the module.
+  public typealias ReplyingAction = DispatchStore::ReplyingAction
+  /// The type of that name in the module.
+  public typealias ReplyResult<Reply: Sendable> = DispatchStore::ReplyResult<Reply>
+  /// The type of that name in the module.
   public typealias RunningOperation<Model: Sendable, Action: DispatchStore::ActionType> =
     DispatchStore::RunningOperation<Model, Action>
   /// The type of that name in the module.

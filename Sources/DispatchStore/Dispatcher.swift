@@ -18,6 +18,9 @@ import Synchronization
 /// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store run has ended,
 ///    the completion; then threads and tasks that wait for the handle resume.
 ///
+/// `dispatch` returns a handle, and threads of the library do the rest. `send` does it in the caller's task, in the
+/// lane's turn (`Dispatcher+Send.swift`).
+///
 /// All of it may be called from any thread, also from inside blocks, hooks, observers and completions,
 /// in every mode. A dispatcher that is released stays alive until the dispatches in flight have ended.
 public final class Dispatcher: Sendable {

@@ -69,6 +69,9 @@ extension DispatchError {
     /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue,
     ///   or a dependency that is added after the operation was returned.
     ///
+    /// Also a `.sync` dispatch, or a wait, that would block one of the system's threads for tasks until a dispatch has
+    /// ended that runs in a task: threads blocked so could be all that there are.
+    ///
     /// A dispatch made in an exclusive section comes to its lane when that is left. Where it would be behind one
     /// that waits for it by then, or is to wait for such a one, it ends with this error, and the other goes on.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
@@ -89,6 +92,10 @@ extension DispatchError {
     public static let invalidOperation = Code(description: "invalidOperation")
     /// A reducer overrides none of `operation(for:in:)`, `apply(_:to:)` and `reduce(into:action:)`.
     public static let reducerMissing = Code(description: "reducerMissing")
+    /// `ReplyResult.reply` was read, and no store replied.
+    public static let noReply = Code(description: "noReply")
+    /// `ReplyResult.reply` was read, and several stores replied.
+    public static let severalReplies = Code(description: "severalReplies")
     /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")
   }

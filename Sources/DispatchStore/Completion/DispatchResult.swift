@@ -13,16 +13,19 @@ public struct DispatchResult: Sendable {
   private let identifiers: [String]
   /// By store index; empty where all have finished.
   private let outcomes: [StoreOutcome]
+  /// By store identifier; mostly empty.
+  let replies: [String: any Sendable]
 
   /// - Parameter outcomes: By store index; empty where all have finished.
   init(
     transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
-    error: (any Error)? = nil
+    replies: [String: any Sendable] = [:], error: (any Error)? = nil
   ) {
     self.transaction = transaction
+    self.replies = replies
     self.identifiers = identifiers
     self.outcomes = outcomes
-    self.error = error ?? outcomes.lazy.compactMap(\.error).first
+    self.error = outcomes.isEmpty ? error : error ?? outcomes.lazy.compactMap(\.error).first
     steps = []
     skippedActionCount = 0
   }
@@ -38,6 +41,7 @@ public struct DispatchResult: Sendable {
     self.error = error
     identifiers = []
     outcomes = []
+    replies = [:]
   }
 
   /// The results of the store runs; for a sequence, one action after the other.

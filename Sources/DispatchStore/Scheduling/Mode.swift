@@ -12,6 +12,7 @@ extension Dispatcher {
 
     @usableFromInline
     var isSync: Bool { if case .sync = kind { true } else { false } }
+    var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
     /// On the concurrent queue, without a guaranteed order between dispatches.
@@ -28,7 +29,10 @@ extension Dispatcher {
     ///   wait for the main queue, which this call holds up; use `.mainThread` there. (A block that is isolated to
     ///   the main actor as a whole is refused.)
     /// - in a task: a block that awaits a task made with `Task {}`. It needs a thread of the cooperative pool,
-    ///   which has as many as the machine has processors, and this call blocks one of them.
+    ///   which has as many as the machine has processors, and this call blocks one of them. (In a task, a wait
+    ///   for a dispatch that was sent by another one is refused for that reason.)
+    ///
+    /// In an `async` function, `send` with another mode blocks nothing.
     public static let sync = Mode(kind: .sync)
 
     /// On the default lane: one dispatch at a time, first in, first out.

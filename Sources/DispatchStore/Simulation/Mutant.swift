@@ -16,6 +16,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case laneOrder
   /// A lane starts the next dispatch while its holder waits for something elsewhere.
   case earlyRelease
+  /// A task takes a lane that another one has.
+  case takenTwice
+  /// A task that releases its lane does not look for what was pushed meanwhile.
+  case lostAtRelease
   /// A lane that has retired is drained once more, beside the new one of its name.
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.

@@ -71,7 +71,7 @@ extension Store {
     return refuse(.withResult(completion), fileID, line)
   }
 
-  private func refuse(
+  func refuse(
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
     let callSite = CallSite(fileID: fileID, line: line)

@@ -44,6 +44,8 @@ struct ThreadState {
     var ownOperation: AnyObject?
     /// The user's queue whose operation this thread runs a job of, which that queue has not started.
     var operationQueue: OperationQueue?
+    /// Whether it runs a job of an `async` block beside the system's threads for tasks.
+    var runsBlockJob = false
     /// Whether it is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
@@ -160,6 +162,16 @@ struct ThreadState {
   var operationQueue: OperationQueue? {
     get { fields.pointee.operationQueue }
     nonmutating set { fields.pointee.operationQueue = newValue }
+  }
+
+  var runsBlockJob: Bool {
+    get { fields.pointee.runsBlockJob }
+    nonmutating set { fields.pointee.runsBlockJob = newValue }
+  }
+
+  /// Whether it is one of the system's threads for tasks, of which there are as many as processors.
+  var isTaskThread: Bool {
+    !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
   }
 
   var isJobHelper: Bool {

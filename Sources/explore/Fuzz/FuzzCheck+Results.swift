@@ -15,6 +15,9 @@ extension FuzzCheck {
         check(result, plan.actions[0], number)
       }
     }
+    for (number, result) in run.present.now.sent.sorted(by: { $0.key < $1.key }) {
+      check(result, program.dispatches[number].actions[0], number)
+    }
   }
 
   private func check(_ result: DispatchResult, _ action: Int, _ number: Int) {
@@ -23,9 +26,10 @@ extension FuzzCheck {
     var outcomes: [Int: StoreOutcome] = [:]
     for store in stores { outcomes[Int(store.storeIdentifier.dropFirst())!] = store.outcome }
     check(outcomes.count == stores.count, "#\(number) has two results of a store: \(result)")
-    // It was refused when its exclusive section was left, its stores being known by then.
+    // It was refused when its exclusive section was left, or as it was sent, its stores being known by then.
+    let plan = program.dispatches[number]
     let isRefused =
-      !program.isTame && program.dispatches[number].isMadeInSection
+      !program.isTame && (plan.isMadeInSection || plan.isSent)
       && result.dispatchError?.code == .wouldDeadlock
     for (store, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
       let key = Part.Key(action: action, store: store)
@@ -46,14 +50,22 @@ extension FuzzCheck {
     case nil: break
     case is CancellationError:
       check(
-        spans[number]?.wasCancelled == true, "#\(number) was cancelled, and no statement cancels it"
+        mayBeCancelled(number), "#\(number) was cancelled, and no statement cancels it"
       )
     case let error as DispatchError where error.code == .unknownStore:
       check(program.removesStores, "#\(number) ended with \(error)")
     case let error as DispatchError where error.code == .wouldDeadlock:
-      check(!program.isTame, "#\(number) was refused, and no ring can close: \(error)")
+      check(
+        !program.isTame || error.isForTasks,
+        "#\(number) was refused, and no ring can close: \(error)")
     case let error?: fail("#\(number) ended with \(error)")
     }
+  }
+
+  /// What is sent in a block is cancelled with that.
+  private func mayBeCancelled(_ number: Int) -> Bool {
+    if program.dispatches[number].isSent { return spans.values.contains(where: \.wasCancelled) }
+    return spans[number]?.wasCancelled == true
   }
 
   private func hasBegun(_ action: Int) -> Bool {
@@ -83,7 +95,7 @@ extension FuzzCheck {
       if program.stores[key.store].runsRegardless, !mayBeGone, hasBegun(key.action) {
         return "it runs regardless, and another store had started"
       }
-      return mayBeGone || spans[dispatch]?.wasCancelled == true ? nil : "no statement cancels it"
+      return mayBeGone || mayBeCancelled(dispatch) ? nil : "no statement cancels it"
     case .failed(is FuzzError):
       return hasRun && (!part.threw.isEmpty || answer?.fails == true) ? nil : "it did not throw"
     case .failed(let error as DispatchError): return fault(error, key, hasRun, hooks, outcomes)
@@ -108,7 +120,8 @@ extension FuzzCheck {
       if store.runsRegardless { return "it runs regardless" }
       let failed = store.waitFor.contains { outcomes[$0].map { !$0.isFinished } ?? false }
       return failed ? nil : "what it waits for has finished"
-    case .wouldDeadlock: return program.isTame ? "no ring can close" : nil
+    case .wouldDeadlock:
+      return program.isTame && !error.isForTasks ? "no ring can close" : nil
     default: return "nothing in the program leads to that"
     }
   }

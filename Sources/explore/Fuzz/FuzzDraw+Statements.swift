@@ -57,8 +57,20 @@ extension FuzzDraw {
     _ context: FuzzContext, _ made: inout [Int]
   ) -> FuzzProgram.Statement? {
     guard let number = newDispatch(context) else { return nil }
+    if context.isAsync, chance(1, in: 2), maySend(program.dispatches[number], context) {
+      change { $0.dispatches[number].isSent = true }
+      return .send(number)
+    }
     made.append(number)
     return .dispatch(number)
+  }
+
+  /// Not on the main queue, which a task reaches by the main actor, and that is not of a simulation.
+  private func maySend(
+    _ dispatch: FuzzProgram.DispatchPlan, _ context: FuzzContext
+  ) -> Bool {
+    if dispatch.mode == .sync || dispatch.mode == .main || dispatch.isSequence { return false }
+    return !(program.isTame && context.isInsideDispatch) || isHarmlessToAwait(dispatch)
   }
 
   private mutating func wait(_ context: FuzzContext, _ made: [Int]) -> FuzzProgram.Statement? {

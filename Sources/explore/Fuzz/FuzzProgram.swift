@@ -100,6 +100,8 @@ extension FuzzProgram {
     /// The places of its actions; several for a sequence.
     var actions: [Int] = []
     var completion = Completion.none
+    /// Whether it runs in the task that makes it.
+    var isSent = false
     /// Whether it is made in an exclusive section, and accepted once that has been left.
     var isMadeInSection = false
     /// Whether only blocks and roots are around it, so that `.sync` returns after its completion.
@@ -136,6 +138,8 @@ extension FuzzProgram {
   enum Statement: Hashable, Sendable {
     /// Makes a dispatch, and goes on; with `.sync`, once it has ended.
     case dispatch(Int)
+    /// Makes a dispatch in the task that runs this.
+    case send(Int)
     /// Awaits a dispatch, if that has been made.
     case await(Int)
     case cancel(Int)

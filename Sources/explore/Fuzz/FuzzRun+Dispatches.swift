@@ -41,6 +41,30 @@ extension FuzzRun {
     if !plan.isMadeInSection { log.note(.returned, number) }
   }
 
+  /// Makes a dispatch in this task.
+  func send(_ number: Int) async {
+    let plan = program.dispatches[number]
+    guard let dispatcher = dispatcher(plan.dispatcher) else { return }
+    let options = DispatchOptions(after: plan.after.compactMap(handleToWaitFor))
+    log.note(.called, number)
+    let end = beginWait("a task sends #\(number)")
+    let completion: (@Sendable (DispatchResult) -> Void)? =
+      switch plan.completion {
+      case .none: nil
+      case .plain(let body), .result(let body): { _ in self.complete(number, body) }
+      }
+    let result = await dispatcher.send(
+      FuzzAction(number: plan.actions[0]), to: plan.target.map { "s\($0)" }, mode: plan.mode.mode,
+      options: options, then: completion, fileID: "fuzz", line: UInt(number))
+    end()
+    present.with { $0.sent[number] = result }
+    if result.dispatchError?.code == .wouldDeadlock {
+      noteRefusal("send #\(number): \(result.error!)")
+    }
+    log.note(.returned, number)
+    log.note(.awaited, number)
+  }
+
   private func completion(_ number: Int) -> (@Sendable () -> Void)? {
     guard case .plain(let body) = program.dispatches[number].completion else { return nil }
     return { self.complete(number, body) }
@@ -54,8 +78,17 @@ extension FuzzRun {
   /// A wait was refused because it would close a ring; no failure where the program may close one.
   func noteRefusal(_ description: String) {
     refusals.with { $0 += 1 }
-    if program.isTame { log.fail("refused, and no ring can close: \(description)") }
+    if program.isTame, !description.contains(DispatchError.needsTaskThread) {
+      log.fail("refused, and no ring can close: \(description)")
+    }
   }
+}
+
+extension DispatchError {
+  /// What a wait is refused with that would block a thread which a dispatch in a task needs: that is no ring.
+  fileprivate static let needsTaskThread = "the system's pool for tasks"
+
+  var isForTasks: Bool { message.contains(Self.needsTaskThread) }
 }
 
 extension DispatchHandle {

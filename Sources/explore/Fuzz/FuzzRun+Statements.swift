@@ -18,6 +18,7 @@ extension FuzzRun {
     for statement in program.bodies[body] {
       switch statement {
       case .await(let number): await awaitResult(number)
+      case .send(let number): await send(number)
       case .children(let bodies):
         await withTaskGroup { group in
           for body in bodies {
@@ -79,7 +80,7 @@ extension FuzzRun {
         try? self.run(body)
         self.endActivity()
       }
-    case .await, .children, .yield: break
+    case .await, .send, .children, .yield: break
     }
   }
 

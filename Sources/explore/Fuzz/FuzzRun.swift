@@ -34,6 +34,8 @@ final class FuzzRun: Sendable {
     var stores: [FuzzStore?] = []
     var tokens: [ObserverToken] = []
     var handles: [Int: DispatchHandle] = [:]
+    /// How those ended that tasks have sent.
+    var sent: [Int: DispatchResult] = [:]
     /// Dispatches that were made in an exclusive section which has been left.
     var accepted: Set<Int> = []
     /// Operations that reducers have made, by their actions; none is released under the lock.

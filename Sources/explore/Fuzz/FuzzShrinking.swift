@@ -64,6 +64,6 @@ extension FuzzProgram {
 
   /// Whether a statement makes the dispatch.
   fileprivate func isMade(_ dispatch: Int) -> Bool {
-    bodies.joined().contains(.dispatch(dispatch))
+    bodies.joined().contains { $0 == .dispatch(dispatch) || $0 == .send(dispatch) }
   }
 }

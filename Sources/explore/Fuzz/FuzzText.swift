@@ -60,6 +60,7 @@ struct FuzzText {
   private mutating func write(_ statement: FuzzProgram.Statement, _ depth: Int) {
     switch statement {
     case .dispatch(let number): write(dispatch: number, depth)
+    case .send(let number): write(dispatch: number, depth)
     case .await(let number): write("await #\(number)", depth)
     case .cancel(let number): write("cancel #\(number)", depth)
     case .commit(let store, let section):
@@ -89,6 +90,7 @@ struct FuzzText {
     var line = "#\(number) \(plan.mode) in d\(plan.dispatcher)"
     if let target = plan.target { line += ", to s\(target) alone" }
     if !plan.after.isEmpty { line += ", after \(list(plan.after, "#"))" }
+    if plan.isSent { line += ", sent" }
     if plan.isSequence {
       line += ", a sequence of \(plan.actions.count)"
       if plan.continuesOnFailure { line += " that continues on failure" }

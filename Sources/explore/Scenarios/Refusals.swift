@@ -34,7 +34,7 @@ enum Deep: ActionType {
 }
 
 final class DeepReducer: Reducer<Journal, Deep> {
-  private let dispatcher: Dispatcher
+  private unowned let dispatcher: Dispatcher
 
   init(_ dispatcher: Dispatcher) {
     self.dispatcher = dispatcher

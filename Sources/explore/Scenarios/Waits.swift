@@ -43,7 +43,7 @@ enum Nested: ActionType {
 }
 
 final class NestedReducer: Reducer<Journal, Nested> {
-  private let dispatcher: Dispatcher
+  private unowned let dispatcher: Dispatcher
 
   init(dispatcher: Dispatcher) {
     self.dispatcher = dispatcher

@@ -239,6 +239,45 @@ struct DeadlockRingTests {
     #expect(codes == [.wouldDeadlock])
   }
 
+  /// The thread that would run the block waits in another store of the same dispatch.
+  @Test(arguments: [false, true])
+  func aDependencyOnABlockThatNeedsTheThreadThatWaits(_ isSent: Bool) async {
+    let (dispatcher, results) = (dispatcher, results)
+    for name in ["block", "waits", "inner", "depends"] { dispatcher.addStage(name) }
+    let chain = Recorder<Foundation.Operation>()
+    let inner = Script.suspends { _ in
+      let depends = Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, _ in }
+        operation.addDependency(chain.all[0])
+        return operation
+      }
+      let handle = dispatcher.dispatch(storeIdentifier: "depends", action: depends, mode: .async)
+      results.record(await handle.result)
+    }
+    let outer = Script.answers { action, store in
+      switch store.identifier {
+      case "block":
+        let operation = Script.Operation(action: action, store: store) { _, _ async in
+          await Task.yield()
+        }
+        chain.record(operation)
+        return operation
+      case "waits":
+        return Script.Operation(action: action, store: store) { _, _ in
+          dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: .sync)
+        }
+      default: return Script.Operation(action: action, store: store) { _, _ in }
+      }
+    }
+    if isSent {
+      await dispatcher.send(outer, mode: .serial)
+    } else {
+      await onOwnThread { _ = dispatcher.dispatch(action: outer, mode: .sync) }
+    }
+    // Either the wait is refused or the dependency.
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+  }
+
   // MARK: The message
 
   @Test func namesAllLanesHoldersAndCallSitesInTheOrderOfTheRing() async {

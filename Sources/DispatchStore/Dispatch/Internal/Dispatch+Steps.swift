@@ -9,6 +9,8 @@ extension Dispatch {
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
     switch details.withState({ $0.start() }) {
+    case .run where dispatch.isOfTask:
+      (details.scheduler as? TaskScheduler)?.start()
     case .run where details.sequence != nil:
       dispatch.runSequence(on: thread)
     case .run:
@@ -29,6 +31,8 @@ extension Dispatch {
         run.initialize(to: InlineRun(of: dispatch, address, on: thread))
         if dispatch.isSynchronous {
           dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
+        } else if dispatch.isOfTask {
+          dispatch.keep(outer: DispatchContext.ofTask)
         } else if let outer = InlineRun.recorded(on: thread) {
           dispatch.keep(outer: outer)
         }
@@ -102,6 +106,11 @@ extension Dispatch {
 
   func cancel() {
     cancel { $0.cancel() }
+  }
+
+  /// Ends it where it waits: it would do so for ever.
+  func refuse(with error: DispatchError) {
+    endAcceptance(refusing: error)
   }
 
   /// It was made inside an exclusive section, and its scheduler has it now; a cancellation that came

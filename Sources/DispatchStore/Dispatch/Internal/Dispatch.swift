@@ -152,6 +152,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it runs on its caller's thread.
   var isSynchronous: Bool { activeScheduler == nil }
 
+  /// Whether it runs in its caller's task.
+  var isOfTask: Bool { activeScheduler?._withUnsafeGuaranteedRef(\.isTask) == true }
+
   /// Whether stores that do not wait for each other run beside each other.
   var runsConcurrently: Bool {
     activeScheduler?._withUnsafeGuaranteedRef(\.runsStoresConcurrently) == true
@@ -166,11 +169,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     if case .outer(let context) = attachment { context } else { nil }
   }
 
-  /// The context that waits for its end: a `.sync` caller's, or the sequence's.
+  /// The context that waits for its end: its caller's, or the sequence's.
   var caller: DispatchContext? {
     guard let outer else { return nil }
     let isStep = outer.dispatch.id == parent && outer.dispatch.details?.sequence != nil
-    return isSynchronous || isStep ? outer : nil
+    return isSynchronous || isOfTask || isStep ? outer : nil
   }
 
   // MARK: Details

@@ -56,7 +56,7 @@ class DispatchContext: @unchecked Sendable {
 
   /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
   /// code of others in a job.
-  private static func cause(on thread: ThreadState) -> DispatchContext? {
+  static func cause(on thread: ThreadState) -> DispatchContext? {
     guard let context = thread.context, context.executor == nil else { return inTask }
     return context
   }

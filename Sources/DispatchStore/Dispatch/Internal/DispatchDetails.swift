@@ -22,6 +22,8 @@ final class DispatchDetails: @unchecked Sendable {
     var scheduler: Scheduler?
     /// Commits of the inline run's present store that were deferred.
     var undelivered = 0
+    /// What stores have replied, by their identifiers.
+    var replies: [String: any Sendable] = [:]
     /// The round that goes on with the inline run, and the index of that store.
     var successor: (round: Round, index: Int)?
   }
@@ -49,6 +51,16 @@ final class DispatchDetails: @unchecked Sendable {
       let needed = state.life.needsScheduler ? state.scheduler ?? queued() : nil
       return body(&state.life, needed)
     }
+  }
+
+  // MARK: Replies
+
+  var replies: [String: any Sendable] { state.withLock { $0.replies } }
+
+  func keep(_ reply: any Sendable, of storeIdentifier: String) {
+    // A former reply is released outside of the lock.
+    let former = state.withLock { $0.replies.updateValue(reply, forKey: storeIdentifier) }
+    withExtendedLifetime(former) {}
   }
 
   // MARK: Deferred commits

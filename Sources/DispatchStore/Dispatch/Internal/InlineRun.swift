@@ -14,6 +14,10 @@ struct InlineRun: ~Copyable {
   fileprivate let callSite: CallSite
   /// Of a run that begins without a record.
   fileprivate let dispatcher: Unmanaged<Dispatcher>?
+  /// What a task that runs its dispatch has acquired for it, of a run that begins without a record.
+  private let place: Unmanaged<Scheduler>?
+  /// That task, once there is a record.
+  private(set) var task: TaskScheduler?
   /// The run around this one on this thread, with no other context between them.
   fileprivate let outer: Address?
   /// Unmanaged, so that the end can see whether a handle refers to it too.
@@ -35,16 +39,18 @@ struct InlineRun: ~Copyable {
   typealias Address = UnsafeMutablePointer<InlineRun>
   fileprivate static let noStore = -1
 
-  /// For `.sync`.
+  /// For `.sync`, and for a task that has acquired a place.
   init(
     _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Dispatcher,
-    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+    at place: Scheduler? = nil, _ completion: Completion?, _ callSite: CallSite,
+    on thread: ThreadState
   ) {
     transaction = .make(on: thread)
     self.route = route
     self.action = action
     self.callSite = callSite
     self.dispatcher = .passUnretained(dispatcher)
+    self.place = place.map(Unmanaged.passUnretained)
     if let completion { self.completion = completion }
     outer = thread.run
   }
@@ -55,7 +61,7 @@ struct InlineRun: ~Copyable {
     route = record.route.unsafelyUnwrapped
     self.action = action
     callSite = record.callSite
-    dispatcher = nil
+    (dispatcher, place) = (nil, nil)
     session = record.takeSession()
     isPlain = session == nil
     self.record = .passUnretained(record)
@@ -78,7 +84,8 @@ struct InlineRun: ~Copyable {
 
   // MARK: Context
 
-  /// The innermost context on this thread that has a record: runs without one hold nothing up.
+  /// The innermost context on this thread that has a record: runs without one hold nothing up, but for a task's that
+  /// has acquired a place, for which it is made here.
   static func recorded(on thread: ThreadState) -> DispatchContext? {
     recorded(thread.run, on: thread)
   }
@@ -88,6 +95,7 @@ struct InlineRun: ~Copyable {
     var run = innermost
     while let present = run {
       if let record = present.pointee.record { return record.takeUnretainedValue() }
+      if present.pointee.place != nil { return present.pointee.makeRecord(on: thread) }
       run = present.pointee.outer
     }
     return thread.context
@@ -101,8 +109,22 @@ struct InlineRun: ~Copyable {
     made.begin(transaction, parent: parent, to: route, nil, callSite)
     made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
+    if let place = place?.takeUnretainedValue() { hold(place, for: made) }
     dispatcher?._withUnsafeGuaranteedRef { $0.note(made, .sync, on: thread) }
     return made
+  }
+
+  /// What comes to the place after the record finds it there: nothing waited for what had none.
+  private mutating func hold(_ place: Scheduler, for record: Dispatch) {
+    let task = TaskScheduler(place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue())
+    self.task = task
+    record.enter(task)
+    place.hold(record)
+  }
+
+  /// The record of a task's dispatch has ended.
+  fileprivate func releasePlace(_ record: Dispatch) {
+    task?.release(record)
   }
 
   /// Whether it is of the dispatch on behalf of which a store is changed.
@@ -140,6 +162,11 @@ struct InlineRun: ~Copyable {
           outcome: outcomes.isEmpty ? .finished : outcomes[$0])
       }
     }
+  }
+
+  /// The store whose part runs; nil in hooks and in the completion.
+  var storeIdentifier: String? {
+    index == Self.noStore ? nil : route._withUnsafeGuaranteedRef { $0.identifiers[index] }
   }
 
   // MARK: What it knows
@@ -186,7 +213,7 @@ struct InlineRun: ~Copyable {
 
   /// Whether it runs at a scheduler: no caller waits for it.
   var isScheduled: Bool {
-    record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
+    place != nil || record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
   }
 
   fileprivate var isCancelled: Bool {
@@ -197,17 +224,18 @@ struct InlineRun: ~Copyable {
     outcomes.isEmpty && route._withUnsafeGuaranteedRef { $0.failure == nil }
   }
 
-  fileprivate var result: DispatchResult {
-    route._withUnsafeGuaranteedRef { route in
+  fileprivate var result: DispatchResult { result(of: record?.takeUnretainedValue()) }
+
+  /// - Parameter record: The run's record, which the end has taken from it.
+  fileprivate func result(of record: Dispatch?) -> DispatchResult {
+    let details = record?.details
+    return route._withUnsafeGuaranteedRef { route in
       DispatchResult(
         transaction: transaction, identifiers: route.identifiers, outcomes: outcomes,
-        error: refusal ?? route.failure)
+        replies: details?.replies ?? [:],
+        // Why it has been cancelled, where it would have waited for ever.
+        error: details?.withState(\.refusal) ?? route.failure)
     }
-  }
-
-  /// Why it has been cancelled, where it would have waited for ever.
-  private var refusal: DispatchError? {
-    record?._withUnsafeGuaranteedRef { $0.details?.withState(\.refusal) } ?? nil
   }
 }
 
@@ -481,10 +509,11 @@ extension InlineRun.Address {
     var record = pointee.record.take().unsafelyUnwrapped.takeRetainedValue()
     switch end(&record, remainder, on: thread) {
     case .reusable:
+      pointee.releasePlace(record)
       thread.spareDispatches.push(record)
       return finished
     case .ended:
-      break
+      pointee.releasePlace(record)
     case .continues:
       (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)
     }
@@ -503,7 +532,7 @@ extension InlineRun.Address {
       record.clear()
       return .reusable
     }
-    record.end(pointee.result)
+    record.end(pointee.result(of: record))
     return .ended
   }
 
@@ -521,6 +550,11 @@ extension InlineRun.Address {
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
     if let completion = pointee.completion.take() { record.keep(completion) }
+    if let task = pointee.task {
+      record.makeDetails().scheduler = task
+      // The task goes on without what is on this thread's stack.
+      record.keep(outer: DispatchContext.ofTask)
+    }
     let details = record.makeDetails(forRoundsOf: dispatcher, on: thread)
     let round = Round(
       of: record, action, to: route, session, ended: ended, begun: remainder.begun?.index)

@@ -44,8 +44,14 @@ final class Round: @unchecked Sendable {
   var result: DispatchResult {
     let (identifiers, outcomes) = state.withLock { $0.results }
     return DispatchResult(
-      transaction: dispatch.id, identifiers: identifiers, outcomes: outcomes)
+      transaction: dispatch.id, identifiers: identifiers, outcomes: outcomes,
+      replies: dispatch.details?.replies ?? [:])
   }
+
+  /// Whether only one store's part is under way.
+  var isAlone: Bool { state.withLock(\.isAlone) }
+
+  func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
 
   func prerequisiteResults(at index: Int) -> [StoreResult] {
     state.withLock { $0.prerequisiteResults(index) }

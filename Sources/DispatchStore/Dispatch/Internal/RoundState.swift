@@ -124,6 +124,9 @@ struct RoundState {
   /// Whether all that is under way is the delivery of deferred commits.
   var onlyDeliveryIsLeft: Bool { active == 0 && undeliveredStores > 0 }
 
+  /// Whether only one store's part is under way.
+  var isAlone: Bool { active == 1 && undeliveredStores == 0 && parked.isEmpty }
+
   /// What a step does to start a store.
   enum Start {
     /// Call its reducer.

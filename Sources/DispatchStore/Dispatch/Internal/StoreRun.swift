@@ -86,6 +86,28 @@ class StoreRun: CommitOwner, @unchecked Sendable {
     return context
   }
 
+  /// Whether the thread that runs the steps of the dispatch also runs the jobs of `async` blocks, or begins them.
+  var runsBlocksInSteps: Bool { round?.dispatch.scheduler.runsBlocksInSteps == true }
+
+  /// Runs an `async` block in the task of the dispatch's caller; false where that does not run it.
+  ///
+  /// A store that runs regardless is not cancelled with that task, so its block gets one to itself.
+  func runInCallersTask(
+    on executor: OperationExecutor, _ body: @escaping @Sendable () async -> Void
+  ) -> Bool {
+    guard let round, let task = round.dispatch.scheduler as? TaskScheduler,
+      !round.runsRegardless(at: index)
+    else { return false }
+    task.run(
+      TaskBlock(
+        body: {
+          executor.beginsHere = true
+          await withTaskExecutorPreference(executor) { await body() }
+        },
+        isAlone: { round.isAlone }))
+    return true
+  }
+
   /// Whether the main queue runs nothing before it has ended; on the thread that starts it.
   var holdsUpMainQueue: Bool {
     round?.dispatch.isSynchronous == true && MainQueue.isCurrent

@@ -96,7 +96,7 @@ extension ActionOperation: DependentOperation {
       }
       return OperationStanding(
         dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
-        dependencies: state.awaited)
+        needsSteps: state.life.isPending || state.blockNeedsSteps, dependencies: state.awaited)
     }
   }
 

@@ -40,7 +40,7 @@ extension ActionOperation {
 
   /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
-    let isSuspending = if case .suspending? = subject.pointee.block { true } else { false }
+    let isSuspending = subject.pointee.block?.isSuspending == true
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
@@ -90,7 +90,10 @@ extension ActionOperation {
         }, true
       )
     case .suspending(let block):
-      runTask(block)
+      runTask(block, block.isolation)
+      return (nil, false)
+    case .replying(let isolation, let block):
+      runTask(block, isolation)
       return (nil, false)
     }
   }
@@ -122,31 +125,45 @@ extension ActionOperation {
 
   private func runTask(
     _ block:
-      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    _ isolation: (any Actor)?
   ) {
     let storeRun = withState { $0.storeRun }
-    if block.isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
+    if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
       return returned(.failed(store.wouldHoldUpMainActor(action)))
     }
     let executor = storeRun?.makeExecutor() ?? OperationExecutor(of: self, in: .current)
     let context = storeRun?.makeTaskContext(on: executor)
+    if storeRun?.runsBlocksInSteps == true { withState { $0.blockNeedsSteps = true } }
+    let runsInCallersTask = storeRun?.runInCallersTask(on: executor) {
+      self.withState { $0.blockNeedsSteps = false }
+      await self.run(block, in: context)
+    }
+    if runsInCallersTask == true { return }
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in
-      let task = Task(executorPreference: executor) {
-        await DispatchContext.$inTask.withValue(context) {
-          context?.begin()
-          defer { context?.end() }
-          do {
-            try await block(self.action, self.store)
-            self.returned(.finished)
-          } catch {
-            self.returned(StoreOutcome(thrown: error))
-          }
-        }
-      }
+      let task = Task(executorPreference: executor) { await self.run(block, in: context) }
       state.task = task
       return state.life.isCancelled ? task : nil
     }
     cancelled?.cancel()
+  }
+
+  @concurrent
+  private func run(
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    in context: TaskContext?
+  ) async {
+    await DispatchContext.$inTask.withValue(context) {
+      context?.begin()
+      defer { context?.end() }
+      do {
+        try await block(action, store)
+        returned(.finished)
+      } catch {
+        returned(StoreOutcome(thrown: error))
+      }
+    }
   }
 }

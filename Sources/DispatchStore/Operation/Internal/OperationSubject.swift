@@ -25,12 +25,18 @@ enum OperationBlock<Model: Sendable, Action: ActionType> {
   /// Runs in a task; ends when the block returns or throws.
   case suspending(
     @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void)
+  /// The same, and the block notes a reply; with the isolation of the program's own one.
+  case replying(
+    isolation: (any Actor)?, @Sendable (Action, Store<Model, Action>) async throws -> Void)
   /// Calls a reducer's `reduce(into:action:)`.
   case reducing(Reducer<Model, Action>)
 
   /// Whether the block runs in a task.
   @usableFromInline
   var isSuspending: Bool {
-    if case .suspending = self { true } else { false }
+    switch self {
+    case .suspending, .replying: true
+    case .controlled, .returning, .reducing: false
+    }
   }
 }

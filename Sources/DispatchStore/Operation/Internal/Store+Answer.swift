@@ -35,7 +35,7 @@ extension Store {
       } catch {
         returned = StoreOutcome(thrown: error)
       }
-    case .suspending:
+    case .suspending, .replying:
       break
     }
     guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),

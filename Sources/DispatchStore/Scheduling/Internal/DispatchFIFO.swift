@@ -2,7 +2,7 @@
 ///
 /// The links are `Unmanaged`, since a lane's atomic word holds the newest one as bits.
 struct DispatchFIFO {
-  private var first: Unmanaged<Dispatch>?
+  private(set) var first: Unmanaged<Dispatch>?
   private var last: Unmanaged<Dispatch>?
 
   var isEmpty: Bool { first == nil }

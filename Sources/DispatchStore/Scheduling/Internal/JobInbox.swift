@@ -43,7 +43,7 @@ final class JobInbox: Sendable {
       return shard.jobs.popFirst()
     }
     if isScarce.load(ordering: .relaxed) { isScarce.store(false, ordering: .relaxed) }
-    if let next { next.executor.run(next.job) }
+    if let next { next.executor.runBesideTasks(next.job) }
   }
 
   private var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess { $0.jobs.isEmpty } } }
@@ -77,7 +77,7 @@ final class JobInbox: Sendable {
     while let next = popAny() {
       // The job may block, in the library or elsewhere.
       if !isEmpty { addHelper() }
-      next.executor.run(next.job)
+      next.executor.runBesideTasks(next.job)
     }
     thread.isJobHelper = false
     // A thread that pushed meanwhile may have counted this one: the monitor finds its job.

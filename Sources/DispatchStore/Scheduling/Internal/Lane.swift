@@ -28,6 +28,9 @@ final class Lane: Scheduler, @unchecked Sendable {
     self.onRetire = onRetire
   }
 
+  /// What it becomes where it is empty.
+  private var ending: LaneWord.Activity { key == nil ? .idle : .retired }
+
   /// Whether it has left the table of lanes.
   var isRetired: Bool { word.now.activity == .retired }
 
@@ -93,6 +96,40 @@ final class Lane: Scheduler, @unchecked Sendable {
     withExtendedLifetime(released) {}
   }
 
+  override func acquire() -> Bool {
+    yieldPoint(.push, description)
+    if isSuspended { return false }
+    if word.change(\.acquiredByTask) != nil { return true }
+    guard SpinWait.isUseful, isAboutToBeReleased else { return false }
+    // Sooner than the system could resume a task; none that waits already is overtaken.
+    _ = SpinWait.spin(nanoseconds: SpinWait.taskNanoseconds) { !isAboutToBeReleased }
+    return word.change(\.acquiredByTask) != nil
+  }
+
+  private var isAboutToBeReleased: Bool { word.now == LaneWord(nil, .acquired) }
+
+  override func hold(_ dispatch: Dispatch) {
+    state.withLock { $0.hold(dispatch) }
+    _ = word.change(\.heldByTask)
+  }
+
+  /// As its drainer, the thread starts the tasks that are next; actions are left to a drainer of the queue.
+  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
+    yieldPoint(.release, description)
+    if let dispatch {
+      guard state.withLock({ $0.isHolder(dispatch) }) else { return }
+      release(dispatch)
+    } else if word.change({ $0.releasedByTask(as: ending) }) != nil {
+      if ending == .retired { onRetire(self) }
+      return
+    }
+    yieldPoint(.schedule, description)
+    // The drainer that has started the task may still be there, and goes on.
+    guard word.change(\.requestingDrainer) != nil else { return }
+    retainedDispatcher = dispatcher
+    drain(startsActions: false)
+  }
+
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
     pool.resume(step)
   }
@@ -112,6 +149,10 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func heldBack(before dispatch: Dispatch) -> [Dispatch] {
     state.withLock { $0.heldBack(before: dispatch, top: word.now.top) }
+  }
+
+  override func hasTask(before dispatch: Dispatch) -> Bool {
+    state.withLock { $0.hasTask(before: dispatch, top: word.now.top) }
   }
 
   override var hasWaitingDispatches: Bool { hasPush || state.withLock(\.hasInbox) }
@@ -145,8 +186,10 @@ final class Lane: Scheduler, @unchecked Sendable {
   private static let flow = 4
 
   /// Runs the lane's steps, for a while; how many they were.
+  ///
+  /// - Parameter startsActions: Whether this thread is one of the queue's, and may start actions.
   @discardableResult
-  func drain() -> Int {
+  func drain(startsActions: Bool = true) -> Int {
     let thread = ThreadState.current
     // Kept until the lane no longer refers to it as its holder.
     var ended: Dispatch?
@@ -156,7 +199,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     thread.foundWorkBySpinning = false
     for count in 0..<Self.batch {
       // A thread that waited in the last step is beside the queue now, whose width it would exceed.
-      let mayStart = count == 0 || thread.worker?.isSubstitute != true
+      let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
       switch next(after: &ended, mayLeave: mayLeave, mayStart: mayStart, on: thread) {
       case .empty:
         mayLeave = count < flow || !pool.spin(on: thread, until: { self.hasPush })
@@ -218,7 +261,9 @@ final class Lane: Scheduler, @unchecked Sendable {
       switch rest(of: &state) {
       case (.step, _): return .step(state.takeStep())
       // Read after the pushes were taken in: a suspension before a push is seen here.
-      case (.start, _): return mayStart && !isSuspended ? .start(state.takeStart()) : .heldBack
+      case (.start, _):
+        let mayNow = mayStart || state.startsTask
+        return mayNow && !isSuspended ? .start(state.takeStart()) : .heldBack
       case (.held, let departure), (.empty, let departure): return .left(departure!)
       }
     }
@@ -269,10 +314,9 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
     // Cleared before the word changes: after it, the next thread that requests a drainer sets it.
     let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: key != nil)
-    let activity: LaneWord.Activity = key == nil ? .idle : .retired
     let hasLeft =
       isPlanted(.lostWakeUp)
-      ? leaveInTwoSteps(as: activity) : word.change { $0.leaving(as: activity) } != nil
+      ? leaveInTwoSteps(as: ending) : word.change { $0.leaving(as: ending) } != nil
     if hasLeft { return departure }
     retainedDispatcher = departure.retainedDispatcher
     return nil

@@ -14,6 +14,9 @@ struct LaneWord: Equatable {
     case drained
     /// The lane has left the table of lanes, and accepts no dispatch.
     case retired
+    /// A task runs its dispatch on its thread, and has made no record: it mostly is about to end. Becomes held
+    /// with the record.
+    case acquired
   }
 
   /// An object's address, whose low bits are free.
@@ -27,11 +30,11 @@ struct LaneWord: Equatable {
     bits = (top.map { UInt(bitPattern: $0.toOpaque()) } ?? 0) | activity.rawValue
   }
 
-  var activity: Activity { Activity(rawValue: bits & 3)! }
+  var activity: Activity { Activity(rawValue: bits & 7)! }
 
   /// The newest dispatch; it links to the one before it.
   var top: Unmanaged<Dispatch>? {
-    UnsafeRawPointer(bitPattern: bits & ~3).map(Unmanaged.fromOpaque)
+    UnsafeRawPointer(bitPattern: bits & ~7).map(Unmanaged.fromOpaque)
   }
 
   /// With a dispatch on top, and whether a drainer must be requested; nil where the lane is retired.
@@ -41,14 +44,33 @@ struct LaneWord: Equatable {
     switch activity {
     case .retired: isPlanted(.pushToRetired) ? (LaneWord(dispatch, .drained), true) : nil
     case .idle: (LaneWord(dispatch, .drained), true)
-    case .held: (LaneWord(dispatch, .held), false)
+    case .held, .acquired: (LaneWord(dispatch, activity), false)
     case .drained: (LaneWord(dispatch, .drained), false)
     }
   }
 
+  /// With a task that runs its dispatch; nil where that has to wait for its turn.
+  var acquiredByTask: LaneWord? {
+    if isPlanted(.takenTwice), activity == .acquired { return self }
+    return self == LaneWord(nil, .idle) ? LaneWord(nil, .acquired) : nil
+  }
+
+  /// With the task's record.
+  var heldByTask: LaneWord? {
+    activity == .acquired ? LaneWord(top, .held) : nil
+  }
+
+  /// Without that task; nil where a dispatch was pushed meanwhile.
+  ///
+  /// - Parameter activity: What the lane becomes: idle or retired.
+  func releasedByTask(as activity: Activity) -> LaneWord? {
+    let isEmpty = top == nil || isPlanted(.lostAtRelease)
+    return isEmpty && self.activity == .acquired ? LaneWord(top, activity) : nil
+  }
+
   /// With a drainer, for the holder's next step; nil where the lane has one, who finds the step.
   var requestingDrainer: LaneWord? {
-    activity == .held ? LaneWord(top, .drained) : nil
+    activity == .held || activity == .acquired ? LaneWord(top, .drained) : nil
   }
 
   /// Without the drainer; nil where a dispatch was pushed that can start.
@@ -115,7 +137,7 @@ struct LaneState {
     return true
   }
 
-  private func isHolder(_ dispatch: Dispatch) -> Bool {
+  func isHolder(_ dispatch: Dispatch) -> Bool {
     holder?.toOpaque() == Unmanaged.passUnretained(dispatch).toOpaque()
   }
 
@@ -130,6 +152,16 @@ struct LaneState {
     holder = nil
     isUnparked = false
     return parkedHolder.take()
+  }
+
+  /// A task that has acquired the lane has made a record for its dispatch.
+  mutating func hold(_ dispatch: Dispatch) {
+    holder = .passUnretained(dispatch)
+  }
+
+  /// Whether what is to be started next is a task, which needs no thread of the queue.
+  var startsTask: Bool {
+    (holder ?? inbox.first)?._withUnsafeGuaranteedRef(\.isOfTask) == true
   }
 
   /// The holder has ended in the step that started it.
@@ -193,9 +225,17 @@ struct LaneState {
   func heldBack(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
     let present = heldBack.present
     if present.isEmpty || isHolder(dispatch) { return [] }
-    let queued = inbox.all + DispatchFIFO.linked(from: top).reversed()
-    let before = Set(queued.prefix { $0 !== dispatch }.map(ObjectIdentifier.init))
+    let before = Set(queued(before: dispatch, top: top).map(ObjectIdentifier.init))
     return present.filter { before.contains(ObjectIdentifier($0)) }
+  }
+
+  /// Whether tasks are in the inbox before a dispatch; linear.
+  func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
+    !isHolder(dispatch) && queued(before: dispatch, top: top).contains(where: \.isOfTask)
+  }
+
+  private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
+    (inbox.all + DispatchFIFO.linked(from: top).reversed()).prefix { $0 !== dispatch }.map { $0 }
   }
 }
 

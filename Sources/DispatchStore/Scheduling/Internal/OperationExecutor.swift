@@ -11,6 +11,9 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   private let own: (queue: OperationQueue?, operation: AnyObject)?
   /// The context of the block.
   var context: DispatchContext?
+  /// Whether its next job may run in the call that enqueues it: the block's task changes to the executor, and would
+  /// leave its thread for that.
+  var beginsHere = false
   /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 
@@ -32,10 +35,19 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   /// Runs a job on any thread of the system, or of the simulated world.
   func runAnywhere(_ job: UnownedJob) {
     if let world {
-      world.run(.job) { self.run(job) }
+      world.run(.job) { self.runBesideTasks(job) }
     } else {
       JobInbox.ofProcess.push(job, for: self, on: .current)
     }
+  }
+
+  /// On a thread that is not one of the system's for tasks.
+  func runBesideTasks(_ job: UnownedJob) {
+    let thread = ThreadState.current
+    let former = thread.runsBlockJob
+    thread.runsBlockJob = true
+    defer { thread.runsBlockJob = former }
+    run(job)
   }
 
   /// What is on the thread's stack is not around the job, which a `.sync` caller's thread may run: its context

@@ -12,6 +12,15 @@ class Scheduler: @unchecked Sendable {
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
+  /// Whether it is the task of a dispatch's caller.
+  var isTask: Bool { false }
+
+  /// Whether `async` blocks run on the thread that runs steps, or begin there.
+  var runsBlocksInSteps: Bool { false }
+
+  /// Where its dispatches have their turn: another one for a task.
+  var place: Scheduler { self }
+
   /// Whether it runs on the main queue.
   var needsMainQueue: Bool { false }
 
@@ -49,6 +58,19 @@ class Scheduler: @unchecked Sendable {
     fatalError("Scheduler is abstract.")
   }
 
+  // MARK: Tasks that run their dispatches
+
+  /// Acquires it for the calling task, whose dispatch runs at once; false where that has to wait.
+  func acquire() -> Bool { !isSuspended }
+
+  /// The task that has it has made a record.
+  func hold(_ dispatch: Dispatch) {}
+
+  /// Releases it after the dispatch of a task.
+  ///
+  /// - Parameter dispatch: The dispatch that holds it; nil where the task has made no record.
+  func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {}
+
   // MARK: What the wait graph has to know
 
   /// A dispatch that waits for these is about to be scheduled.
@@ -59,6 +81,9 @@ class Scheduler: @unchecked Sendable {
 
   /// The dispatches before it that are held back by others.
   func heldBack(before dispatch: Dispatch) -> [Dispatch] { [] }
+
+  /// Whether tasks have their turn before a dispatch; linear.
+  func hasTask(before dispatch: Dispatch) -> Bool { false }
 
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { false }

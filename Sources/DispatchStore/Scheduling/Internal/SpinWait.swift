@@ -17,6 +17,9 @@ final class SpinWait: Sendable {
   /// A drainer leaves an empty lane sooner than the pool, so that other lanes have their turn.
   static let laneNanoseconds: UInt64 = 4_000
 
+  /// A task waits so long for one that has its lane and is about to release it.
+  static let taskNanoseconds: UInt64 = 2_000
+
   /// Reserves the place for this thread; false where another thread spins.
   func begin(on thread: ThreadState) -> Bool {
     if thread.simulated != nil {

@@ -8,16 +8,16 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
 
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
+  /// Whether its thread is one of the system's for tasks.
+  private(set) var isOnTaskThread = false
   /// The caller has left: later steps run on the threads that they come from.
   private var isDetached = false
 
   /// A loop for a `.sync` dispatch of this thread: its last one, where no other reference to that exists.
   static func make(on thread: ThreadState) -> SyncLoop {
-    if thread.hasFreeLoop, let loop = thread.spareLoop {
-      loop.isDetached = false
-      return loop
-    }
-    let loop = SyncLoop()
+    let loop = (thread.hasFreeLoop ? thread.spareLoop : nil) ?? SyncLoop()
+    loop.isDetached = false
+    loop.isOnTaskThread = thread.isTaskThread
     thread.spareLoop = loop
     return loop
   }
@@ -79,6 +79,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
+  override var runsBlocksInSteps: Bool { true }
   override var description: String { "the caller's thread" }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {

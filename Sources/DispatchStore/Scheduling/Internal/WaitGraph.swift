@@ -28,9 +28,11 @@ package enum WaitGraph {
       return lastKey
     }
 
-    func search(for held: [HeldUp], holdsUpMainQueue: Bool) -> WaitSearch {
+    func search(
+      for held: [HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool = false
+    ) -> WaitSearch {
       WaitSearch(
-        held: held, holdsUpMainQueue: holdsUpMainQueue,
+        held: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
         mainHolders: mainHolders.values.map(\.dispatch))
     }
 
@@ -72,7 +74,7 @@ package enum WaitGraph {
     let held = heldUp(by: context, blocksThread: false)
     return try begin(
       held, for: .dispatch(target), by: context.dispatch,
-      holdsUpMainQueue: holdsUpMainQueue(context))
+      holdsUpMainQueue: holdsUpMainQueue(context), blocksTaskThread: blocksTaskThread(context))
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the thread of its caller.
@@ -80,11 +82,13 @@ package enum WaitGraph {
   /// On the main queue, the caller holds up everything scheduled there.
   static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait? {
     let holdsUpMainQueue = MainQueue.isCurrent || holdsUpMainQueue(synchronous.outer)
+    let blocksTaskThread =
+      ThreadState.current.isTaskThread || blocksTaskThread(synchronous.outer)
     let held = heldUp(by: synchronous.outer, blocksThread: true)
-    if held.isEmpty, !holdsUpMainQueue { return nil }
+    if held.isEmpty, !holdsUpMainQueue, !blocksTaskThread { return nil }
     return try begin(
       held, for: .dispatch(synchronous), by: held.first?.dispatch ?? synchronous,
-      holdsUpMainQueue: holdsUpMainQueue)
+      holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
   }
 
   /// Records the wait of a part of a round for operations on which its operation depends.
@@ -133,11 +137,12 @@ package enum WaitGraph {
 
   private static func begin(
     _ held: [HeldUp], for target: Target, by waiter: Dispatch, holdsUpMainQueue: Bool,
-    _ beginsToWait: (Wait?) -> Void = { _ in }
+    blocksTaskThread: Bool = false, _ beginsToWait: (Wait?) -> Void = { _ in }
   ) throws(DispatchError) -> Wait {
     yieldPoint(.enterWait, waiter.id.description)
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
-      var search = records.search(for: held, holdsUpMainQueue: holdsUpMainQueue)
+      var search = records.search(
+        for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
       let ring =
         switch target {
         case .dispatch(let target): search.ring(through: target, of: waiter)
@@ -189,6 +194,18 @@ package enum WaitGraph {
     return held
   }
 
+  /// Whether a `.sync` caller that waits for the context does so on one of the system's threads for tasks.
+  private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
+    var next = context
+    while let context = next {
+      if let loop = context.dispatch.details?.scheduler as? SyncLoop, loop.isOnTaskThread {
+        return true
+      }
+      next = context.outer
+    }
+    return false
+  }
+
   private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {
     var next = context
     while let context = next {
@@ -227,6 +244,8 @@ struct OperationStanding {
   let part: AnyObject?
   /// Whether it has not started.
   let isPending: Bool
+  /// Whether it can't end unless its dispatch's steps run: to start it, or its `async` block.
+  let needsSteps: Bool
   /// The operations of the library on which it depends, also through others.
   let dependencies: [any DependentOperation]
 }

@@ -40,6 +40,8 @@ struct WaitRing {
     case heldUp
     /// The last dispatch needs the main queue, which the one that waits holds up.
     case mainQueue
+    /// The last dispatch runs in a task, or waits for one that does, and the one that waits blocks a thread for tasks.
+    case task
   }
 
   private let waiter: Member
@@ -80,6 +82,10 @@ struct WaitRing {
     switch end {
     case .mainQueue:
       clauses.append("\(subject) needs the main queue, which is held up here")
+    case .task:
+      clauses.append(
+        "\(subject) needs a thread of the system's pool for tasks, of which one would be blocked here"
+      )
     case .heldUp where last.dispatch === waiter.dispatch:
       break
     case .heldUp:

@@ -2,6 +2,8 @@
 struct WaitSearch {
   private let held: [WaitGraph.HeldUp]
   private let holdsUpMainQueue: Bool
+  /// Whether the wait blocks one of the system's threads for tasks: no task may have to end before.
+  private let blocksTaskThread: Bool
   private let mainHolders: [Dispatch]
   /// What the search has met, each with the place of what led to it.
   private var met: [Met] = []
@@ -13,9 +15,13 @@ struct WaitSearch {
   /// The dispatch around which a ring is searched: held up, but not where the search begins.
   private var origin: Dispatch?
 
-  init(held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, mainHolders: [Dispatch]) {
+  init(
+    held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool,
+    mainHolders: [Dispatch]
+  ) {
     self.held = held
     self.holdsUpMainQueue = holdsUpMainQueue
+    self.blocksTaskThread = blocksTaskThread
     self.mainHolders = mainHolders
   }
 
@@ -54,7 +60,7 @@ struct WaitSearch {
   private mutating func ring(
     through nodes: [Node], _ reason: WaitRing.Reason, of waiter: Dispatch
   ) -> WaitRing? {
-    guard !held.isEmpty || holdsUpMainQueue else { return nil }
+    guard !held.isEmpty || holdsUpMainQueue || blocksTaskThread else { return nil }
     isExact = false
     guard find(nodes, reason) != nil else { return nil }
     isExact = true
@@ -118,13 +124,15 @@ struct WaitSearch {
     ) { life, scheduler in
       (scheduler, life.isWaiting, life.before, life.work)
     }
+    if blocksTaskThread, scheduler?.isTask == true { return .task }
     // One that was cancelled while it waited ends without its scheduler.
     if let scheduler {
       // First, and so visited last: a ring through the lane says more.
       if scheduler.needsMainQueue { meet(.mainQueue, .mainQueue, from: place) }
       // One that runs has its lane, or is a step of the one that has.
       if isWaiting, !met[place].isOfLane {
-        meetLane(scheduler, before: dispatch, from: place)
+        meetLane(scheduler.place, before: dispatch, from: place)
+        if blocksTaskThread, scheduler.place.hasTask(before: dispatch) { return .task }
       }
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
@@ -176,7 +184,8 @@ struct WaitSearch {
 
   // MARK: An operation
 
-  /// An operation ends without the other stores of its dispatch, unless their thread has to start it.
+  /// An operation ends without the other stores of its dispatch, unless their thread has to start it, or to run its
+  /// block.
   private mutating func visit(
     _ operation: any DependentOperation, at place: Int
   ) -> WaitRing.End? {
@@ -186,7 +195,7 @@ struct WaitSearch {
     let dispatch = standing.dispatch
     let details = dispatch.makeDetails()
     let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
-    let needsSteps = standing.isPending && scheduler?.runsStoresConcurrently == false
+    let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
       guard heldUp.dispatch === dispatch else { return false }
       return standing.part == nil || standing.part === heldUp.part

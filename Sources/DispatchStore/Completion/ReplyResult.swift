@@ -1,0 +1,66 @@
+/// How a dispatch of a replying action ended, with the replies of its stores.
+public struct ReplyResult<Reply: Sendable>: Sendable {
+  /// How it ended.
+  public let result: DispatchResult
+  /// The replies by store identifier; of stores that finished, and replied.
+  public let replies: [String: Reply]
+
+  @usableFromInline
+  init(_ result: DispatchResult) {
+    self.result = result
+    replies = result.replies(as: Reply.self)
+  }
+
+  /// The reply, where exactly one store replied.
+  ///
+  /// Throws the first error of the dispatch, where it has one; else a `DispatchError` with the code `noReply` or
+  /// `severalReplies`.
+  public var reply: Reply {
+    get throws {
+      try result.get()
+      if replies.count == 1, let reply = replies.values.first { return reply }
+      throw replies.isEmpty ? noReply : severalReplies
+    }
+  }
+
+  private var noReply: DispatchError {
+    let stores = result.stores.map(\.storeIdentifier)
+    return DispatchError(
+      code: .noReply,
+      message: """
+        No store replied to dispatch \(result.transaction): \(Self.list(stores)) ran. Return the reply from the \
+        block of an operation, or call finish(with:) or Reducer.reply(_:).
+        """,
+      storeIdentifiers: stores)
+  }
+
+  private var severalReplies: DispatchError {
+    let stores = replies.keys.sorted()
+    return DispatchError(
+      code: .severalReplies,
+      message: """
+        \(stores.count) stores replied to dispatch \(result.transaction): \(Self.list(stores)). Read `replies`, \
+        or send to one store.
+        """,
+      storeIdentifiers: stores)
+  }
+
+  private static func list(_ stores: [String]) -> String {
+    stores.isEmpty ? "none" : stores.map { "\"\($0)\"" }.joined(separator: ", ")
+  }
+}
+
+extension DispatchResult {
+  /// The replies to an action, by store identifier; of stores that finished, and replied.
+  ///
+  /// For an action that was dispatched; `send` returns them with their type.
+  public func replies<Action: ReplyingAction>(to action: Action.Type) -> [String: Action.Reply] {
+    replies(as: Action.Reply.self)
+  }
+
+  func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
+    if replies.isEmpty { return [:] }
+    return replies.filter { self[$0.key]?.isFinished == true }
+      .compactMapValues { $0 as? Reply }
+  }
+}

@@ -1,0 +1,167 @@
+/// A dispatch that runs in its caller's task, as far as the call has come without waiting.
+@usableFromInline
+enum SentDispatch {
+  case ended(DispatchResult)
+  /// The rest is for `runToEnd`.
+  case underWay(Dispatch)
+}
+
+// Structured dispatches. Where the lane is idle, the task acquires it by one change of its word, and an inline run
+// takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
+// lane's inbox, and what starts there is the task.
+extension Dispatcher {
+  /// Runs an action on this thread, up to where its task has to wait.
+  @usableFromInline
+  func begin(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ line: UInt
+  ) -> SentDispatch {
+    let callSite = CallSite(fileID: fileID, line: line)
+    if mode.isSync {
+      stopProgram(
+        """
+        An action was sent with mode .sync (\(callSite)), which blocks its thread: a task sends with another \
+        mode, in which it waits without one. Synchronous code calls dispatch(action:mode:).
+        """)
+    }
+    let thread = ThreadState.current(by: threadKey)
+    checkWorld(on: thread, at: callSite)
+    let route = route(to: type, identifier: storeIdentifier, on: thread)
+    let after = options.after.isEmpty ? [] : options.unended
+    if after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation), !Task.isCancelled {
+      let place = scheduler(of: mode)
+      if place.acquire() {
+        return run(action, to: route, at: place, completion, callSite, on: thread)
+      }
+    }
+    return queue(
+      copyAction(type, at: action), to: route, storeIdentifier, mode, after, completion, callSite,
+      on: thread)
+  }
+
+  private func run(
+    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, at place: Scheduler,
+    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+  ) -> SentDispatch {
+    let identifiers = route._withUnsafeGuaranteedRef(\.identifiers)
+    var run = InlineRun(action, to: route, of: self, at: place, completion, callSite, on: thread)
+    let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
+    if run.task == nil { place.release(nil, ofTaskOf: self) }
+    guard let dispatch = handle.dispatch else {
+      return .ended(DispatchResult(transaction: run.transaction, identifiers: identifiers))
+    }
+    let isRound = run.task != nil && dispatch.details?.scheduler === run.task
+    return isRound ? .underWay(dispatch) : .ended(dispatch.result!)
+  }
+
+  /// Makes a record, which may have to wait for its turn.
+  private func queue(
+    _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
+    _ after: [Dispatch], _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+  ) -> SentDispatch {
+    let dispatch = pool.makeDispatch(on: thread)
+    dispatch.begin(
+      .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
+      completion, callSite)
+    let task = TaskScheduler(scheduler(of: mode), of: self)
+    let details = dispatch.makeDetails()
+    (details.scheduler, details.dispatcher) = (task, self)
+    dispatch.enter(task)
+    dispatch.wait(for: after)
+    note(dispatch, mode, on: thread)
+    dispatch.put(action)
+    prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
+    if Task.isCancelled {
+      dispatch.cancel()
+    } else if after.isEmpty, task.place.acquire() {
+      task.place.hold(dispatch)
+      _ = details.withState { $0.start() }
+      task.start()
+    } else {
+      schedule(dispatch, task, mode, after)
+    }
+    return .underWay(dispatch)
+  }
+
+  private func schedule(
+    _ dispatch: Dispatch, _ task: TaskScheduler, _ mode: Mode, _ after: [Dispatch]
+  ) {
+    if !after.isEmpty { task.noteHeldBack(dispatch, by: after) }
+    while !task.schedule(dispatch, for: self) {
+      // The named lane has run empty, and retired, since it was looked up.
+      task.move(to: scheduler(of: mode))
+      if !after.isEmpty { task.noteHeldBack(dispatch, by: after) }
+    }
+    dispatch.resume(after: after)
+  }
+}
+
+extension Dispatch {
+  /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for what other threads do.
+  @usableFromInline
+  nonisolated(nonsending) func runToEnd() async -> DispatchResult {
+    guard let task = details?.scheduler as? TaskScheduler else { return result! }
+    let wait = beginWait()
+    defer { wait?.end() }
+    await withTaskCancellationHandler {
+      while let block = await runSteps(in: task) {
+        await withDiscardingTaskGroup { group in
+          group.addTask { await block.body() }
+          while let block = await runSteps(in: task) {
+            group.addTask { await block.body() }
+          }
+        }
+      }
+    } onCancel: {
+      task.taskWasCancelled(self)
+    }
+    return result!
+  }
+
+  /// Runs steps to the end; returns before with a block beside which others go on.
+  private nonisolated(nonsending) func runSteps(in task: TaskScheduler) async -> TaskBlock? {
+    while !hasEnded || !task.detach() {
+      switch await task.next() {
+      case .start:
+        // Its own step may come later.
+        if Task.isCancelled { cancel() }
+        var dispatch = self
+        if case .continues = Self.runInline(&dispatch, on: .current) { continue }
+        task.release(self)
+      case .step(let step):
+        step()
+      case .block(let block):
+        guard block.isAlone() else { return block }
+        await block.body()
+      }
+    }
+    return nil
+  }
+
+  /// The wait of an operation's block that runs a dispatch in its task.
+  private struct TaskWait {
+    let wait: WaitGraph.Wait?
+    let queue: SharedQueue?
+
+    func end() {
+      if let wait { WaitGraph.end(wait) }
+      queue?.endWait()
+    }
+  }
+
+  /// Records the wait of the block that called; where that could not end, neither can the dispatch begin.
+  private func beginWait() -> TaskWait? {
+    guard let context = DispatchContext.ofTask else { return nil }
+    var wait: WaitGraph.Wait?
+    do {
+      wait = try WaitGraph.begin(context, on: self)
+    } catch {
+      refuse(with: error)
+    }
+    // The thread that blocks until this task goes on, if there is one, may wait for that queue.
+    let queue = schedulerForWaits.sharedQueue
+    queue?.beginWait()
+    return TaskWait(wait: wait, queue: queue)
+  }
+}

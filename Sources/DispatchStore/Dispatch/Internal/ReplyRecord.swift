@@ -1,0 +1,87 @@
+/// Keeps what a store replies on behalf of the code that runs here, until its dispatch ends.
+///
+/// A dispatch without replies has no record of them; with one it has details, where other threads may reply too.
+enum ReplyRecord {
+  static func note(_ reply: any Sendable, of storeIdentifier: String) {
+    let thread = ThreadState.current
+    // In an exclusive section no record is made.
+    guard thread.exclusive == nil else {
+      return thread.atSectionEnd { keep(reply, of: storeIdentifier, on: thread) }
+    }
+    keep(reply, of: storeIdentifier, on: thread)
+  }
+
+  private static func keep(
+    _ reply: any Sendable, of storeIdentifier: String, on thread: ThreadState
+  ) {
+    let dispatch =
+      thread.run?.pointee.makeRecord(on: thread) ?? DispatchContext.cause(on: thread)?.dispatch
+    dispatch?.makeDetails().keep(reply, of: storeIdentifier)
+  }
+}
+
+extension Reducer where Action: ReplyingAction {
+  /// Replies to who dispatched the action that `apply(_:to:)` or `reduce(into:action:)` handles; the last reply counts.
+  ///
+  /// Reaches them where the store finishes. Outside of a dispatch it has no effect.
+  public final func reply(_ reply: Action.Reply) {
+    guard let storeIdentifier = Store<Model, Action>.runningIdentifier else { return }
+    ReplyRecord.note(reply, of: storeIdentifier)
+  }
+}
+
+extension Store {
+  /// The store whose reducer runs here.
+  fileprivate static var runningIdentifier: String? {
+    let thread = ThreadState.current
+    if let exclusive = thread.exclusive { return exclusive.identifier }
+    if let run = thread.run { return run.pointee.storeIdentifier }
+    return DispatchContext.cause(on: thread)?.owner?.storeIdentifier
+  }
+}
+
+extension RunningOperation where Action: ReplyingAction {
+  /// Ends the operation as finished, with a reply to who dispatched its action.
+  ///
+  /// As `finish()` in all else.
+  public func finish(with reply: Action.Reply) {
+    operation.withOwner { $0.waiting?.makeDetails().keep(reply, of: store.identifier) }
+    operation.finish()
+  }
+}
+
+extension ActionOperation {
+  /// Calls a closure with what it runs for, where it has not been finished.
+  fileprivate func withOwner(_ body: (any CommitOwner) -> Void) {
+    let owner = withState { $0.life.isUnfinished ? $0.commitOwner : nil }
+    if let owner { body(owner) }
+  }
+}
+
+extension OperationMaking where Action: ReplyingAction {
+  /// Makes an operation that ends when its block returns its reply, or throws.
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Action.Reply
+  ) {
+    self = Self.make(
+      action, store,
+      .returning { action, store in ReplyRecord.note(try block(action, store), of: store.identifier)
+      })
+  }
+
+  /// Makes an operation whose block runs in a task, and that ends when it returns its reply, or throws.
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
+      async throws -> Action.Reply
+  ) {
+    self = Self.make(
+      action, store,
+      .replying(isolation: block.isolation) { action, store in
+        ReplyRecord.note(try await block(action, store), of: store.identifier)
+      })
+  }
+}

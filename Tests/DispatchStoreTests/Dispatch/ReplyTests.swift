@@ -1,0 +1,157 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// What a store found out reaches who dispatched, with its type.
+@Suite("Replies", .timeLimit(.minutes(30)))
+struct ReplyTests {
+  /// A question whose answer is its number and the store's.
+  struct Question: ReplyingAction {
+    typealias Reply = String
+    var number = 1
+    var way: Way
+  }
+
+  enum Way: CaseIterable, Sendable {
+    case reducing, applying, returning, suspending, callback, silent, failing
+    static let replying: [Way] = [.reducing, .applying, .returning, .suspending, .callback]
+  }
+
+  typealias Desk = Store<Int, Question>
+
+  private class ReducingReducer: Reducer<Int, Question> {
+    override func reduce(into model: inout Int, action: Question) throws {
+      model += action.number
+      if action.way != .silent { reply("\(model)") }
+      if action.way == .failing { throw StageFright() }
+    }
+  }
+
+  private final class ApplyingReducer: ReducingReducer {
+    override func apply(_ action: Question, to store: Desk) throws {
+      let model = store.updateModel { model in
+        model += action.number
+        return model
+      }
+      reply("\(model)")
+    }
+  }
+
+  private final class OperatingReducer: ReducingReducer {
+    override func operation(for action: Question, in store: Desk) -> ActionOperation<Int, Question>
+    {
+      switch action.way {
+      case .suspending:
+        ActionOperation(action: action, store: store) { action, store async in
+          await Task.yield()
+          store.updateModel { $0 += action.number }
+          return "\(store.model)"
+        }
+      case .callback:
+        ActionOperation(action: action, store: store) { operation, action, _ in
+          DispatchQueue.global().async {
+            let model = operation.updateModel { model in
+              model += action.number
+              return model
+            }
+            operation.finish(with: "\(model ?? 0)")
+          }
+        }
+      case .returning:
+        ActionOperation(action: action, store: store) { action, store in
+          store.updateModel { $0 += action.number }
+          return "\(store.model)"
+        }
+      default: super.operation(for: action, in: store)
+      }
+    }
+  }
+
+  private static func reducer(_ way: Way) -> sending Reducer<Int, Question> {
+    switch way {
+    case .reducing, .silent, .failing: return ReducingReducer()
+    case .applying: return ApplyingReducer()
+    default: return OperatingReducer()
+    }
+  }
+
+  let dispatcher = Dispatcher()
+
+  @discardableResult
+  private func add(_ way: Way, as name: String = "desk", model: Int = 0) -> Desk {
+    dispatcher.register(
+      store: Desk(identifier: name, model: model, reducer: Self.reducer(way)))
+  }
+
+  @Test(arguments: SendTests.modes, Way.replying)
+  func reachTheTaskThatSends(_ mode: Dispatcher.Mode, _ way: Way) async throws {
+    let desk = add(way)
+    for number in 1...3 {
+      let reply = try await dispatcher.send(Question(way: way), mode: mode).reply
+      #expect(reply == "\(2 * number - 1)")
+      #expect(try await desk.send(Question(way: way), mode: mode).reply == "\(2 * number)")
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Way.replying)
+  func areInTheResultOfADispatch(_ mode: Dispatcher.Mode, _ way: Way) async {
+    add(way)
+    for number in 1...3 {
+      let handle = dispatcher.dispatch(action: Question(way: way), mode: mode)
+      #expect(await handle.result.replies(to: Question.self) == ["desk": "\(number)"])
+    }
+  }
+
+  @Test(arguments: SendTests.modes, Way.replying)
+  func ofSeveralStoresGoByStore(_ mode: Dispatcher.Mode, _ way: Way) async {
+    for (place, name) in ["a", "b", "c"].enumerated() { add(way, as: name, model: 10 * place) }
+    add(.silent, as: "silent")
+    let observer = (dispatcher.store(storeIdentifier: "b") as? Desk)?.observe { _ in }
+    dispatcher.register(middleware: RecordingMiddleware())
+    var question = Question(way: way)
+    question.number = 5
+    let result = await dispatcher.send(question, mode: mode)
+    #expect(result.replies.filter { $0.key != "silent" } == ["a": "5", "b": "15", "c": "25"])
+    #expect(throws: DispatchError.self) { try result.reply }
+    do {
+      _ = try result.reply
+    } catch {
+      #expect((error as? DispatchError)?.code == .severalReplies)
+    }
+    observer?.cancel()
+  }
+
+  @Test(arguments: SendTests.modes)
+  func ofNoStoreAreAnError(_ mode: Dispatcher.Mode) async {
+    add(.silent)
+    let result = await dispatcher.send(Question(way: .silent), mode: mode)
+    #expect(result.result.isSuccess)
+    #expect(throws: DispatchError.self) { try result.reply }
+    #expect(result.replies.isEmpty)
+  }
+
+  @Test(arguments: SendTests.modes)
+  func ofAStoreThatFailsDoNotCount(_ mode: Dispatcher.Mode) async {
+    add(.failing)
+    let result = await dispatcher.send(Question(way: .failing), mode: mode)
+    #expect(throws: StageFright.self) { try result.reply }
+    #expect(result.replies.isEmpty)
+  }
+
+  @Test func areEachTheirOwnDispatchesWhereManyTasksSend() async throws {
+    let desks = (0..<4).map { add(Way.replying[$0], as: "\($0)") }
+    try await withThrowingDiscardingTaskGroup { group in
+      for task in 0..<8 {
+        group.addTask {
+          let desk = desks[task % 4]
+          for _ in 0..<Load.count(100) {
+            var question = Question(way: Way.replying[task % 4])
+            question.number = 0
+            let reply = try await desk.send(question, mode: .serial(lane: task % 4)).reply
+            #expect(reply == "0")
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,547 @@
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+/// A structured dispatch: an action runs in the task that sends it.
+@Suite("Structured dispatch", .timeLimit(.minutes(30)))
+struct SendTests {
+  @TaskLocal static var trace = "none"
+  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  let dispatcher = Dispatcher()
+  let log = Recorder<String>()
+
+  /// Holds a lane until the latch opens; returns once it does.
+  private func hold(_ mode: Dispatcher.Mode, until latch: Latch) async -> DispatchHandle {
+    dispatcher.addStage("holder")
+    let held = Latch()
+    let script = Script.suspends { _ in
+      held.open()
+      await latch.opened()
+    }
+    let handle = dispatcher.dispatch(storeIdentifier: "holder", action: script, mode: mode)
+    await held.opened()
+    return handle
+  }
+
+  @Test(arguments: modes, OperationStyle.allCases)
+  func hasRunEachStoreWhenItReturns(_ mode: Dispatcher.Mode, _ style: OperationStyle) async {
+    dispatcher.addProbe("b", waitFor: ["a"], style: style, to: log)
+    dispatcher.addProbe("a", style: style, to: log)
+    let counter = dispatcher.register(store: CounterStore.counter("c"))
+    for round in 1...3 {
+      let result = await dispatcher.send(Ping(), mode: mode) { _ in log.record("completion") }
+      #expect(result.isSuccess)
+      #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
+      #expect(log.all.suffix(5) == ["+a", "-a", "+b", "-b", "completion"])
+      #expect(await dispatcher.send(CounterAction.add(2), mode: mode).isSuccess)
+      #expect(counter.model.count == 2 * round)
+    }
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  @Test(arguments: modes, [false, true])
+  func itsCodeHasTheTasksValues(_ mode: Dispatcher.Mode, whereTheLaneIsHeld isHeld: Bool) async {
+    let (stage, free) = (dispatcher.addStage(), Latch())
+    let holder = isHeld ? await hold(mode, until: free) : nil
+    let (log, dispatcher) = (log, dispatcher)
+    let observer = stage.observe { _ in log.record("observer \(Self.trace)") }
+    let task = Self.$trace.withValue("mine") {
+      Task.immediate {
+        let block = Script.suspends { stage in
+          await Task.yield()
+          async let child: Void = log.record("child \(Self.trace)")
+          await child
+          stage.updateModel { $0.append("x") }
+          log.record("block \(Self.trace)")
+        }
+        await dispatcher.send(block, to: "stage", mode: mode) { _ in
+          log.record("completion \(Self.trace)")
+        }
+        await dispatcher.send(Script.runs { _ in log.record("run \(Self.trace)") }, to: "stage")
+      }
+    }
+    free.open()
+    await task.value
+    await holder?.ended()
+    let parts = ["child", "observer", "block", "completion", "run"]
+    #expect(log.all == parts.map { "\($0) mine" })
+    observer.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func hasItsTurnAmongAllFormsFirstInFirstOut(_ mode: Dispatcher.Mode) async {
+    let (stage, free, dispatcher) = (dispatcher.addStage(), Latch(), dispatcher)
+    let holder = await hold(mode, until: free)
+    var tasks: [Task<Void, Never>] = []
+    let pushed = (0..<40).map { "\($0)" }
+    for name in pushed {
+      if Int(name)! % 3 == 0 {
+        dispatcher.dispatch(storeIdentifier: "stage", action: Script.adds(name), mode: mode)
+      } else {
+        tasks.append(
+          Task.immediate {
+            _ = await dispatcher.send(
+              Int(name)! % 3 == 1
+                ? Script.adds(name)
+                : Script.suspends { stage in
+                  await Task.yield()
+                  stage.updateModel { $0.append(name) }
+                }, to: "stage", mode: mode)
+          })
+      }
+    }
+    free.open()
+    for task in tasks { await task.value }
+    await holder.ended()
+    // The last one in its lane releases that before it returns.
+    await dispatcher.send(Script.runs { _ in }, to: "stage", mode: mode)
+    // On the main actor, a task comes to the lane once it is there.
+    if mode == .mainThread {
+      #expect(stage.model.sorted() == pushed.sorted())
+    } else {
+      #expect(stage.model == pushed)
+    }
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  @Test(arguments: modes)
+  func isCancelledWithItsTaskWhileItWaits(_ mode: Dispatcher.Mode) async {
+    let (free, dispatcher, log) = (Latch(), dispatcher, log)
+    let stage = dispatcher.addStage()
+    dispatcher.register(middleware: RecordingMiddleware(to: log))
+    let holder = await hold(mode, until: free)
+    if mode == .async { dispatcher.queue.isSuspended = true }
+    let sent = Latch()
+    let task = Task {
+      sent.open()
+      return await dispatcher.send(Script.adds("x"), to: "stage", mode: mode) { result in
+        log.record("completion \(result.error is CancellationError)")
+      }
+    }
+    await sent.opened()
+    task.cancel()
+    let result = await task.value
+    #expect(result.error is CancellationError)
+    #expect(result["stage"]?.wasCancelled(afterItsStart: false) == true)
+    #expect(log.all.suffix(3) == ["m will stage", "m did stage", "completion true"])
+    #expect(throws: CancellationError.self) { try result.get() }
+    dispatcher.queue.isSuspended = false
+    free.open()
+    await holder.ended()
+    #expect(await dispatcher.send(Script.adds("y"), to: "stage", mode: mode).isSuccess)
+    #expect(stage.model == ["y"])
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  @Test(arguments: modes, [false, true])
+  func aCancelledTaskRunsNothing(_ mode: Dispatcher.Mode, _ hasMiddleware: Bool) async {
+    let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
+    if hasMiddleware { dispatcher.register(middleware: RecordingMiddleware(to: log)) }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await dispatcher.send(Script.adds("x"), mode: mode) { _ in log.record("completion") }
+    }
+    #expect(await task.value.error is CancellationError)
+    #expect(stage.model.isEmpty)
+    #expect(log.all == (hasMiddleware ? ["m will stage", "m did stage"] : []) + ["completion"])
+    #expect(await dispatcher.send(Script.adds("y"), mode: mode).isSuccess)
+  }
+
+  @Test(arguments: modes)
+  func itsBlockIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
+    let (began, dispatcher) = (Latch(), dispatcher)
+    dispatcher.addStage()
+    let task = Task {
+      let block = Script.suspends { _ in
+        began.open()
+        try await Task.sleep(for: .seconds(3_600))
+      }
+      return await dispatcher.send(block, mode: mode)
+    }
+    await began.opened()
+    task.cancel()
+    let result = await task.value
+    #expect(result.error is CancellationError)
+    #expect(result["stage"]?.wasCancelled(afterItsStart: true) == true)
+  }
+
+  @Test(arguments: modes)
+  func aStoreThatRunsRegardlessIsNotCancelledWithTheTask(_ mode: Dispatcher.Mode) async {
+    let (began, dispatcher, log) = (Latch(), dispatcher, log)
+    dispatcher.addStage()
+    let audit = Script.Stage(identifier: "audit", model: [], reducer: ScriptReducer())
+    dispatcher.register(store: audit, waitFor: WaitFor(["stage"], runsRegardless: true))
+    let task = Task {
+      let block = Script.suspends { stage in
+        if stage.identifier == "stage" {
+          began.open()
+          try await Task.sleep(for: .seconds(3_600))
+        } else {
+          await Task.yield()
+          log.record("audit \(Task.isCancelled)")
+        }
+      }
+      return await dispatcher.send(block, mode: mode)
+    }
+    await began.opened()
+    task.cancel()
+    let result = await task.value
+    #expect(result["stage"]?.isCancelled == true)
+    #expect(result["audit"]?.isFinished == true)
+    #expect(log.all == ["audit false"])
+  }
+
+  @Test(arguments: modes)
+  func waitsWhileTheQueueIsSuspended(_ mode: Dispatcher.Mode) async {
+    let stage = dispatcher.addStage()
+    dispatcher.queue.isSuspended = true
+    let dispatcher = dispatcher
+    let task = Task.immediate {
+      await dispatcher.send(Script.adds("x"), mode: mode)
+    }
+    if mode == .mainThread {
+      #expect(await task.value.isSuccess)
+    } else {
+      await dispatcher.send(Script.adds("main"), mode: .mainThread)
+      #expect(stage.model == ["main"])
+      dispatcher.queue.isSuspended = false
+      #expect(await task.value.isSuccess)
+    }
+    #expect(stage.model.last == "x")
+  }
+
+  @Test(arguments: modes, [false, true])
+  func onlyMainThreadIsTheMainActor(_ mode: Dispatcher.Mode, _ suspends: Bool) async {
+    let (log, dispatcher) = (log, dispatcher)
+    dispatcher.addStage()
+    let note = Script.suspends { _ in
+      log.record("\(Here.isMainQueue)")
+      await Task.yield()
+      log.record("\(Here.isMainQueue)")
+    }
+    let action = suspends ? note : Script.runs { _ in log.record("\(Here.isMainQueue)") }
+    await dispatcher.send(action, mode: mode)
+    await Task { @MainActor in
+      await dispatcher.send(action, mode: mode)
+      #expect(Here.isMainQueue)
+    }.value
+    #expect(Set(log.all) == ["\(mode == .mainThread)"])
+  }
+
+  @Test(arguments: modes)
+  func blocksOfStoresThatDoNotWaitForEachOtherRunBesideEachOther(_ mode: Dispatcher.Mode) async {
+    let latches = ["a": Latch(), "b": Latch(), "c": Latch()]
+    for name in latches.keys.sorted() { dispatcher.addStage(name) }
+    let meet = Script.suspends { stage in
+      latches[stage.identifier]!.open()
+      for latch in latches.values { await latch.opened() }
+    }
+    for _ in 0..<3 { #expect(await dispatcher.send(meet, mode: mode).isSuccess) }
+  }
+
+  @Test(arguments: modes)
+  func waitsForTheHandlesThatItIsToFollow(_ mode: Dispatcher.Mode) async {
+    let (stage, free, dispatcher) = (dispatcher.addStage(), Latch(), dispatcher)
+    let holder = await hold(.serial(lane: "other"), until: free)
+    let task = Task.immediate {
+      await dispatcher.send(
+        Script.adds("second"), to: "stage", mode: mode, options: .after(holder))
+    }
+    await dispatcher.send(Script.adds("first"), to: "stage", mode: .serial(lane: "third"))
+    free.open()
+    #expect(await task.value.isSuccess)
+    #expect(stage.model == ["first", "second"])
+  }
+
+  @Test(arguments: modes)
+  func returnsAfterDidDispatchAndCompletion(_ mode: Dispatcher.Mode) async {
+    let (log, stage) = (log, dispatcher.addStage())
+    dispatcher.register(middleware: RecordingMiddleware("1", to: log))
+    dispatcher.register(middleware: RecordingMiddleware("2", to: log))
+    let observer = stage.observe { _ in log.record("observer") }
+    await dispatcher.send(Script.adds("x"), mode: mode) { _ in log.record("completion") }
+    log.record("returned")
+    #expect(
+      log.all == [
+        "1 will stage", "2 will stage", "observer", "2 did stage", "1 did stage", "completion",
+        "returned",
+      ])
+    observer.cancel()
+  }
+
+  @Test(arguments: modes)
+  func aVetoEndsItWithoutItsStore(_ mode: Dispatcher.Mode) async {
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(to: log, will: { _, _, _ in .veto(reason: "no") }))
+    let result = await dispatcher.send(Script.adds("x"), mode: mode)
+    #expect(result.errorCode == .vetoed)
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func followsTheDeliveryOfItsChangesByAnotherThread(_ mode: Dispatcher.Mode) async {
+    let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
+    let (inside, free) = (Latch(), Latch())
+    let observer = stage.observe { change in
+      if change.version == 1 {
+        inside.open()
+        free.wait()
+      }
+      log.record("\(change.version)")
+    }
+    let notifier = Thread { stage.updateModel { $0.append("outside") } }
+    notifier.start()
+    await inside.opened()
+    let task = Task.immediate {
+      await dispatcher.send(Script.adds("x"), mode: mode) { _ in log.record("completion") }
+    }
+    free.open()
+    #expect(await task.value.isSuccess)
+    #expect(log.all == ["1", "2", "completion"])
+    observer.cancel()
+  }
+
+  @Test(arguments: modes)
+  func whatCannotRunSaysWhy(_ mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    _ = dispatcher.recordIncidents()
+    #expect(await dispatcher.send(Ping(), to: "x", mode: mode).errorCode == .unknownStore)
+    #expect(await dispatcher.send(Ping(), mode: mode).hasResponders == false)
+    let stray = CounterStore.counter()
+    #expect(await stray.send(.add(1), mode: mode).errorCode == .notRegistered)
+    dispatcher.register(store: stray)
+    #expect(await stray.send(.add(1), mode: mode).isSuccess)
+    #expect(await stray.send(.fail(1), mode: mode).error is CounterFailure)
+    #expect(stray.model.count == 2)
+  }
+
+  #if os(Linux)
+    @Test func syncIsNoModeOfIt() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        await Dispatcher().send(Ping(), mode: .sync)
+      }
+      let printed = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(printed.contains("An action was sent with mode .sync"))
+    }
+  #endif
+}
+
+/// A structured dispatch inside an operation that it would wait for is refused.
+@Suite("Structured dispatch: wouldDeadlock", .timeLimit(.minutes(30)))
+struct SendDeadlockTests {
+  let dispatcher = Dispatcher()
+  let results = Recorder<DispatchResult>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  /// Sends or dispatches a block; either holds the lane.
+  private func run(
+    _ mode: Dispatcher.Mode, _ isSent: Bool, _ block: @escaping @Sendable () async -> Void
+  ) async {
+    let script = Script.suspends { _ in await block() }
+    if isSent {
+      #expect(await dispatcher.send(script, mode: mode).isSuccess)
+    } else {
+      #expect(await dispatcher.dispatch(action: script, mode: mode).result.isSuccess)
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes, [true, false])
+  func onTheLaneThatItHolds(_ mode: Dispatcher.Mode, _ isSent: Bool) async {
+    let (dispatcher, results) = (dispatcher, results)
+    await run(mode, isSent) {
+      results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+      async let child = dispatcher.send(Script.adds("child"), mode: mode)
+      results.record(await child)
+    }
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
+    #expect(await dispatcher.send(Script.adds("after"), mode: mode).isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes, [true, false])
+  func throughAnotherLane(_ mode: Dispatcher.Mode, _ isSent: Bool) async {
+    let (dispatcher, results) = (dispatcher, results)
+    await run(mode, isSent) {
+      let through = Script.suspends { _ in
+        results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+        let handle = dispatcher.dispatch(action: Script.adds("behind"), mode: mode)
+        results.record(await handle.result)
+        handle.cancel()
+      }
+      results.record(await dispatcher.send(through, mode: .serial(lane: "other")))
+    }
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock, nil])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aTaskForWhichNoneWaitsIsNotRefused(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, results)
+    await run(mode, true) {
+      Task { results.record(await dispatcher.send(Script.adds("later"), mode: mode)) }
+    }
+    #expect(await results.first(1)[0].isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aSyncDispatchInItsBlockBehindItsLaneIsRefused(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, results)
+    let script = Script.runs { _ in
+      let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode)
+      let handle = dispatcher.dispatch(
+        action: Script.adds("x"), mode: .sync, options: .after(behind))
+      results.record(handle.resultIfEnded!)
+    }
+    await dispatcher.send(script, mode: mode)
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+  }
+
+  /// The wait is in a dispatch inside one that has made no record, and holds the lane all the same.
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aSyncDispatchInsideAnotherBehindItsLaneIsRefused(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, results)
+    let desk = dispatcher.addDesk()
+    dispatcher.addDesk("inner")
+    let errand = Errand { _ in
+      let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode)
+      let inner = Errand { _ in
+        let handle = dispatcher.dispatch(
+          action: Script.adds("x"), mode: .sync, options: .after(behind))
+        results.record(handle.resultIfEnded!)
+      }
+      dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: .sync)
+    }
+    await desk.send(errand, mode: mode)
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+  }
+
+  /// Holds a lane in a task until the latch opens.
+  private func holdInTask(_ mode: Dispatcher.Mode, until latch: Latch) async -> Task<Void, Never> {
+    let (dispatcher, held) = (dispatcher, Latch())
+    let task = Task {
+      _ = await dispatcher.send(
+        Script.suspends { _ in
+          held.open()
+          await latch.opened()
+        }, mode: mode)
+    }
+    await held.opened()
+    return task
+  }
+
+  private static let lanes: [Dispatcher.Mode] = [.serial, .serial(lane: "named")]
+
+  @Test(arguments: lanes, [false, true])
+  func aSyncDispatchBlocksNoThreadOfTheTasksBehindATask(
+    _ mode: Dispatcher.Mode, _ isQueued: Bool
+  ) async {
+    let (dispatcher, results, free) = (dispatcher, results, Latch())
+    let task = isQueued ? nil : await holdInTask(mode, until: free)
+    let holder = Script.suspends { _ in await free.opened() }
+    if isQueued { dispatcher.dispatch(action: holder, mode: mode) }
+    let queued = isQueued ? Task.immediate { _ = await dispatcher.send(holder, mode: mode) } : nil
+    let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode)
+    await Task.detached {
+      results.record(
+        dispatcher.dispatch(action: Script.adds("x"), mode: .sync, options: .after(behind))
+          .resultIfEnded!)
+      let awaits = Script.suspends { _ in results.record(await behind.result) }
+      dispatcher.dispatch(action: awaits, mode: .sync)
+    }.value
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
+    // A thread of the program's own waits.
+    let (onThread, waits) = (Recorder<DispatchResult>(), Latch())
+    Thread {
+      waits.open()
+      onThread.record(
+        dispatcher.dispatch(action: Script.adds("x"), mode: .sync, options: .after(behind))
+          .resultIfEnded!)
+    }.start()
+    await waits.opened()
+    free.open()
+    #expect(await onThread.first(1)[0].isSuccess)
+    await task?.value
+    await queued?.value
+  }
+}
+
+/// Many tasks that send.
+@Suite("Structured dispatch: many tasks", .timeLimit(.minutes(30)))
+struct SendLoadTests {
+  @Test(arguments: SendTests.modes, OperationStyle.allCases)
+  func eachActionRunsOnceAndOneAtATimePerLane(
+    _ mode: Dispatcher.Mode, _ style: OperationStyle
+  ) async {
+    let (dispatcher, log) = (Dispatcher(), Recorder<String>())
+    let store = dispatcher.addProbe("a", style: style, to: log)
+    dispatcher.register(store: CounterStore.counter())
+    let (tasks, each) = (8, Load.count(200))
+    await withDiscardingTaskGroup { group in
+      for task in 0..<tasks {
+        group.addTask {
+          for index in 0..<each {
+            if (index + task) % 7 == 0 {
+              await dispatcher.dispatch(action: Ping(), mode: mode).ended()
+            } else {
+              #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
+            }
+          }
+        }
+      }
+    }
+    await dispatcher.send(CounterAction.add(1), mode: mode)
+    #expect(store.model == tasks * each)
+    if mode != .async {
+      #expect(log.all == (0..<tasks * each).flatMap { _ in ["+a", "-a"] })
+    }
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  @Test func lanesOfAThousandKeysAreEachInOrder() async {
+    let (dispatcher, keys) = (Dispatcher(), 1_000)
+    let stores = (0..<keys).map { dispatcher.register(store: CounterStore.counter("\($0)")) }
+    await withDiscardingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for key in (0..<keys).shuffled() {
+            await stores[key].send(.add(1), mode: .serial(lane: key))
+          }
+        }
+      }
+    }
+    #expect(stores.allSatisfy { $0.model.count == 8 })
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func cancelledAtAnyTimeItLeavesTheLane(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (Dispatcher(), Recorder<String>())
+    let store = dispatcher.addProbe("a", style: .suspending, to: log)
+    let ended = await withTaskGroup { group in
+      for index in 0..<Load.count(400) {
+        group.addTask {
+          let task = Task { await dispatcher.send(Ping(), mode: mode) }
+          if index % 3 == 0 { await Task.yield() }
+          if index % 2 == 0 { task.cancel() }
+          let result = await task.value
+          #expect(result.isSuccess || index % 2 == 0 && result.error is CancellationError)
+          return result.isSuccess ? 1 : 0
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(store.model >= ended)
+    #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
+    #expect(dispatcher.laneCount == 0)
+  }
+}
+
+extension StoreOutcome {
+  fileprivate func wasCancelled(afterItsStart: Bool) -> Bool {
+    if case .cancelled(afterItsStart) = self { true } else { false }
+  }
+}
