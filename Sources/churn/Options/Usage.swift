@@ -11,7 +11,8 @@ enum Usage {
       --input FILE      a saved log, or - for standard input
       --mode MODE       \(modes) or all (default: all)
       --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight))
-      --producers N     threads that dispatch, in the modes async and lanes (default: 1)
+      --producers N     threads that dispatch, in the modes async and lanes, or tasks that send, in
+                        structured (default: 1)
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
       --rounds N        replays everything N times, the modes by turns, and shows medians and spreads

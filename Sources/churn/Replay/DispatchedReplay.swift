@@ -8,11 +8,13 @@ struct DispatchedReplay: Replayer {
   private let producers: Producers
   private let middlewares: [any Middleware]
 
-  /// - Parameter producers: How many threads dispatch; one in a mode that takes no more.
+  /// - Parameter producers: How many threads or tasks dispatch; one in a mode that takes no more.
   init(mode: Mode, inFlight: Int, producers: Int = 1, middlewares: [any Middleware] = []) {
     self.mode = mode
     self.inFlight = inFlight
-    self.producers = Producers(count: mode.takesSeveralProducers ? producers : 1)
+    // A task has one action in flight.
+    let most = mode == .structured ? inFlight : .max
+    self.producers = Producers(count: mode.takesSeveralProducers ? min(producers, most) : 1)
     self.middlewares = middlewares
   }
 
@@ -32,8 +34,12 @@ struct DispatchedReplay: Replayer {
       // Made outside of the measured time, as the events of the plain loop are.
       let actions = batch.map(ReplayedAction.init)
       stopwatch.time {
-        producers.run(shares) { replay.dispatch($0, of: actions) }
-        replay.limiter.waitUntilIdle()
+        if mode == .structured {
+          producers.runInTasks(shares) { await replay.send($0, of: actions) }
+        } else {
+          producers.run(shares) { replay.dispatch($0, of: actions) }
+          replay.limiter.waitUntilIdle()
+        }
       }
       outcome.add(batch.count, to: &latencies)
       if let failure = outcome.firstFailure { throw fault(failure.error, of: batch[failure.index]) }
@@ -82,6 +88,25 @@ private struct BatchReplay: Sendable {
       case .committed(let action): take(action, mode.scheduling(of: action.commit), at: index)
       }
     }
+  }
+
+  /// The same in a task, which goes on once each has ended.
+  func send(_ indices: [Int], of actions: [ReplayedAction]) async {
+    for index in indices {
+      switch actions[index] {
+      case .changed(let action): await send(action, mode.scheduling(of: action.change), at: index)
+      case .committed(let action): await send(action, mode.scheduling(of: action.commit), at: index)
+      }
+    }
+  }
+
+  private func send<Action: ActionType>(
+    _ action: Action, _ mode: Dispatcher.Mode, at index: Int
+  ) async {
+    let began = began(at: index)
+    let result = await dispatcher.send(action, mode: mode)
+    if let began { outcome.record(Stopwatch.now - began, at: index) }
+    if let error = result.error { outcome.fail(at: index, error) }
   }
 
   private func take<Action: ActionType>(

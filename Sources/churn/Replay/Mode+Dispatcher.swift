@@ -3,23 +3,23 @@ import DispatchStore
 extension Mode {
   /// How the dispatcher is to schedule a change.
   ///
-  /// In `lanes`, the changes of one path keep their order, and takeovers depend on no other order.
+  /// In lanes, the changes of one path keep their order, and takeovers depend on no other order.
   func scheduling(of change: Change) -> Dispatcher.Mode {
-    self == .lanes ? .serial(lane: change.path) : scheduling
+    hasLanes ? .serial(lane: change.path) : scheduling
   }
 
   /// How the dispatcher is to schedule a commit.
   ///
   /// Lane keys are compared by type as well as by value, so no author shares a lane with a path.
   func scheduling(of commit: Commit) -> Dispatcher.Mode {
-    self == .lanes ? .serial(lane: commit.author) : scheduling
+    hasLanes ? .serial(lane: commit.author) : scheduling
   }
 
   private var scheduling: Dispatcher.Mode {
     switch self {
     case .async: .async
     case .sync: .sync
-    case .serial, .lanes: .serial
+    case .serial, .lanes, .structured: .serial
     case .mainThread: .mainThread
     }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The threads that dispatch the events of a batch.
+/// The threads or tasks that dispatch the events of a batch.
 struct Producers: Sendable {
   let count: Int
 
@@ -36,5 +36,17 @@ struct Producers: Sendable {
       }
     }
     threads.wait()
+  }
+
+  /// The same, each in a task; the calling thread waits.
+  func runInTasks(_ shares: [[Int]], _ work: @escaping @Sendable ([Int]) async -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task.detached {
+      await withDiscardingTaskGroup { group in
+        for share in shares { group.addTask { await work(share) } }
+      }
+      done.signal()
+    }
+    done.wait()
   }
 }

@@ -9,7 +9,7 @@ import Testing
 
     #expect(options == Options())
     #expect(options.source == .automatic)
-    #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread])
+    #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread, .structured])
     #expect(options.inFlight == 1024)
     #expect(options.roundCount == 3)
   }
@@ -57,7 +57,7 @@ import Testing
     (["--json=yes"], "'--json' takes no value"),
     (
       ["--mode", "fast"],
-      "'--mode' knows async, sync, serial, lanes, mainThread and all, not 'fast'"
+      "'--mode' knows async, sync, serial, lanes, mainThread, structured and all, not 'fast'"
     ),
     (
       ["--repo", ".", "--input", "-"],

@@ -12,7 +12,7 @@ import Testing
     let replayers = Replayers.all(for: try options())
 
     #expect(replayers.map(\.name) == ["plainLoop"] + Mode.allCases.map(\.rawValue))
-    #expect(replayers.map(\.keepsOrder) == [true, false, true, true, true, true])
+    #expect(replayers.map(\.keepsOrder) == [true, false, true, true, true, true, true])
   }
 
   @Test func aSingleModeIsComparedWithThePlainLoop() throws {
