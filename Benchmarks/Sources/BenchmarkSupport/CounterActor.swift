@@ -9,4 +9,10 @@ public actor CounterActor {
   public func reduce(_ action: Add) {
     counter.add(Int(action.amount))
   }
+
+  /// The same after it has yielded.
+  public func reduceLater(_ action: Add) async {
+    await Task.yield()
+    counter.add(Int(action.amount))
+  }
 }

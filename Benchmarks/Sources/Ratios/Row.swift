@@ -19,7 +19,8 @@ struct Row: Sendable {
 
   /// All rows, in the order of the table.
   static var all: [Row] {
-    SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all
-      + RegistryRows.all + WaitForRows.all + PendingRows.all + ContentionRows.all
+    SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
+      + ManyStoresRows.all + RegistryRows.all + WaitForRows.all + PendingRows.all
+      + ContentionRows.all
   }
 }
