@@ -74,6 +74,7 @@ extension Store {
   /// As `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher the completion runs here, and the result's
   /// error is `notRegistered`.
   @discardableResult
+  @inlinable
   public nonisolated(nonsending) func send(
     _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
@@ -93,6 +94,7 @@ extension Store where Action: ReplyingAction {
   ///
   /// As the method for actions without replies, in all else.
   @discardableResult
+  @inlinable
   public nonisolated(nonsending) func send(
     _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,

@@ -4,6 +4,7 @@ extension Store {
   /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
   /// runs here, and the result's error is `notRegistered`.
   @discardableResult
+  @inlinable
   public func dispatch(
     _ action: Action, mode: Dispatcher.Mode = .async,
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
@@ -21,6 +22,7 @@ extension Store {
   /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
   /// runs here, and the result's error is `notRegistered`.
   @discardableResult
+  @inlinable
   public func dispatch(
     _ action: Action, mode: Dispatcher.Mode = .async,
     options: DispatchOptions = DispatchOptions(),
@@ -71,6 +73,7 @@ extension Store {
     return refuse(.withResult(completion), fileID, line)
   }
 
+  @usableFromInline
   func refuse(
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
