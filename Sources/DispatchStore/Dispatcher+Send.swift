@@ -120,8 +120,9 @@ extension Dispatcher {
     _ line: UInt
   ) async -> DispatchStore::DispatchResult {
     guard mode.runs(on: #isolation) else {
-      return await sendElsewhere(
-        action, to: storeIdentifier, mode, options, completion, fileID, line)
+      return await send(
+        action, to: storeIdentifier, mode, options, completion, fileID, line,
+        on: mode.isMainThread ? MainActor.shared : nil)
     }
     let sent = withUnsafePointer(to: action) {
       begin(
@@ -136,32 +137,10 @@ extension Dispatcher {
 
   /// The same on the main actor, or away from it.
   @usableFromInline
-  nonisolated(nonsending) func sendElsewhere<Action: DispatchStore::ActionType>(
+  func send<Action: DispatchStore::ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
-  ) async -> DispatchStore::DispatchResult {
-    if mode.isMainThread {
-      await sendOnMain(action, to: storeIdentifier, mode, options, completion, fileID, line)
-    } else {
-      await sendOffMain(action, to: storeIdentifier, mode, options, completion, fileID, line)
-    }
-  }
-
-  @MainActor
-  private func sendOnMain<Action: DispatchStore::ActionType>(
-    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
-  ) async -> DispatchStore::DispatchResult {
-    await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
-  }
-
-  @concurrent
-  private func sendOffMain<Action: DispatchStore::ActionType>(
-    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
+    _ line: UInt, on isolation: isolated (any Actor)?
   ) async -> DispatchStore::DispatchResult {
     await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }

@@ -53,14 +53,17 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
 extension DispatchResult {
   /// The replies to an action, by store identifier; of stores that finished, and replied.
   ///
-  /// For an action that was dispatched; `send` returns them with their type.
+  /// `send` returns them with their type. A sequence has none itself: its `steps` have them.
   public func replies<Action: ReplyingAction>(to action: Action.Type) -> [String: Action.Reply] {
     replies(as: Action.Reply.self)
   }
 
   func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
     if replies.isEmpty { return [:] }
-    return replies.filter { self[$0.key]?.isFinished == true }
-      .compactMapValues { $0 as? Reply }
+    var typed: [String: Reply] = [:]
+    for store in stores where store.outcome.isFinished {
+      typed[store.storeIdentifier] = replies[store.storeIdentifier] as? Reply
+    }
+    return typed
   }
 }

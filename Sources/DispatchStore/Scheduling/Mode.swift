@@ -12,6 +12,7 @@ extension Dispatcher {
 
     @usableFromInline
     var isSync: Bool { if case .sync = kind { true } else { false } }
+    @usableFromInline
     var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 

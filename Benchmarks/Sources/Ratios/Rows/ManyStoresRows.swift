@@ -25,8 +25,7 @@ enum ManyStoresRows {
         counters[Self.name(index)] = LockedCounter()
       }
       (self.stores, self.counters) = (stores, counters)
-      var generator = SystemRandomNumberGenerator()
-      order = Array(0..<size).shuffled(using: &generator)
+      order = (0..<size).shuffled()
     }
 
     /// Built anew for each dispatch, as a program does that has a number.
@@ -77,8 +76,9 @@ enum ManyStoresRows {
     }
   }
 
-  /// Ten dispatches after a store of another action type was registered, and that and ten more after it was
-  /// unregistered; the floor: the same without dispatches, and the dispatches without registrations.
+  /// A store of another action type is registered and unregistered, and then ten actions are dispatched; per action.
+  ///
+  /// The floor: the same, with that store at another dispatcher.
   private static let registered = Row(
     "`.sync` after an unrelated registration", floor: "the same without it", bound: .times(2)
   ) { rounds in

@@ -152,8 +152,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it runs on its caller's thread.
   var isSynchronous: Bool { activeScheduler == nil }
 
-  /// Whether it runs in its caller's task.
-  var isOfTask: Bool { activeScheduler?._withUnsafeGuaranteedRef(\.isTask) == true }
+  /// Whether it runs in its caller's task, where it has its turn or goes on in a round.
+  ///
+  /// Read under the details' lock: a thread that drains a lane reads it of what is next, which another may cancel.
+  var isOfTask: Bool { details?.scheduler?.isTask == true }
 
   /// Whether stores that do not wait for each other run beside each other.
   var runsConcurrently: Bool {

@@ -510,7 +510,10 @@ extension InlineRun.Address {
     switch end(&record, remainder, on: thread) {
     case .reusable:
       pointee.releasePlace(record)
-      thread.spareDispatches.push(record)
+      // A search may have come to it through its place before that was released.
+      if pointee.task == nil || isUniquelyReferencedForReuse(&record) && record.details == nil {
+        thread.spareDispatches.push(record)
+      }
       return finished
     case .ended:
       pointee.releasePlace(record)

@@ -18,6 +18,14 @@ enum ReplyRecord {
       thread.run?.pointee.makeRecord(on: thread) ?? DispatchContext.cause(on: thread)?.dispatch
     dispatch?.makeDetails().keep(reply, of: storeIdentifier)
   }
+
+  /// The identifier of the store whose reducer runs here.
+  static var runningStore: String? {
+    let thread = ThreadState.current
+    if let exclusive = thread.exclusive { return exclusive.identifier }
+    if let run = thread.run { return run.pointee.storeIdentifier }
+    return DispatchContext.cause(on: thread)?.owner?.storeIdentifier
+  }
 }
 
 extension Reducer where Action: ReplyingAction {
@@ -25,18 +33,8 @@ extension Reducer where Action: ReplyingAction {
   ///
   /// Reaches them where the store finishes. Outside of a dispatch it has no effect.
   public final func reply(_ reply: Action.Reply) {
-    guard let storeIdentifier = Store<Model, Action>.runningIdentifier else { return }
+    guard let storeIdentifier = ReplyRecord.runningStore else { return }
     ReplyRecord.note(reply, of: storeIdentifier)
-  }
-}
-
-extension Store {
-  /// The store whose reducer runs here.
-  fileprivate static var runningIdentifier: String? {
-    let thread = ThreadState.current
-    if let exclusive = thread.exclusive { return exclusive.identifier }
-    if let run = thread.run { return run.pointee.storeIdentifier }
-    return DispatchContext.cause(on: thread)?.owner?.storeIdentifier
   }
 }
 
