@@ -509,11 +509,8 @@ extension InlineRun.Address {
     var record = pointee.record.take().unsafelyUnwrapped.takeRetainedValue()
     switch end(&record, remainder, on: thread) {
     case .reusable:
-      pointee.releasePlace(record)
-      // A search may have come to it through its place before that was released.
-      if pointee.task == nil || isUniquelyReferencedForReuse(&record) && record.details == nil {
-        thread.spareDispatches.push(record)
-      }
+      if pointee.task != nil { return endInTask(record, finished, on: thread) }
+      thread.spareDispatches.push(record)
       return finished
     case .ended:
       pointee.releasePlace(record)
@@ -521,6 +518,18 @@ extension InlineRun.Address {
       (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)
     }
     return DispatchHandle(record)
+  }
+
+  /// Releases the place of a record that can be used again, unless a search has come to it through that place.
+  @inline(never)
+  private func endInTask(
+    _ record: consuming Dispatch, _ finished: DispatchHandle, on thread: ThreadState
+  ) -> DispatchHandle {
+    pointee.releasePlace(record)
+    if isUniquelyReferencedForReuse(&record), record.details == nil {
+      thread.spareDispatches.push(record)
+    }
+    return finished
   }
 
   private func end(
