@@ -125,6 +125,13 @@ public final class Dispatcher: Sendable {
     }
   }
 
+  /// Keeps a named lane that has retired, to be used again, where the caller has the only reference.
+  func recycle(_ scheduler: consuming Scheduler, of mode: Mode) {
+    guard case .serial(_?) = mode.kind else { return }
+    var lane = unsafeDowncast(scheduler, to: Lane.self)
+    Lane.recycle(&lane)
+  }
+
   /// A scheduler for an empty sequence, which takes no position in the mode's order.
   func freeScheduler(of mode: Mode) -> Scheduler {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }

@@ -20,7 +20,7 @@ struct Row: Sendable {
   /// All rows, in the order of the table.
   static var all: [Row] {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
-      + ManyStoresRows.all + RegistryRows.all + WaitForRows.all + PendingRows.all
+      + ManyStoresRows.all + LaneRows.all + RegistryRows.all + WaitForRows.all + PendingRows.all
       + ContentionRows.all
   }
 }

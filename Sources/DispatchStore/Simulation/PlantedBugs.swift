@@ -10,7 +10,7 @@ extension Lane {
 
   /// `lostWakeUp`: looks for a push, and then leaves whatever was pushed meanwhile.
   func leaveInTwoSteps(as activity: LaneWord.Activity) -> Bool {
-    if key != nil || hasPush { return word.change { $0.leaving(as: activity) } != nil }
+    if activity == .retired || hasPush { return word.change { $0.leaving(as: activity) } != nil }
     yieldPoint(.leave, description)
     return word.change { LaneWord($0.top, activity) } != nil
   }

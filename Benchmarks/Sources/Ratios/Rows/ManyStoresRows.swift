@@ -9,29 +9,6 @@ enum ManyStoresRows {
 
   private static let sizes = [32, 1_000, 100_000]
 
-  /// Named stores, each with the same reduction, and counters with locks by the same names.
-  private final class Town: Sendable {
-    let dispatcher = Dispatcher(name: "town")
-    let stores: [Store<Counter, Add>]
-    let counters: [String: LockedCounter]
-    let order: [Int]
-
-    init(of size: Int) {
-      var stores: [Store<Counter, Add>] = []
-      var counters: [String: LockedCounter] = [:]
-      for index in 0..<size {
-        let store = Store(identifier: Self.name(index), model: Counter(), reducer: PlainReducer())
-        stores.append(dispatcher.register(store: store))
-        counters[Self.name(index)] = LockedCounter()
-      }
-      (self.stores, self.counters) = (stores, counters)
-      order = (0..<size).shuffled()
-    }
-
-    /// Built anew for each dispatch, as a program does that has a number.
-    static func name(_ index: Int) -> String { "account \(index)" }
-  }
-
   private typealias Visit = @Sendable (Town, Int) -> Void
 
   /// A thread visits all stores in shuffled order, again and again, `.sync`.
@@ -43,12 +20,12 @@ enum ManyStoresRows {
       bound: .times(3)
     ) { rounds in
       let town = Town(of: size)
+      let counters = Dictionary(
+        uniqueKeysWithValues: (0..<size).map { (Town.name($0), LockedCounter()) })
       return Rounds.alternate(rounds, count: max(20_000, size)) { count in
-        for turn in 0..<count {
-          town.counters[Town.name(town.order[turn % size])]!.reduce(Add(turn))
-        }
+        for turn in 0..<count { counters[Town.name(town.index(at: turn))]!.reduce(Add(turn)) }
       } subject: { count in
-        for turn in 0..<count { visit(town, town.order[turn % size]) }
+        for turn in 0..<count { visit(town, town.index(at: turn)) }
       }
     }
   }

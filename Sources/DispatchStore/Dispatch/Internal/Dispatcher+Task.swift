@@ -32,7 +32,9 @@ extension Dispatcher {
     if after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation), !Task.isCancelled {
       let place = scheduler(of: mode)
       if place.acquire() {
-        return run(action, to: route, at: place, completion, callSite, on: thread)
+        let sent = run(action, to: route, at: place, completion, callSite, on: thread)
+        recycle(place, of: mode)
+        return sent
       }
     }
     return queue(

@@ -17,7 +17,8 @@ enum Job {
         pool.recycle(dispatch, on: thread)
       }
       return 1
-    case .lane(let lane):
+    case .lane(var lane):
+      defer { Lane.recycle(&lane) }
       return lane.drain()
     case .step(let step):
       step()

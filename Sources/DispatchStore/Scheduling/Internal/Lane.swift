@@ -4,35 +4,54 @@
 /// that runs it is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without
 /// a thread.
 final class Lane: Scheduler, @unchecked Sendable {
-  // because the thread that requests the drainer sets `retainedDispatcher`, and then only that drainer does
-  let key: LaneKey?
+  // because the thread that requests the drainer sets `retainedDispatcher`, and then only that drainer does, and
+  // the name changes only while there is one reference
+  /// Its name, and where it is found by that; nil for one that stays.
+  @exclusivity(unchecked) private var name: (key: LaneKey, shard: LaneShard)?
   let isMain: Bool
   let pool: ConcurrentPool
-  let onRetire: @Sendable (Lane) -> Void
   let word = AtomicLaneWord()
   /// The drainer changes it; other threads read it, or add steps.
   let state = Locked(LaneState())
   /// Kept alive until the lane is idle.
   private var retainedDispatcher: Dispatcher?
 
-  /// - Parameters:
-  ///   - key: The lane's name; nil for one that stays.
-  ///   - onRetire: Called when a named lane has run empty.
-  init(
-    key: LaneKey? = nil, isMain: Bool = false, pool: ConcurrentPool,
-    onRetire: @escaping @Sendable (Lane) -> Void = { _ in }
-  ) {
-    self.key = key
+  init(isMain: Bool = false, pool: ConcurrentPool) {
     self.isMain = isMain
     self.pool = pool
-    self.onRetire = onRetire
+  }
+
+  // MARK: Its name
+
+  /// It gets a name, before another thread knows it.
+  func begin(_ key: LaneKey, in shard: LaneShard) {
+    name = (key, shard)
+  }
+
+  /// Whether dispatches to a lane of this name may be pushed to it.
+  func hasKey(_ key: LaneKey) -> Bool {
+    !isRetired && name.map { $0.key == key } == true
   }
 
   /// What it becomes where it is empty.
-  private var ending: LaneWord.Activity { key == nil ? .idle : .retired }
+  private var ending: LaneWord.Activity { name == nil ? .idle : .retired }
 
   /// Whether it has left the table of lanes.
-  var isRetired: Bool { word.now.activity == .retired }
+  private var isRetired: Bool { word.now.activity == .retired }
+
+  private func retire() {
+    if let name { name.shard.remove(self, at: name.key.hash) }
+  }
+
+  /// Keeps a lane for another name, if it has retired and nothing else refers to it.
+  static func recycle(_ lane: inout Lane) {
+    guard lane.isRetired, isUniquelyReferencedForReuse(&lane) else { return }
+    let former = lane.name
+    lane.name = nil
+    lane.state.withLock { $0 = LaneState() }
+    lane.word.reset()
+    former?.shard.keep(lane)
+  }
 
   /// Whether a dispatch was pushed that the drainer has not taken in.
   var hasPush: Bool { word.now.top != nil }
@@ -48,7 +67,8 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   override var description: String {
-    isMain ? "the main lane" : key.map { "lane \"\($0.description)\"" } ?? "the default lane"
+    isMain
+      ? "the main lane" : name.map { "lane \"\($0.key.description)\"" } ?? "the default lane"
   }
 
   override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
@@ -120,7 +140,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       guard state.withLock({ $0.isHolder(dispatch) }) else { return }
       release(dispatch)
     } else if word.change({ $0.releasedByTask(as: ending) }) != nil {
-      if ending == .retired { onRetire(self) }
+      if ending == .retired { retire() }
       return
     }
     yieldPoint(.schedule, description)
@@ -242,7 +262,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     var isRetired = false
 
     func complete(_ lane: Lane) {
-      if isRetired { lane.onRetire(lane) }
+      if isRetired { lane.retire() }
     }
   }
 
@@ -313,7 +333,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       return Departure()
     }
     // Cleared before the word changes: after it, the next thread that requests a drainer sets it.
-    let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: key != nil)
+    let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: name != nil)
     let hasLeft =
       isPlanted(.lostWakeUp)
       ? leaveInTwoSteps(as: ending) : word.change { $0.leaving(as: ending) } != nil

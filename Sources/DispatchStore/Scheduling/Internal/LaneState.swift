@@ -90,6 +90,11 @@ struct AtomicLaneWord: ~Copyable {
 
   var now: LaneWord { LaneWord(bits: bits.load(ordering: .acquiring)) }
 
+  /// Makes it as it was at first, where no other thread has it.
+  func reset() {
+    bits.store(LaneWord(nil, .idle).bits, ordering: .relaxed)
+  }
+
   /// Changes the word to what `next` makes of it; the word before, or nil where `next` returns nil.
   func change(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
     var present = bits.load(ordering: .acquiring)
