@@ -129,9 +129,9 @@ extension Dispatcher {
         UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, mode, options, completion,
         fileID, line)
     }
-    switch sent {
+    switch consume sent {
     case .ended(let result): return result
-    case .underWay(let dispatch): return await dispatch.runToEnd()
+    case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
     }
   }
 

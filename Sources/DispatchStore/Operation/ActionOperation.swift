@@ -17,27 +17,33 @@ public import Foundation
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
-  // because `core` is locked, and Operation itself is safe on several threads
-  @usableFromInline let subject: UnsafeMutablePointer<OperationSubject<Model, Action>>
+  // because `core` is locked, Operation itself is safe on several threads, and what else changes does so while one
+  // thread has it: where it is made, started or kept as a spare one
+  /// Has an action while it is in use.
+  @usableFromInline let actionAddress: UnsafeMutablePointer<Action>
+  /// Nil while it is not in use.
+  @usableFromInline @exclusivity(unchecked) var presentStore: Store<Model, Action>?
+  /// Taken by the thread that starts the operation, so that its captures are released after the call.
+  @usableFromInline @exclusivity(unchecked) var block: OperationBlock<Model, Action>?
   @usableFromInline let core = OperationCore()
 
   @usableFromInline
   override init() {
-    subject = .allocate(capacity: 1)
+    actionAddress = .allocate(capacity: 1)
     super.init()
   }
 
   deinit {
     if core.hasDependencies { forgetDependencies() }
-    if core.isInUse { subject.deinitialize(count: 1) }
-    subject.deallocate()
+    if presentStore != nil { actionAddress.deinitialize(count: 1) }
+    actionAddress.deallocate()
     core.destroy()
   }
 
   /// The action that it handles.
-  public var action: Action { subject.pointee.action }
+  public var action: Action { actionAddress.pointee }
   /// The store that it changes.
-  public var store: Store<Model, Action> { subject.pointee.store }
+  public var store: Store<Model, Action> { presentStore.unsafelyUnwrapped }
 
   /// Makes one, or reuses this thread's spare one.
   @inlinable
@@ -49,9 +55,18 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       ThreadState.takeSpareOperation(store.operationType, for: store.storage).map {
         unsafeDowncast($0, to: ActionOperation.self)
       } ?? ActionOperation()
-    operation.subject.initialize(to: OperationSubject(action, store, block))
-    operation.core.beginUse(asReduction: isReduction)
+    operation.actionAddress.initialize(to: action)
+    operation.presentStore = store
+    operation.block = block
+    if isReduction { operation.core.beginUseAsReduction() }
     return operation
+  }
+
+  /// It has ended, and becomes its thread's spare one: nothing else refers to it.
+  @inlinable
+  func endUse() {
+    actionAddress.deinitialize(count: 1)
+    presentStore = nil
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.

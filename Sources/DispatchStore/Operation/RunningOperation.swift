@@ -23,7 +23,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   static func make(
     for operation: ActionOperation<Model, Action>, on thread: ThreadState
   ) -> RunningOperation {
-    let spare = thread.takeSpareToken(operation.subject.pointee.store.operationType)
+    let spare = thread.takeSpareToken(operation.presentStore.unsafelyUnwrapped.operationType)
     let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
     running.subject = operation
     return running
@@ -38,7 +38,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     subject = nil
     operation.abandon()
     if hasNoWeakOrUnownedReferences(self) {
-      thread.keepSpareToken(self, of: operation.subject.pointee.store.operationType)
+      thread.keepSpareToken(self, of: operation.presentStore.unsafelyUnwrapped.operationType)
     }
   }
 

@@ -56,6 +56,7 @@ struct ThreadState {
     let spareTokens = Spares()
     /// Records to be reused.
     var spareDispatches = DispatchStack()
+    var spareDetails: DispatchDetails?
     let routeCache = RouteCache()
     /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
@@ -187,6 +188,16 @@ struct ThreadState {
   var spareDispatches: DispatchStack {
     get { fields.pointee.spareDispatches }
     nonmutating _modify { yield &fields.pointee.spareDispatches }
+  }
+
+  func takeSpareDetails() -> DispatchDetails? {
+    fields.pointee.spareDetails.take()
+  }
+
+  /// Keeps details to which the caller has the only reference.
+  func keepSpare(_ details: DispatchDetails) {
+    details.reset()
+    fields.pointee.spareDetails = details
   }
 
   var hasResumedOthers: Bool {

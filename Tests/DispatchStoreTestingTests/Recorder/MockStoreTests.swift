@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("A mock store")
+@Suite("A mock store", .timeLimit(.minutes(30)))
 struct MockStoreTests {
   private let dispatcher = Dispatcher(name: "mocked")
 
@@ -79,7 +79,7 @@ struct MockStoreTests {
   }
 
   /// Its operation has been made, and starts only afterwards.
-  @Test(.timeLimit(.minutes(1)))
+  @Test
   func thatNeverEndsIsCancelledWhereTheReleaseComesBeforeItsStart() async {
     let owner = Owner(mock(.never))
     owner.mock?.answer(

@@ -198,8 +198,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   func makeDetails() -> DispatchDetails {
     var bits = word.load(ordering: .acquiring)
     while let phase = Phase(rawValue: bits) {
-      let made = Unmanaged.passRetained(
-        DispatchDetails(DispatchState(isRunning: phase == .running)))
+      let made = Unmanaged.passRetained(DispatchDetails.make(isRunning: phase == .running))
       let (isDone, present) = word.compareExchange(
         expected: bits, desired: UInt(bitPattern: made.toOpaque()),
         ordering: .acquiringAndReleasing)
@@ -210,10 +209,23 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return Self.details(at: bits)
   }
 
+  /// The details, which it gives up: it has ended, and the caller has the only reference.
+  private func takeDetails() -> DispatchDetails? {
+    let bits = word.exchange(Phase.waiting.rawValue, ordering: .acquiring)
+    guard bits > Phase.running.rawValue else { return nil }
+    return Unmanaged.passUnretained(Self.details(at: bits)).takeRetainedValue()
+  }
+
   deinit {
-    let bits = word.load(ordering: .acquiring)
-    guard bits > Phase.running.rawValue else { return }
-    Unmanaged.passUnretained(Self.details(at: bits)).release()
+    _ = takeDetails()
+  }
+
+  /// Keeps a dispatch that has ended as a spare one, with its details, where nothing else refers to it.
+  static func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
+    guard isUniquelyReferencedForReuse(&dispatch), hasNoWeakOrUnownedReferences(dispatch)
+    else { return }
+    if let details = dispatch.takeDetails() { thread.keepSpare(details) }
+    thread.spareDispatches.push(dispatch)
   }
 
   // MARK: The end

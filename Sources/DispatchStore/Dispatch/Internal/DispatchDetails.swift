@@ -32,6 +32,26 @@ final class DispatchDetails: @unchecked Sendable {
     state = Locked(Guarded(life: life))
   }
 
+  /// Makes them, or uses this thread's spare ones.
+  static func make(isRunning: Bool) -> DispatchDetails {
+    let life = DispatchState(isRunning: isRunning)
+    guard let spare = ThreadState.current.takeSpareDetails() else { return DispatchDetails(life) }
+    spare.withState { $0 = life }
+    return spare
+  }
+
+  /// Makes them as they were at first, where nothing else refers to them.
+  func reset() {
+    clear()
+    hasEnded.store(false, ordering: .relaxed)
+    (waits, isReached) = ([:], false)
+    let former = state.withLock { state in
+      defer { state = Guarded(life: DispatchState(isRunning: false)) }
+      return state
+    }
+    withExtendedLifetime(former) {}
+  }
+
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
     state.withLock { body(&$0.life) }
   }

@@ -102,7 +102,15 @@ extension Dispatcher {
 extension Dispatch {
   /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for what other threads do.
   @usableFromInline
-  nonisolated(nonsending) func runToEnd() async -> DispatchResult {
+  nonisolated(nonsending) static func runToEnd(
+    _ dispatch: consuming Dispatch
+  ) async -> DispatchResult {
+    let result = await dispatch.runToEnd()
+    recycle(dispatch, on: .current)
+    return result
+  }
+
+  private nonisolated(nonsending) func runToEnd() async -> DispatchResult {
     guard let task = details?.scheduler as? TaskScheduler else { return result! }
     let wait = beginWait()
     defer { wait?.end() }

@@ -192,8 +192,9 @@ final class Round: @unchecked Sendable {
     }
     yieldPoint(.close, storeRun.storeIdentifier)
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    let (next, isClosed, operation) = state.withLock { $0.closed(index) }
-    return withExtendedLifetime(operation) { (next, isClosed) }
+    var (next, isClosed, operation) = state.withLock { $0.closed(index) }
+    storeRun.release(&operation)
+    return (next, isClosed)
   }
 
   // MARK: What operations and stores report, on any thread

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A store run in a round.
 class StoreRun: CommitOwner, @unchecked Sendable {
   // because one step at a time has the store run, and steps follow each other through the round's lock
@@ -30,6 +32,9 @@ class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Runs the operation, all of whose dependencies have finished.
   func run() { fatalError("StoreRun is abstract.") }
+
+  /// Releases its operation, which has ended.
+  func release(_ operation: inout Operation?) {}
 
   func enter(_ round: Round, at index: Int) {
     self.round = round
@@ -93,7 +98,8 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   ///
   /// A store that runs regardless is not cancelled with that task, so its block gets one to itself.
   func runInCallersTask(
-    on executor: OperationExecutor, _ body: @escaping @Sendable () async -> Void
+    on executor: OperationExecutor,
+    _ body: nonisolated(nonsending) @escaping @Sendable () async -> Void
   ) -> Bool {
     guard let round, let task = round.dispatch.scheduler as? TaskScheduler,
       !round.runsRegardless(at: index)
@@ -182,6 +188,14 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
   }
 
   override func run() {
-    operation.take()?.run()
+    guard let operation else { return }
+    // `take` would look its generic type up.
+    self.operation = nil
+    operation.run()
+  }
+
+  override func release(_ operation: inout Operation?) {
+    guard isUniquelyReferencedForReuse(&operation), let ended = operation.take() else { return }
+    unsafeDowncast(ended, to: ActionOperation<Model, Action>.self).keepAsSpare()
   }
 }

@@ -17,6 +17,7 @@ extension ActionOperation {
 
   /// Notifies key-value observers, and through them Foundation's dependents, that it has ended.
   func notifyDependents() {
+    if core.isPrivate { return }
     notifyChange(of: "isExecuting")
     notifyChange(of: "isFinished")
     if withState({ $0.hasDependencies }) {
@@ -73,6 +74,7 @@ extension ActionOperation {
   }
 
   /// The dispatch or store run on behalf of which it changes its store.
+  @usableFromInline
   var commitOwner: (any CommitOwner)? {
     withState { $0.commitOwner }
   }
@@ -101,6 +103,15 @@ extension ActionOperation {
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
       try store.commit(for: owner, action: action, body)
     }
+  }
+
+  /// It has ended, and the caller has the only reference: it becomes this thread's spare one, where nothing has ever
+  /// referred to it but the library.
+  func keepAsSpare() {
+    guard hasNoWeakOrUnownedReferences(self), core.endPrivateUse() else { return }
+    let type = store.operationType
+    endUse()
+    ThreadState.current.keepSpareOperation(self, of: type)
   }
 
   /// After the block or an update has returned.

@@ -27,11 +27,11 @@ extension ActionOperation {
   func run() {
     switch withState({ $0.life.start() }) {
     case .run:
-      notifyChange(of: "isExecuting")
-      let (requested, hasReturned) = call(subject.pointee.block.take()!, on: .current)
+      if !core.isPrivate { notifyChange(of: "isExecuting") }
+      let (requested, hasReturned) = store.calls.callBlock(self, .current)
       if hasReturned { returned(requested) }
     case .end(let outcome):
-      subject.pointee.block = nil
+      block = nil
       ended(outcome)
     case .ignore:
       break
@@ -40,7 +40,7 @@ extension ActionOperation {
 
   /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
-    let isSuspending = subject.pointee.block?.isSuspending == true
+    let isSuspending = block?.isSuspending == true
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
@@ -55,10 +55,10 @@ extension ActionOperation {
     switch start {
     case (.run?, _):
       notifyChange(of: "isExecuting")
-      let (requested, _) = call(subject.pointee.block.take()!, on: thread)
+      let (requested, _) = store.calls.callBlock(self, thread)
       return endInline(requested)
     case (.end(let outcome)?, _):
-      subject.pointee.block = nil
+      block = nil
       notifyDependents()
       return InlineStep(outcome)
     case (_, isClaimed: true):
@@ -68,24 +68,25 @@ extension ActionOperation {
     }
   }
 
-  /// Calls the block.
+  /// Calls the block; compiled for the store's types where `ReducerCalls` is.
   ///
   /// - Returns: The outcome, where the block's return decides it; whether the block has returned.
-  private func call(
-    _ block: OperationBlock<Model, Action>, on thread: ThreadState
-  ) -> (requested: StoreOutcome?, hasReturned: Bool) {
+  @inlinable
+  func callBlock(on thread: ThreadState) -> (requested: StoreOutcome?, hasReturned: Bool) {
+    let block = block.unsafelyUnwrapped
+    self.block = nil
     switch block {
     case .controlled(let block):
       control(block, on: thread)
       return (nil, true)
     case .returning(let block):
-      return (outcome { try block(action, store) }, true)
+      return (outcome { try block(actionAddress.pointee, presentStore.unsafelyUnwrapped) }, true)
     case .reducing(let reducer):
-      let owner = commitOwner
+      let (owner, action) = (commitOwner, actionAddress.pointee)
       return (
         outcome {
-          try store.commit(for: owner, action: action, by: reducer) { model in
-            try reducer.reduce(into: &model, action: action)
+          try presentStore.unsafelyUnwrapped.commit(for: owner, action: action, by: reducer) {
+            try reducer.reduce(into: &$0, action: action)
           }
         }, true
       )
@@ -98,7 +99,8 @@ extension ActionOperation {
     }
   }
 
-  private func outcome(of block: () throws -> Void) -> StoreOutcome {
+  @inlinable
+  func outcome(of block: () throws -> Void) -> StoreOutcome {
     do {
       try block()
       return .finished
@@ -115,7 +117,7 @@ extension ActionOperation {
   ) {
     var running = RunningOperation.make(for: self, on: thread)
     do {
-      try block(running, subject.pointee.action, subject.pointee.store)
+      try block(running, actionAddress.pointee, presentStore.unsafelyUnwrapped)
     } catch {
       // Before the release of `running`, which would end it as abandoned.
       finish(throwing: error)
@@ -123,7 +125,8 @@ extension ActionOperation {
     if isUniquelyReferencedForReuse(&running) { running.recycle(on: thread) }
   }
 
-  private func runTask(
+  @usableFromInline
+  func runTask(
     _ block:
       @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
     _ isolation: (any Actor)?

@@ -30,8 +30,8 @@ struct OperationCore: @unchecked Sendable {
     var wasReadinessRead = false
     /// Whether code outside the library has changed a property that stays with the object.
     var isTouched = false
-    /// Whether it has a subject: true but for a thread's spare one.
-    var isInUse = false
+    /// Whether only the library has ever had a reference to it since its reducer returned it: nothing is notified.
+    var isPrivate = false
 
     mutating func takeWatch(of operation: ObjectIdentifier) -> (
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
@@ -64,15 +64,16 @@ struct OperationCore: @unchecked Sendable {
     return body(&state.pointee)
   }
 
+  /// Without the lock: it stays what it was when the operation was claimed.
+  var isPrivate: Bool { state.pointee.isPrivate }
+
   // MARK: Without the lock, for a caller with the only reference to the operation
 
   var hasDependencies: Bool { state.pointee.hasDependencies }
-  var isInUse: Bool { state.pointee.isInUse }
 
   @usableFromInline
-  func beginUse(asReduction isReduction: Bool) {
-    state.pointee.isInUse = true
-    state.pointee.isReduction = isReduction
+  func beginUseAsReduction() {
+    state.pointee.isReduction = true
   }
 
   /// Starts it for an inline run; false where it was changed since it was made.
@@ -82,6 +83,27 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.life.startUntouched()
     state.pointee.dispatch = dispatch
     state.pointee.callSite = dispatch.callSite
+    return true
+  }
+
+  /// Claims it for a dispatch, whose `async` block gets no reference to it; false where it was changed since it was
+  /// made.
+  @usableFromInline
+  func claimPrivately() -> Bool {
+    guard state.pointee.life.isUntouched, !state.pointee.hasDependencies, !state.pointee.isTouched
+    else { return false }
+    state.pointee.isPrivate = true
+    return state.pointee.life.claim()
+  }
+
+  /// Whether it can be reused, now that it has ended.
+  func endPrivateUse() -> Bool {
+    // The thread that ended it has held the lock.
+    lock.lock()
+    defer { lock.unlock() }
+    guard state.pointee.isPrivate, !state.pointee.isTouched, state.pointee.life.outcome != nil
+    else { return false }
+    state.pointee = State()
     return true
   }
 
@@ -103,7 +125,7 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.dispatch = nil
     state.pointee.callSite = nil
     state.pointee.life = OperationState()
-    state.pointee.isInUse = false
+    state.pointee.isReduction = false
     return true
   }
 }

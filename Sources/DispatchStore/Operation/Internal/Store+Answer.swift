@@ -9,12 +9,15 @@ extension Store {
   ) -> InlineStep {
     var operation = reducer.operation(for: action, in: self)
     // It starts without its lock, where no other code has a reference to it and it is as it was made.
-    guard isUniquelyReferencedForReuse(&operation), operation.subject.pointee.store === self,
-      haveSameBytes(operation.subject.pointee.action, action),
-      let block = operation.subject.pointee.block, !block.isSuspending,
-      operation.core.beginInline(for: dispatch)
+    guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
+      haveSameBytes(operation.actionAddress.pointee, action), let block = operation.block
     else { return run(operation, for: action, of: dispatch, on: thread) }
-    operation.subject.pointee.block = nil
+    if block.isSuspending, operation.core.claimPrivately() {
+      return .unfinished(operation, isRunning: false)
+    }
+    guard !block.isSuspending, operation.core.beginInline(for: dispatch)
+    else { return run(operation, for: action, of: dispatch, on: thread) }
+    operation.block = nil
     var returned: StoreOutcome?
     switch block {
     case .controlled(let block):
@@ -41,7 +44,7 @@ extension Store {
     guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
       operation.core.endInline(isFinished: returned?.isFinished)
     else { return operation.endInline(returned) }
-    operation.subject.deinitialize(count: 1)
+    operation.endUse()
     thread.keepSpareOperation(operation, of: operationType)
     return .finished
   }

@@ -161,7 +161,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
 /// An `async` block of a dispatch that runs in its caller's task.
 struct TaskBlock: Sendable {
-  let body: @Sendable () async -> Void
+  let body: nonisolated(nonsending) @Sendable () async -> Void
   /// Whether nothing else of the dispatch goes on meanwhile, so that the task itself may run it.
   let isAlone: @Sendable () -> Bool
 }

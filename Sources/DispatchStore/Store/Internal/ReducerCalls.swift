@@ -19,6 +19,8 @@ final class ReducerCalls: Sendable {
   let apply: @Sendable (UnsafeRawPointer, AnyObject) -> Answer
   /// `operation(for:in:)` and what it answers; takes the store too.
   let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+  /// Takes an operation, and calls its block; as `ActionOperation.callBlock`.
+  let callBlock: @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
 
   @usableFromInline
   init(
@@ -27,13 +29,15 @@ final class ReducerCalls: Sendable {
     reduceObserved:
       @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
-    answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+    answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
+    callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
   ) {
     self.storage = storage
     self.reduce = reduce
     self.reduceObserved = reduceObserved
     self.apply = apply
     self.answer = answer
+    self.callBlock = callBlock
   }
 
   /// Inlinable, so that it is compiled for the model's and the action's own types.
@@ -77,6 +81,9 @@ final class ReducerCalls: Sendable {
       answer: { action, store, dispatch, thread in
         typed(store).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
+      },
+      callBlock: { operation, thread in
+        unsafeDowncast(operation, to: ActionOperation<Model, Action>.self).callBlock(on: thread)
       })
   }
 }

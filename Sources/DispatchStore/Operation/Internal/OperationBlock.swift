@@ -1,19 +1,3 @@
-/// The action, store and block of an operation, until the operation is released or becomes a spare one.
-@usableFromInline
-struct OperationSubject<Model: Sendable, Action: ActionType> {
-  @usableFromInline let action: Action
-  @usableFromInline let store: Store<Model, Action>
-  /// Taken by the thread that starts the operation, so that its captures are released after the call.
-  @usableFromInline var block: OperationBlock<Model, Action>?
-
-  @usableFromInline
-  init(_ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>) {
-    self.action = action
-    self.store = store
-    self.block = block
-  }
-}
-
 /// The block of an operation, by the way in which the operation ends.
 @usableFromInline
 enum OperationBlock<Model: Sendable, Action: ActionType> {
