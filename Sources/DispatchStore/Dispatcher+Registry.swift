@@ -184,10 +184,10 @@ extension Dispatcher {
         return nil
       }
       isNews = shared.route.registered.isEmpty && registry.noteUnanswered(type)
-      shared.note(thread.routeCache.id)
-      let copy: Unmanaged<Route>
-      (copy, evicted) = thread.routeCache.take(shared)
-      return copy
+      thread.turn &+= 1
+      let route: Unmanaged<Route>
+      (route, evicted) = thread.routeCache.take(shared, turn: thread.turn)
+      return route
     }
     evicted?.retire()
     if isNews { reportNoResponder(to: type, key.storeIdentifier) }

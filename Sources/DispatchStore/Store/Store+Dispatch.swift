@@ -10,6 +10,12 @@ extension Store {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
+    if mode.isSync, completion == nil, options.after.isEmpty {
+      let handle = withUnsafePointer(to: action) {
+        reduce(UnsafeRawPointer($0), of: type(of: action), fileID, line)
+      }
+      if let handle { return handle }
+    }
     if let dispatcher {
       return dispatcher.dispatch(
         action, to: identifier, mode, options, completion.map(Completion.plain), fileID, line)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A model behind one lock, with the reducer that handles its actions.
 ///
 /// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
@@ -85,7 +87,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The dispatcher that it is registered with.
   public var dispatcher: Dispatcher? {
-    home.withLock { $0.dispatcher }
+    UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
+      Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef(\.dispatcher)
+    }
   }
 
   /// Unsafe, because a reducer can't be Sendable; it holds no mutable state.
@@ -94,7 +98,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   @usableFromInline let storage: ModelStorage<Model, Action>
   /// At hand, because looking a generic type up costs more than what it is needed for.
   @usableFromInline let operationType: ObjectIdentifier
-  private let home = Locked<WeakDispatcher>(WeakDispatcher())
+  /// The address of one of `homes`; 0 where it is not registered.
+  let home = Atomic<UInt>(0)
+  /// The dispatchers that it was registered with.
+  nonisolated(unsafe) var homes: [DispatcherReference] = []
 
   @usableFromInline
   init(
@@ -105,19 +112,6 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     self.storage = storage
     self.calls = calls
     operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
-  }
-
-  /// Claims the store for a dispatcher; returns the one that has it already.
-  func enter(_ dispatcher: Dispatcher) -> Dispatcher {
-    home.withLock { home in
-      if let present = home.dispatcher { return present }
-      home.dispatcher = dispatcher
-      return dispatcher
-    }
-  }
-
-  func leaveDispatcher() {
-    home.withLock { $0.dispatcher = nil }
   }
 }
 
@@ -142,9 +136,4 @@ extension Store {
     guard let dispatcher else { return DispatchIncident.writeToStandardError(incident) }
     dispatcher.report(incident)
   }
-}
-
-/// The dispatcher of a store, which does not keep it alive.
-private struct WeakDispatcher {
-  weak var dispatcher: Dispatcher?
 }

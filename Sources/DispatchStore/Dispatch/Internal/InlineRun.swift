@@ -12,7 +12,7 @@ struct InlineRun: ~Copyable {
   /// The address of the action that the present store gets.
   fileprivate var action: UnsafeRawPointer
   fileprivate let callSite: CallSite
-  /// Of a run that begins without a record.
+  /// Of a run that begins without a record; nil where it only reduces.
   fileprivate let dispatcher: Unmanaged<Dispatcher>?
   /// What a task that runs its dispatch has acquired for it, of a run that begins without a record.
   private let place: Unmanaged<Scheduler>?
@@ -41,7 +41,7 @@ struct InlineRun: ~Copyable {
 
   /// For `.sync`, and for a task that has acquired a place.
   init(
-    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Dispatcher,
+    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Dispatcher?,
     at place: Scheduler? = nil, _ completion: Completion?, _ callSite: CallSite,
     on thread: ThreadState
   ) {
@@ -49,7 +49,7 @@ struct InlineRun: ~Copyable {
     self.route = route
     self.action = action
     self.callSite = callSite
-    self.dispatcher = .passUnretained(dispatcher)
+    self.dispatcher = dispatcher.map(Unmanaged.passUnretained)
     self.place = place.map(Unmanaged.passUnretained)
     if let completion { self.completion = completion }
     outer = thread.run
@@ -321,6 +321,31 @@ extension InlineRun.Address {
     }
     thread.run = pointee.outer
     return endFinished()
+  }
+
+  /// Runs a `.sync` dispatch to one store, without its dispatcher, if that does nothing but reduce; else nil, and
+  /// nothing has been done.
+  func reduceHere(on thread: ThreadState) -> DispatchHandle? {
+    let action = pointee.action
+    return pointee.route._withUnsafeGuaranteedRef { route in
+      guard route.isReduction else {
+        route.end()
+        return nil
+      }
+      thread.run = self
+      switch route.reduce(action, at: 0, on: thread) {
+      case .done:
+        thread.run = pointee.outer
+        return endFinished()
+      case .observed:
+        thread.run = pointee.outer
+        route.end()
+        return nil
+      case .failed(let error):
+        pointee.begin(.ended(.of(thrown: error)))
+        return finishHere(from: 0, on: thread)
+      }
+    }
   }
 
   /// Takes the action to the first stores that only reduce, for which no record is made; the position of the

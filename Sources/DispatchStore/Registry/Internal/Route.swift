@@ -43,6 +43,8 @@ final class Route: @unchecked Sendable {
   let count: Int
   /// How many stores, from the first on, only reduce.
   let reductionCount: Int
+  /// Whether it leads to one store, which only reduces.
+  var isReduction: Bool { count == 1 && reductionCount == 1 && !needsPreparation }
   /// By store index.
   private let targets: UnsafeMutablePointer<Target>
   /// Of a thread's copy, the route that owns `targets`.

@@ -148,12 +148,16 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   /// Takes a copy of a route, outstanding for one more dispatch; called under the registry's lock.
   ///
   /// It has the key that the registry has, by which it is evicted: a lookup by an equal identifier of other bytes
-  /// comes here each time.
+  /// comes here each time. Where a copy would take the place of another, mostly the route itself is used: of more
+  /// routes than there are places for, only those that are used often get one.
   ///
+  /// - Parameter turn: Of each eight in a row, one has a copy made in any case.
   /// - Returns: The copy, and one that had to leave, to be retired outside of that lock.
-  func take(_ shared: SharedRoute) -> (Unmanaged<Route>, Evicted?) {
+  func take(_ shared: SharedRoute, turn: UInt32) -> (Unmanaged<Route>, Evicted?) {
     let key = shared.key
     if let present = take(key) { return (present, nil) }
+    if turn & 7 != 0, isFull(for: key.hash) { return (shared.use(), nil) }
+    shared.note(id)
     let copy = Unmanaged.passUnretained(Route(copying: shared.route))
     lock()
     defer { unlock() }
@@ -163,6 +167,12 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
       dispatcher: key.dispatcher, actionType: key.actionType, storeIdentifier: key.storeIdentifier,
       route: copy, outstanding: 1)
     return (copy, evicted)
+  }
+
+  private func isFull(for hash: UInt64) -> Bool {
+    lock()
+    defer { unlock() }
+    return table.pointee.bucketCount == Self.mostBuckets && table.pointee.freeSlot(for: hash) == nil
   }
 
   /// A free slot, or in the largest table one whose copy is to leave.
@@ -219,7 +229,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
       }
     }
     for evicted in evicted { evicted.retire() }
-    for route in routes { route.route.retire(after: 0) }
+    for route in routes { route.route.retire(after: route.outstanding) }
   }
 }
 

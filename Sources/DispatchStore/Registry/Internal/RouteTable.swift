@@ -7,17 +7,25 @@ struct RouteKey {
 
 /// A route in the registry, with the threads that have a copy of it.
 final class SharedRoute: @unchecked Sendable {
-  // because the registry's lock guards `caches`, until the route has left the registry and nothing changes it
+  // because the registry's lock guards what changes, until the route has left the registry and nothing changes it
   let key: RouteKey
   let actionType: any ActionType.Type
   let route: Route
   /// The caches that have, or have had, a copy; mostly few.
   private(set) var caches: [RouteCache.ID] = []
+  /// The number of dispatches that have used the route itself, and no copy.
+  private(set) var outstanding = 0
 
   init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route) {
     self.key = key
     self.actionType = actionType
     self.route = route
+  }
+
+  /// The route itself, outstanding for one more dispatch.
+  func use() -> Unmanaged<Route> {
+    outstanding += 1
+    return .passUnretained(route)
   }
 
   /// Notes that a thread gets a copy.
