@@ -55,7 +55,9 @@ final class LaneShard: Sendable {
       if let lane = reused ?? present?.lane(of: key) { return lane }
       let lane = Lane(pool: pool)
       lane.begin(key, in: self)
-      yieldPoint(.findLane, key.description)
+      // Where there was none, no other thread may come between, as where a spare one is used: which lanes are spare
+      // differs between builds, and between processes, which differ in what is in the same shard.
+      if present != nil { yieldPoint(.findLane, key.description) }
       if insert(lane, beside: present, at: key.hash) { return lane }
     }
   }
