@@ -15,7 +15,8 @@ enum ReplyRecord {
     _ reply: any Sendable, of storeIdentifier: String, on thread: ThreadState
   ) {
     let dispatch =
-      thread.run?.pointee.makeRecord(on: thread) ?? DispatchContext.cause(on: thread)?.dispatch
+      (isPlanted(.outerReply) ? nil : thread.run?.pointee.makeRecord(on: thread))
+      ?? DispatchContext.cause(on: thread)?.dispatch
     dispatch?.makeDetails().keep(reply, of: storeIdentifier)
   }
 
@@ -51,7 +52,9 @@ extension RunningOperation where Action: ReplyingAction {
 extension ActionOperation {
   /// Calls a closure with what it runs for, where it has not been finished.
   fileprivate func withOwner(_ body: (any CommitOwner) -> Void) {
-    let owner = withState { $0.life.isUnfinished ? $0.commitOwner : nil }
+    let owner = withState {
+      $0.life.isUnfinished || isPlanted(.replyAfterEnd) ? $0.commitOwner : nil
+    }
     if let owner { body(owner) }
   }
 }

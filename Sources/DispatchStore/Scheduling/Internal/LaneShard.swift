@@ -32,6 +32,7 @@ final class LaneShard: Sendable {
       guard first === lane else {
         return Namesakes(first: first, others: others.filter { $0 !== lane })
       }
+      if isPlanted(.lostNamesakes) { return nil }
       return others.first.map { Namesakes(first: $0, others: Array(others.dropFirst())) }
     }
   }
@@ -69,7 +70,7 @@ final class LaneShard: Sendable {
         if present == nil { state.lanes[hash] = Namesakes(first: lane) }
         return present == nil
       }
-      guard namesakes.areSame(as: present) else { return false }
+      guard namesakes.areSame(as: present) || isPlanted(.doubleLane) else { return false }
       namesakes.others.append(lane)
       state.lanes[hash] = namesakes
       return true
