@@ -88,6 +88,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case failedReply
   /// A reply goes to the dispatch around the one that gets it.
   case outerReply
-  /// An operation that was finished once is finished with another reply.
+  /// An operation that was finished is finished once more, with another reply.
   case replyAfterEnd
 }
