@@ -175,6 +175,7 @@ extension Dispatcher {
   private func findRoute(
     _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route> {
+    if isPlanted(.lateCopy), let copy = copyLate(key, type, on: thread) { return copy }
     var isNews = false
     var evicted: RouteCache.Evicted?
     var chain: MiddlewareChain?

@@ -48,6 +48,10 @@ enum Mutants {
     .lostStart: Scenario.namedLanes.name,
     .lostWhileSuspended: Scenario.suspendedWaits.name,
     .pushToRetired: Scenario.namedLanes.name,
+    .reusedLane: Scenario.laneNames.name,
+    .doubleLane: Scenario.laneNames.name,
+    .lostNamesakes: Scenario.laneNames.name,
+    .takenTwice: Scenario.sends.name,
   ]
 
   /// Whether the scenarios catch a mutant.

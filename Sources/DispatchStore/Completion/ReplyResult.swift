@@ -61,7 +61,7 @@ extension DispatchResult {
   func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
     if replies.isEmpty { return [:] }
     var typed: [String: Reply] = [:]
-    for store in stores where store.outcome.isFinished {
+    for store in stores where store.outcome.isFinished || isPlanted(.failedReply) {
       typed[store.storeIdentifier] = replies[store.storeIdentifier] as? Reply
     }
     return typed

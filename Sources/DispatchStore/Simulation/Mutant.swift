@@ -72,4 +72,22 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostAudit
   /// A dispatch that is cancelled while the end of an exclusive section accepts it runs all the same.
   case lostAtAcceptance
+  /// A thread copies a route that may have left the registry since the thread looked it up.
+  case lateCopy
+  /// A store that comes or goes removes but one of the routes of its identifier.
+  case keptRoute
+  /// A lane that has retired gets another name although another thread is about to push to it.
+  case reusedLane
+  /// A lane that retires takes those with it whose keys have the same hash.
+  case lostNamesakes
+  /// Lanes whose keys have equal hashes are one.
+  case equalHashes
+  /// A thread makes a lane that another thread has made since it looked.
+  case doubleLane
+  /// What a store replied is given out although it has failed.
+  case failedReply
+  /// A reply goes to the dispatch around the one that gets it.
+  case outerReply
+  /// An operation that was finished is finished once more, with another reply.
+  case replyAfterEnd
 }

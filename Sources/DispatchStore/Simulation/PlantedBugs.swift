@@ -34,3 +34,19 @@ extension Dispatch {
     _ = makeDetails().withState { $0.wait(waiter) }
   }
 }
+
+extension Dispatcher {
+  /// `lateCopy`: looks a route up, and copies it for the thread, in two steps.
+  func copyLate(
+    _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
+  ) -> Unmanaged<Route>? {
+    guard let shared = registry.withLock({ $0.route(for: key, type) }) else { return nil }
+    yieldPoint(.lookUp, on: thread)
+    let (copy, evicted) = registry.withLock { _ in
+      shared.note(thread.routeCache.id)
+      return thread.routeCache.take(shared)
+    }
+    evicted?.retire()
+    return copy
+  }
+}

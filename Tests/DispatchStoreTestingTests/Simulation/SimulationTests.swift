@@ -34,6 +34,32 @@ struct SimulationTests {
     }
   }
 
+  /// A name with another hash for each salt.
+  struct SaltedName: Hashable, Sendable, CustomStringConvertible {
+    let description: String
+    let salt: Int
+  }
+
+  /// Hashes differ between processes, and with them which lanes are used again under which names.
+  @Test func theTraceDoesNotDependOnHashesOfLanes() async {
+    for seed in 0..<3 {
+      var traces: Set<String> = []
+      for salt in 0..<150 {
+        let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
+          let store = dispatcher.makeNotes("notes")
+          for (number, name) in ["a", "b", "c", "a", "b"].enumerated() {
+            let mode = Dispatcher.Mode.serial(lane: SaltedName(description: name, salt: salt))
+            _ = await dispatcher.dispatch(action: Note.add(number), mode: mode).result
+            await store.send(Note.add(number), mode: mode)
+          }
+        }
+        #expect(report.failure == nil, "seed \(seed)")
+        traces.insert(report.trace.description)
+      }
+      #expect(traces.count == 1, "seed \(seed)")
+    }
+  }
+
   @Test func bothOrdersOccur() async {
     let orders = ObservedOrders()
     for seed in 0..<50 {

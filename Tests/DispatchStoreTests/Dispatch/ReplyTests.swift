@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -149,6 +150,37 @@ struct ReplyTests {
             question.number = 0
             let reply = try await desk.send(question, mode: .serial(lane: task % 4)).reply
             #expect(reply == "0")
+          }
+        }
+      }
+    }
+  }
+
+  /// Two threads finish an operation, each with another reply: one of them is ignored, and so is its reply.
+  @Test func areNotThoseOfAFinishThatIsIgnored() async throws {
+    try await explore(seeds: 0..<500) { dispatcher in
+      let ignored = Recorder<String>()
+      dispatcher.onIncident { _ in
+        if let reply = Thread.current.threadDictionary["reply"] as? String { ignored.record(reply) }
+      }
+      let desk = dispatcher.register(
+        store: Desk(identifier: "desk", model: 0, reducer: RacingReducer()))
+      let reply = try await desk.send(Question(way: .callback)).reply
+      // Until both threads have ended.
+      try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+      if ignored.all != [reply == "1" ? "2" : "1"] { throw StageFright() }
+    }
+  }
+
+  private final class RacingReducer: Reducer<Int, Question> {
+    override func operation(for action: Question, in store: Desk) -> ActionOperation<Int, Question>
+    {
+      ActionOperation(action: action, store: store) { operation, _, store in
+        for reply in ["1", "2"] {
+          store.dispatcher?.simulation?.atSomeTime {
+            Thread.current.threadDictionary["reply"] = reply
+            operation.finish(with: reply)
+            Thread.current.threadDictionary["reply"] = nil
           }
         }
       }

@@ -15,7 +15,8 @@ enum ReplyRecord {
     _ reply: any Sendable, of storeIdentifier: String, on thread: ThreadState
   ) {
     let dispatch =
-      thread.run?.pointee.makeRecord(on: thread) ?? DispatchContext.cause(on: thread)?.dispatch
+      (isPlanted(.outerReply) ? nil : thread.run?.pointee.makeRecord(on: thread))
+      ?? DispatchContext.cause(on: thread)?.dispatch
     dispatch?.makeDetails().keep(reply, of: storeIdentifier)
   }
 
@@ -43,16 +44,21 @@ extension RunningOperation where Action: ReplyingAction {
   ///
   /// As `finish()` in all else.
   public func finish(with reply: Action.Reply) {
-    operation.withOwner { $0.waiting?.makeDetails().keep(reply, of: store.identifier) }
-    operation.finish()
+    operation.finish(keepingReply: { $0.waiting?.makeDetails().keep(reply, of: store.identifier) })
   }
 }
 
 extension ActionOperation {
-  /// Calls a closure with what it runs for, where it has not been finished.
-  fileprivate func withOwner(_ body: (any CommitOwner) -> Void) {
-    let owner = withState { $0.life.isUnfinished ? $0.commitOwner : nil }
-    if let owner { body(owner) }
+  /// Ends the operation as finished, with a reply; ignored with its reply where another finish came before.
+  ///
+  /// - Parameter keep: Keeps the reply, before the operation can end.
+  fileprivate func finish(keepingReply keep: (any CommitOwner) -> Void) {
+    yieldPoint(.finish, store.identifier)
+    let (isFirst, owner) = withState { ($0.life.beginReply(), $0.commitOwner) }
+    guard isFirst else { return finish() }
+    if let owner { keep(owner) }
+    yieldPoint(.finish, store.identifier)
+    returned(nil)
   }
 }
 

@@ -101,6 +101,14 @@ struct OperationState {
     return endIfIdle().map(Finish.end) ?? .later
   }
 
+  /// Finishes it, and begins to keep its reply, as an update; false where it was finished before.
+  mutating func beginReply() -> Bool {
+    guard isRunning, requested == nil || isPlanted(.replyAfterEnd) else { return false }
+    requested = .finished
+    busy += 1
+    return true
+  }
+
   /// Begins an update through it; false where it has ended.
   mutating func beginUpdate() -> Bool {
     if case .ended = phase { return false }

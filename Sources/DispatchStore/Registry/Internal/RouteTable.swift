@@ -71,7 +71,8 @@ struct RouteTable {
     } else if let route = byType[ObjectIdentifier(entry.actionType)] {
       remove(route)
     }
-    for route in byIdentifier[entry.identifier] ?? [] { remove(route) }
+    let routes = byIdentifier[entry.identifier] ?? []
+    for route in isPlanted(.keptRoute) ? Array(routes.prefix(1)) : routes { remove(route) }
     if isAwaited { for route in incomplete.values { remove(route) } }
   }
 

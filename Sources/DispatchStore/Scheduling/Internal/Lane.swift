@@ -30,7 +30,8 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   /// Whether dispatches to a lane of this name may be pushed to it.
   func hasKey(_ key: LaneKey) -> Bool {
-    !isRetired && name.map { $0.key == key } == true
+    guard let name, !isRetired else { return false }
+    return isPlanted(.equalHashes) ? name.key.hash == key.hash : name.key == key
   }
 
   /// What it becomes where it is empty.
@@ -45,7 +46,9 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   /// Keeps a lane for another name, if it has retired and nothing else refers to it.
   static func recycle(_ lane: inout Lane) {
-    guard lane.isRetired, isUniquelyReferencedForReuse(&lane) else { return }
+    guard lane.isRetired, isUniquelyReferencedForReuse(&lane) || isPlanted(.reusedLane) else {
+      return
+    }
     let former = lane.name
     lane.name = nil
     lane.state.withLock { $0 = LaneState() }

@@ -1,0 +1,197 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Lanes that dispatches and tasks use in turn, under names whose hashes are equal.
+  static let laneNames = Scenario(
+    name: "lane-names", summary: "a lane that is used again has its new name alone, in both forms"
+  ) { dispatcher in
+    let watch = LaneWatch()
+    dispatcher.register(
+      store: Store<Journal, Turn>(identifier: "plain", reducer: TurnReducer(watch)))
+    dispatcher.register(
+      store: Store<Journal, Turn>(identifier: "operations", reducer: TurnOperations(watch)))
+    let results = await withTaskGroup(of: [(Turn, DispatchResult)].self) { group in
+      for producer in 1...3 {
+        group.addTask {
+          var results: [(Turn, DispatchResult)] = []
+          for turn in 1...2 {
+            let lane = (producer + turn) % 3 + 1
+            let first = Turn(producer, turn * 10 + 1, lane, Turn.ways[(producer + turn) % 4])
+            let handle = watch.dispatch(first, by: dispatcher)
+            let second = Turn(producer, turn * 10 + 2, lane, Turn.ways[(producer + 2 * turn) % 4])
+            results.append((second, await watch.send(second, by: dispatcher)))
+            results.append((first, await handle.result))
+          }
+          return results
+        }
+      }
+      group.addTask { await cancelWhileSuspended(dispatcher, watch) }
+      // Holds a lane while another one, whose hash is the same, has to go on.
+      let crossing = Turn(8, 1, 1, .crossing)
+      group.addTask { [(crossing, await watch.send(crossing, by: dispatcher))] }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+    try check(watch.faults.now.isEmpty, "\(watch.faults.now)")
+    let log = watch.begun.now
+    for (turn, result) in results {
+      let runs = log.count { $0.id == turn.id }
+      if turn.mayBeCancelled, result[turn.store]?.isCancelled == true {
+        try check(
+          runs == 0 || watch.ended.now.contains(turn.id), "\(turn) has not ended: \(result)")
+      } else {
+        try check(result.isSuccess && runs == 1, "\(turn) ran \(runs) times: \(result)")
+      }
+      let completions = watch.completions.now[turn.id] ?? 0
+      try check(completions == 1, "\(turn) completed \(completions) times")
+    }
+    for producer in 1...3 {
+      for lane in 1...3 {
+        let own = log.filter { $0.producer == producer && $0.lane == lane }.map(\.number)
+        try check(own == own.sorted(), "\(own) is not the order of producer \(producer) in \(lane)")
+      }
+    }
+  }
+}
+
+/// Cancels a dispatch and a task, which wait for their turns, while the queue is suspended.
+private func cancelWhileSuspended(
+  _ dispatcher: Dispatcher, _ watch: LaneWatch
+) async -> [(Turn, DispatchResult)] {
+  let (dispatched, sent) = (Turn(9, 1, 2, .slow), Turn(9, 2, 3, .slow))
+  dispatcher.queue.isSuspended = true
+  let handle = watch.dispatch(dispatched, by: dispatcher)
+  let result = await withTaskGroup(of: DispatchResult.self) { group in
+    group.addTask { await watch.send(sent, by: dispatcher) }
+    // The clock's time passes where all others wait: then both are cancelled in their lanes' inboxes.
+    if dispatcher.simulation?.draw(below: 2) == 0 {
+      try? await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+    }
+    group.cancelAll()
+    handle.cancel()
+    dispatcher.simulation?.atSomeTime { dispatcher.queue.isSuspended = false }
+    return await group.next()!
+  }
+  return [(sent, result), (dispatched, await handle.result)]
+}
+
+/// A lane's name; the hashes of all are equal.
+private struct LaneName: Hashable, Sendable, CustomStringConvertible {
+  let number: Int
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(0)
+  }
+
+  var description: String { "\(number)" }
+}
+
+/// An action in a lane.
+private struct Turn: ActionType {
+  enum Way {
+    case plain, work, slow, late, crossing
+  }
+  static let ways = [Way.plain, .work, .slow, .late]
+
+  let producer: Int
+  let number: Int
+  let lane: Int
+  let way: Way
+
+  init(_ producer: Int, _ number: Int, _ lane: Int, _ way: Way) {
+    (self.producer, self.number, self.lane, self.way) = (producer, number, lane, way)
+  }
+
+  var id: Int { producer * 100 + number }
+  var store: String { way == .plain ? "plain" : "operations" }
+  var mode: Dispatcher.Mode { .serial(lane: LaneName(number: lane)) }
+  var mayBeCancelled: Bool { producer == 9 }
+}
+
+/// What happens in the lanes.
+private final class LaneWatch: Sendable {
+  let faults = Shared([String]())
+  let begun = Shared([Turn]())
+  let ended = Shared(Set<Int>())
+  let completions = Shared([Int: Int]())
+  private let inside = Shared([Int: Turn]())
+
+  func enter(_ turn: Turn) {
+    begun.with { $0.append(turn) }
+    if let other = inside.with({ $0.updateValue(turn, forKey: turn.lane) }) {
+      faults.with { $0.append("\(turn) began while \(other) was in its lane") }
+    }
+  }
+
+  func leave(_ turn: Turn) {
+    inside.with { $0[turn.lane] = nil }
+    ended.with { _ = $0.insert(turn.id) }
+  }
+
+  func dispatch(_ turn: Turn, by dispatcher: Dispatcher) -> DispatchHandle {
+    dispatcher.dispatch(storeIdentifier: turn.store, action: turn, mode: turn.mode) {
+      self.complete(turn)
+    }
+  }
+
+  func send(_ turn: Turn, by dispatcher: Dispatcher) async -> DispatchResult {
+    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { _ in self.complete(turn) }
+  }
+
+  private func complete(_ turn: Turn) {
+    completions.with { $0[turn.id, default: 0] += 1 }
+  }
+}
+
+private class TurnReducer: Reducer<Journal, Turn> {
+  fileprivate let watch: LaneWatch
+
+  init(_ watch: LaneWatch) {
+    self.watch = watch
+  }
+
+  override func reduce(into model: inout Journal, action: Turn) {
+    watch.enter(action)
+    watch.leave(action)
+  }
+}
+
+private final class TurnOperations: TurnReducer {
+  override func operation(
+    for action: Turn, in store: Store<Journal, Turn>
+  ) -> ActionOperation<Journal, Turn> {
+    switch action.way {
+    case .plain, .work:
+      ActionOperation(action: action, store: store) { [watch] action, store in
+        watch.enter(action)
+        store.updateModel { $0.entries.append(action.id) }
+        watch.leave(action)
+      }
+    case .slow:
+      ActionOperation(action: action, store: store) { [watch] action, store async in
+        watch.enter(action)
+        await Task.yield()
+        store.updateModel { $0.entries.append(action.id) }
+        watch.leave(action)
+      }
+    case .late:
+      ActionOperation(action: action, store: store) { [watch] operation, action, store in
+        watch.enter(action)
+        store.dispatcher?.simulation?.atSomeTime {
+          watch.leave(action)
+          operation.finish()
+        }
+      }
+    case .crossing:
+      ActionOperation(action: action, store: store) { [watch] action, store async throws in
+        watch.enter(action)
+        guard let dispatcher = store.dispatcher else { return }
+        // In a lane whose holders wait for no other.
+        try await watch.dispatch(Turn(8, 2, 3, .slow), by: dispatcher).result.get()
+        try await watch.send(Turn(8, 3, 2, .work), by: dispatcher).get()
+        watch.leave(action)
+      }
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Stores of one identifier come and go, one of them of another action type, and one held weakly.
+  static let routes = Scenario(
+    name: "routes",
+    summary: "a dispatch reaches the stores that are there when it is made, and no other"
+  ) { dispatcher in
+    dispatcher.onIncident { _ in }
+    let runs = Shared([Int: [Int]]())
+    let tenants = Tenants(dispatcher, runs)
+    let letters = dispatcher.register(
+      store: Store<Journal, Letter>(identifier: "letters", reducer: ReducingTenant { _ in }))
+    let parcels = dispatcher.register(
+      store: Store<Journal, Parcel>(identifier: "parcels", reducer: ReducingTenant { _ in }))
+    async let changes: Void = tenants.change()
+    let senders = await withTaskGroup(of: RouteSender.self) { group in
+      for producer in 1...3 {
+        group.addTask {
+          var sender = RouteSender(number: producer, dispatcher, tenants)
+          for turn in 1...5 { await sender.take(turn) }
+          return sender
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    await changes
+    var last = RouteSender(number: 9, dispatcher, tenants)
+    for turn in 1...5 { await last.take(turn) }
+    for sent in (senders + [last]).flatMap(\.sent) {
+      let ran = runs.now[sent.number] ?? []
+      try check(
+        sent.possible.contains { sent.fits($0, ran) },
+        "\(sent): it ran in \(ran), and should have met one of \(sent.possible)")
+      let stays = sent.isLetter ? letters.model.entries : parcels.model.entries
+      try check(
+        stays.count { $0 == sent.number } == (sent.isToOne ? 0 : 1), "\(sent): \(stays)")
+      try check(sent.completions.now == 1, "\(sent) completed \(sent.completions.now) times")
+    }
+  }
+}
+
+private protocol Numbered: ActionType {
+  var number: Int { get }
+}
+
+private struct Letter: Numbered {
+  let number: Int
+}
+
+private struct Parcel: Numbered {
+  let number: Int
+}
+
+/// A store that only reduces, which a thread calls from its route.
+private final class ReducingTenant<Action: Numbered>: Reducer<Journal, Action> {
+  private let ran: @Sendable (Int) -> Void
+
+  init(ran: @escaping @Sendable (Int) -> Void) {
+    self.ran = ran
+  }
+
+  override func reduce(into model: inout Journal, action: Action) {
+    ran(action.number)
+    model.entries.append(action.number)
+  }
+}
+
+/// A store whose operations end at once, or have an `async` block.
+private final class OperatingTenant<Action: Numbered>: Reducer<Journal, Action> {
+  private let ran: @Sendable (Int) -> Void
+
+  init(ran: @escaping @Sendable (Int) -> Void) {
+    self.ran = ran
+  }
+
+  override func operation(
+    for action: Action, in store: Store<Journal, Action>
+  ) -> ActionOperation<Journal, Action> {
+    if action.number.isMultiple(of: 2) {
+      return ActionOperation(action: action, store: store) { [ran] action, store async in
+        await Task.yield()
+        store.updateModel { $0.entries.append(action.number) }
+        ran(action.number)
+      }
+    }
+    return ActionOperation(action: action, store: store) { [ran] action, store in
+      store.updateModel { $0.entries.append(action.number) }
+      ran(action.number)
+    }
+  }
+}
+
+/// What is registered under the identifier `home` between two changes.
+private enum Tenant {
+  case none
+  /// A store of letters; its number.
+  case letters(Int)
+  case parcels(Int)
+  /// A store of letters that is held weakly; perhaps it has been released since.
+  case weak(Int, isReleased: Bool)
+}
+
+/// Registers and unregisters the stores, and keeps what each change has made of the registry.
+private final class Tenants: Sendable {
+  private let dispatcher: Dispatcher
+  private let runs: Shared<[Int: [Int]]>
+  /// What every change that has begun makes of it, in order, and how many changes have ended.
+  private let history: Shared<(tenants: [Tenant], ended: Int)>
+
+  init(_ dispatcher: Dispatcher, _ runs: Shared<[Int: [Int]]>) {
+    self.dispatcher = dispatcher
+    self.runs = runs
+    history = Shared(([.letters(0)], 0))
+    dispatcher.register(store: makeLetters(0, OperatingTenant(ran: note(0))))
+  }
+
+  /// How many changes have ended.
+  var ended: Int { history.now.ended }
+
+  /// What a dispatch may have met since so many changes had ended.
+  func possible(since ended: Int) -> [Tenant] {
+    Array(history.now.tenants[ended...])
+  }
+
+  func change() async {
+    let dispatcher = dispatcher
+    make(.none) { dispatcher.unregister(storeIdentifier: "home") }
+    make(.letters(1)) {
+      dispatcher.register(store: makeLetters(1, ReducingTenant(ran: note(1))))
+    }
+    await Task.yield()
+    make(.none) { dispatcher.unregister(storeIdentifier: "home") }
+    make(.parcels(2)) {
+      dispatcher.register(
+        store: Store<Journal, Parcel>(identifier: "home", reducer: OperatingTenant(ran: note(2))))
+    }
+    await Task.yield()
+    make(.none) { dispatcher.unregister(storeIdentifier: "home") }
+    let weak = SimulatedReference(makeLetters(3, ReducingTenant(ran: note(3))))
+    make(.weak(3, isReleased: false)) {
+      dispatcher.register(store: weak.object!, ownership: .weak)
+    }
+    await Task.yield()
+    make(.weak(3, isReleased: true)) { weak.release() }
+    make(.none) { dispatcher.unregister(storeIdentifier: "home") }
+    make(.letters(4)) {
+      dispatcher.register(store: makeLetters(4, OperatingTenant(ran: note(4))))
+    }
+  }
+
+  private func make(_ tenant: Tenant, _ change: () -> Void) {
+    history.with { $0.tenants.append(tenant) }
+    change()
+    history.with { $0.ended += 1 }
+  }
+
+  private func makeLetters(
+    _ number: Int, _ reducer: sending Reducer<Journal, Letter>
+  ) -> Store<Journal, Letter> {
+    Store(identifier: "home", reducer: reducer)
+  }
+
+  private func note(_ tenant: Int) -> @Sendable (Int) -> Void {
+    { [runs] number in runs.with { $0[number, default: []].append(tenant) } }
+  }
+}
+
+/// A dispatch, with what may have been registered when it was made.
+private struct Routed: CustomStringConvertible {
+  let number: Int
+  let isLetter: Bool
+  /// Whether it names the identifier.
+  let isToOne: Bool
+  let possible: [Tenant]
+  let result: DispatchResult
+  let completions: Shared<Int>
+
+  var description: String {
+    "\(isLetter ? "letter" : "parcel") \(number)\(isToOne ? " to home" : "") (\(result))"
+  }
+
+  /// Whether the result and the stores in which it ran are those that it has to have there.
+  func fits(_ tenant: Tenant, _ ran: [Int]) -> Bool {
+    switch tenant {
+    case .none: isUnknown(ran)
+    case .letters(let store): isLetter ? hasRun(ran, in: store) : hasNoResponder(ran)
+    case .parcels(let store): isLetter ? hasNoResponder(ran) : hasRun(ran, in: store)
+    case .weak(let store, let isReleased):
+      isLetter
+        ? hasRun(ran, in: store) || wasCancelled(ran) || isReleased && isUnknown(ran)
+        : hasNoResponder(ran) || isReleased && isUnknown(ran)
+    }
+  }
+
+  private func hasRun(_ ran: [Int], in store: Int) -> Bool {
+    result["home"]?.isFinished == true && result.isSuccess && ran == [store] && namesOthers
+  }
+
+  private func wasCancelled(_ ran: [Int]) -> Bool {
+    result["home"]?.isCancelled == true && ran.isEmpty && namesOthers
+  }
+
+  private func hasNoResponder(_ ran: [Int]) -> Bool {
+    result["home"] == nil && result.isSuccess && ran.isEmpty && namesOthers
+  }
+
+  private func isUnknown(_ ran: [Int]) -> Bool {
+    guard isToOne else { return hasNoResponder(ran) }
+    return result.stores.isEmpty && result.dispatchError?.code == .unknownStore && ran.isEmpty
+  }
+
+  private var namesOthers: Bool {
+    result.stores.map(\.storeIdentifier).filter { $0 != "home" }
+      == (isToOne ? [] : [isLetter ? "letters" : "parcels"])
+  }
+}
+
+/// Dispatches by identifier and by action type, in all forms.
+private struct RouteSender {
+  let number: Int
+  let dispatcher: Dispatcher
+  let tenants: Tenants
+  var sent: [Routed] = []
+
+  init(number: Int, _ dispatcher: Dispatcher, _ tenants: Tenants) {
+    (self.number, self.dispatcher, self.tenants) = (number, dispatcher, tenants)
+  }
+
+  mutating func take(_ turn: Int) async {
+    let number = number * 10 + turn
+    // Which identifier has been looked up first for which action type differs between the producers.
+    switch (self.number + turn) % 5 {
+    case 0, 3: await send(Letter(number: number), to: "home")
+    case 1: await send(Parcel(number: number), to: "home")
+    case 2: await send(Letter(number: number), to: nil)
+    default: await send(Parcel(number: number), to: nil)
+    }
+  }
+
+  private mutating func send(_ action: some Numbered, to identifier: String?) async {
+    let completions = Shared(0)
+    let completion: @Sendable (DispatchResult) -> Void = { _ in completions.with { $0 += 1 } }
+    let ended = tenants.ended
+    let (possible, result): ([Tenant], DispatchResult)
+    if number == 2, action.number.isMultiple(of: 2) {
+      result = await dispatcher.send(
+        action, to: identifier, mode: action.number.isMultiple(of: 4) ? .async : .serial,
+        then: completion)
+      possible = tenants.possible(since: ended)
+    } else {
+      let mode: Dispatcher.Mode =
+        number == 2 ? .sync : number == 3 ? .async : action.number % 4 == 1 ? .serial : .sync
+      let handle = dispatcher.dispatch(
+        storeIdentifier: identifier, action: action, mode: mode, then: completion)
+      possible = tenants.possible(since: ended)
+      result = await handle.result
+    }
+    sent.append(
+      Routed(
+        number: action.number, isLetter: action is Letter, isToOne: identifier != nil,
+        possible: possible, result: result, completions: completions))
+  }
+}
