@@ -4,37 +4,27 @@ import DispatchStore
 /// Many stores that are visited in turn, and what comes along with a `.sync` dispatch.
 enum ManyStoresRows {
   static let all =
-    sizes.map { row($0, "identifier", byIdentifier) } + sizes.map { row($0, "store", byStore) }
+    sizes.map { row($0, "identifier", StoreVisits.byIdentifier) }
+    + sizes.map { row($0, "store", StoreVisits.byStore) }
     + [ofAStore, registered, middleware, observers]
 
   private static let sizes = [32, 1_000, 100_000]
 
-  private typealias Visit = @Sendable (Town, Int) -> Void
-
   /// A thread visits all stores in shuffled order, again and again, `.sync`.
   ///
   /// The floor: a dictionary of counters with locks, in the same order, by identifiers that are built in the same way.
-  private static func row(_ size: Int, _ key: String, _ visit: @escaping Visit) -> Row {
+  private static func row(
+    _ size: Int, _ key: String, _ visits: @escaping @Sendable (Town) -> Workload
+  ) -> Row {
     Row(
       "`.sync`, \(size) stores, shuffled, by \(key)", floor: "dictionary of counters with locks",
       bound: .times(3)
     ) { rounds in
       let town = Town(of: size)
-      let counters = Dictionary(
-        uniqueKeysWithValues: (0..<size).map { (Town.name($0), LockedCounter()) })
-      return Rounds.alternate(rounds, count: max(20_000, size)) { count in
-        for turn in 0..<count { counters[Town.name(town.index(at: turn))]!.reduce(Add(turn)) }
-      } subject: { count in
-        for turn in 0..<count { visit(town, town.index(at: turn)) }
-      }
+      return Rounds.alternate(
+        rounds, count: max(20_000, size), floor: StoreVisits.lockedCounters(town),
+        subject: visits(town))
     }
-  }
-
-  private static let byIdentifier: Visit = { town, index in
-    town.dispatcher.dispatch(storeIdentifier: Town.name(index), action: Add(1), mode: .sync)
-  }
-  private static let byStore: Visit = { town, index in
-    town.stores[index].dispatch(Add(1), mode: .sync)
   }
 
   /// To one store, by itself; the floor: by its identifier.
