@@ -8,7 +8,7 @@ struct Options: Sendable, Equatable {
     Measures, in every mode, the latency against the load and the throughput against the number of
     producers; then programs with many stores, lanes or tasks, beside what a user would write instead.
     Writes a plot for each to DIR/benchmarks/ and the tables to DIR/Benchmarks.md, between its two
-    comments 'plots: begin' and 'plots: end'. Takes three minutes. Exit code: 0, 64 for a wrong option,
+    comments 'plots: begin' and 'plots: end'. Takes two minutes. Exit code: 0, 64 for a wrong option,
     74 if a file can't be read or written.
 
       --quick       fewer and shorter rounds, half a minute, to see that it works

@@ -20,8 +20,7 @@ public enum LaneVisits {
 
   /// An actor for each key, whose method yields, in a task for each action.
   public static func yieldingActors(_ town: Town) -> Workload {
-    let actors = Dictionary(
-      uniqueKeysWithValues: town.order.map { (Town.name($0), CounterActor()) })
+    let actors = town.byName { CounterActor() }
     return produce(by: 1) { turn, ended in
       let actor = actors[Town.name(town.index(at: turn))]!
       Task {
@@ -43,10 +42,7 @@ public enum LaneVisits {
 
   /// One visit of a queue.
   public static func queue(_ town: Town) -> Visit {
-    let queues = Dictionary(
-      uniqueKeysWithValues: town.order.map {
-        (Town.name($0), (DispatchQueue(label: "account"), LockedCounter()))
-      })
+    let queues = town.byName { (DispatchQueue(label: "account"), LockedCounter()) }
     return { turn, ended in
       let (queue, counter) = queues[Town.name(town.index(at: turn))]!
       queue.async {

@@ -21,8 +21,7 @@ public enum StoreVisits {
 
   /// What a program has without stores: a dictionary of counters with locks, in the same order.
   public static func lockedCounters(_ town: Town) -> Workload {
-    let counters = Dictionary(
-      uniqueKeysWithValues: town.order.map { (Town.name($0), LockedCounter()) })
+    let counters = town.byName { LockedCounter() }
     return { count in
       for turn in 0..<count { counters[Town.name(town.index(at: turn))]!.reduce(Add(turn)) }
     }
