@@ -24,6 +24,11 @@ public final class Town: Sendable {
   @inlinable
   public func index(at turn: Int) -> Int { order[turn % order.count] }
 
+  /// A value for each store, by its identifier; made in the stores' order, so that memory is not in that of the visits.
+  func byName<Value>(_ make: () -> Value) -> [String: Value] {
+    Dictionary(uniqueKeysWithValues: stores.indices.map { (Self.name($0), make()) })
+  }
+
   /// A store's identifier, built anew for each dispatch, as a program does that has a number.
   @inlinable
   public static func name(_ index: Int) -> String { "account \(index)" }

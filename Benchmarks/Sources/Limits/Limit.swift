@@ -55,12 +55,7 @@ enum Limit: String, CaseIterable {
 
   private static func registerAndUnregister(_ count: Int) {
     let dispatcher = Dispatcher()
-    for number in 0..<count {
-      let store = Store<Counter, Add>(identifier: "session \(number)", reducer: PlainReducer())
-      dispatcher.register(store: store)
-      store.dispatch(Add(1), mode: .sync)
-      dispatcher.unregister(storeIdentifier: store.identifier)
-    }
+    for number in 0..<count { ComingAndGoing.visitStore(number, dispatcher) }
   }
 }
 

@@ -1,23 +1,27 @@
 import BenchmarkSupport
 import Foundation
 
-/// Runs each case with its count, and with ten times fewer, in processes of their own.
+/// Runs each case in a separate process: a limit with its count, and with ten times fewer; or what comes and goes.
 @main
 enum Program {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments.first == "resident" {
+      return try resident(Array(arguments.dropFirst()))
+    }
     if arguments.count == 2, let limit = Limit(rawValue: arguments[0]),
       let count = Int(arguments[1])
     {
       return await measure(limit, count)
     }
     guard arguments.isEmpty else {
-      throw UsageError("usage: limits (no arguments): see Benchmarks/README.md")
+      throw UsageError("usage: limits [resident]; see Benchmarks/README.md")
     }
     print("case".padded(to: 42), "count", "seconds", "peak MB", separator: "\t")
     for limit in Limit.allCases {
       for count in [limit.count / 10, limit.count] {
-        print(limit.title.padded(to: 42), count, try run(limit, count), separator: "\t")
+        print(
+          limit.title.padded(to: 42), count, try run([limit.rawValue, "\(count)"]), separator: "\t")
       }
     }
   }
@@ -29,10 +33,24 @@ enum Program {
     print(String(format: "%.3f\t%.1f", seconds, peakMegabytes - before))
   }
 
-  private static func run(_ limit: Limit, _ count: Int) throws -> String {
+  /// Prints the resident size while things come and go.
+  private static func resident(_ arguments: [String]) throws {
+    if arguments.count == 1, let subject = ComingAndGoing(rawValue: arguments[0]) {
+      var sizes: [String] = []
+      subject.run { sizes.append(String(format: "%.1f", megabytes("VmRSS:"))) }
+      return print(sizes.joined(separator: "\t"))
+    }
+    guard arguments.isEmpty else { throw UsageError("usage: limits [resident]") }
+    print("resident MB after".padded(to: 50), "10 %", "50 %", "100 %", separator: "\t")
+    for subject in ComingAndGoing.allCases {
+      print(subject.title.padded(to: 50), try run(["resident", subject.rawValue]), separator: "\t")
+    }
+  }
+
+  private static func run(_ arguments: [String]) throws -> String {
     let (process, output) = (Process(), Pipe())
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = [limit.rawValue, "\(count)"]
+    process.arguments = arguments
     process.standardOutput = output
     try process.run()
     let printed = output.fileHandleForReading.readDataToEndOfFile()
@@ -40,10 +58,13 @@ enum Program {
     return String(decoding: printed, as: UTF8.self).trimmingCharacters(in: .newlines)
   }
 
-  /// The largest resident size so far; on Linux.
-  private static var peakMegabytes: Double {
+  /// The largest resident size so far.
+  private static var peakMegabytes: Double { megabytes("VmHWM:") }
+
+  /// A size that Linux reports of the process.
+  private static func megabytes(_ key: String) -> Double {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    let line = status.split(separator: "\n").first { $0.hasPrefix(key) }
     return (line?.split(separator: " ").dropFirst().first).flatMap { Double($0) }.map { $0 / 1_024 }
       ?? 0
   }

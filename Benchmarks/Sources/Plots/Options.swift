@@ -6,9 +6,10 @@ struct Options: Sendable, Equatable {
     usage: plots [--quick] [--output DIR]
 
     Measures, in every mode, the latency against the load and the throughput against the number of
-    producers, and writes a plot for each mode to DIR/benchmarks/ and the tables to DIR/Benchmarks.md,
-    between its two comments 'plots: begin' and 'plots: end'. Takes two minutes. Exit code: 0, 64 for a
-    wrong option, 74 if a file can't be read or written.
+    producers; then programs with many stores, lanes or tasks, beside what a user would write instead.
+    Writes a plot for each to DIR/benchmarks/ and the tables to DIR/Benchmarks.md, between its two
+    comments 'plots: begin' and 'plots: end'. Takes two minutes. Exit code: 0, 64 for a wrong option,
+    74 if a file can't be read or written.
 
       --quick       fewer and shorter rounds, half a minute, to see that it works
       --output DIR  the folder; 'docs' by default, in the current folder

@@ -27,8 +27,9 @@ enum Program {
       // Checked before the measurement, which takes minutes.
       try page.check()
       let results = PlottedMode.all.map { $0.measure(options.effort) }
+      let comparisons = Comparison.all.map { $0.measure(options.effort) }
       Progress.clear()
-      try page.write(results, options: options)
+      try page.write(results, comparisons, options: options)
     } catch {
       Progress.clear()
       complain(error.message)

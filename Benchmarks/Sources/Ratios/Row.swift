@@ -20,7 +20,8 @@ struct Row: Sendable {
   /// All rows, in the order of the table.
   static var all: [Row] {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
-      + ManyStoresRows.all + LaneRows.all + RegistryRows.all + WaitForRows.all + PendingRows.all
+      + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
+      + PendingRows.all + MemoryRows.all
       + ContentionRows.all
   }
 }

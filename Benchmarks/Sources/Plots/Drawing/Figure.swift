@@ -59,7 +59,7 @@ struct Figure {
 
   private static let loads = Scale(
     from: 0, to: 1,
-    ticks: OpenLoop.loads.map { Scale.Tick(value: $0, label: "\(Int($0 * 100))") })
+    ticks: LoadedMode.loads.map { Scale.Tick(value: $0, label: "\(Int($0 * 100))") })
 
   private static let producers = Scale(
     from: 0.85, to: 75, isLogarithmic: true,

@@ -11,12 +11,12 @@ struct Panel: Sendable {
   /// The plot's corner, without labels.
   let origin: Point
 
-  private let width = 360.0
+  private let width: Double
   private let height = 250.0
 
   init(
     _ title: String, xLabel: String, yLabel: String, x: Scale, y: Scale, series: [Series],
-    origin: Point
+    origin: Point, width: Double = 360
   ) {
     self.title = title
     self.xLabel = xLabel
@@ -25,6 +25,7 @@ struct Panel: Sendable {
     self.y = y
     self.series = series
     self.origin = origin
+    self.width = width
   }
 
   func draw(in drawing: inout Drawing) {

@@ -24,10 +24,10 @@ struct PlottedMode: Sendable {
 
   /// Measures everything that is plotted.
   func measure(_ effort: Effort) -> ModeResult {
-    let openLoop = OpenLoop(self, effort)
+    let loaded = LoadedMode(self, effort)
     let throughput = Throughput(self, effort)
     return ModeResult(
-      mode: self, capacity: openLoop.capacity, latencies: openLoop.measure(),
+      mode: self, capacity: loaded.capacity, latencies: loaded.measure(),
       throughputToOneStore: throughput.measure(stores: 1),
       throughputToEightStores: throughput.measure(stores: 8))
   }

@@ -26,7 +26,9 @@ struct Page {
   }
 
   /// Replaces the plots, and the text between the page's comments.
-  func write(_ results: [ModeResult], options: Options) throws(PageError) {
+  func write(
+    _ results: [ModeResult], _ comparisons: [ComparisonResult], options: Options
+  ) throws(PageError) {
     // Scaled to the medians, so that one disturbed round, which a band may show, does not flatten all curves.
     let times = Scale.decades(
       around: results.flatMap(\.latencies).flatMap { [$0.p50.median, $0.p999.median] })
@@ -34,8 +36,12 @@ struct Page {
       let file = plots.appendingPathComponent("\(result.mode.fileName).svg")
       try write(Figure(result, times: times).file, to: file)
     }
+    for result in comparisons {
+      let file = plots.appendingPathComponent("\(result.comparison.fileName).svg")
+      try write(ComparisonFigure(result).file, to: file)
+    }
     let (before, after) = try parts()
-    let tables = Tables(results, options: options).text
+    let tables = Tables(results, comparisons, options: options).text
     try write(before + Self.begin + "\n\n" + tables + "\n" + Self.end + after, to: file)
   }
 

@@ -3,15 +3,18 @@ import BenchmarkSupport
 /// The measured part of the page: plots, tables, and how they were made.
 struct Tables {
   private let results: [ModeResult]
+  private let comparisons: [ComparisonResult]
   private let options: Options
 
-  init(_ results: [ModeResult], options: Options) {
+  init(_ results: [ModeResult], _ comparisons: [ComparisonResult], options: Options) {
     self.results = results
+    self.comparisons = comparisons
     self.options = options
   }
 
   var text: String {
-    ([origin] + results.map(plot) + [capacities, latencies, throughput]).joined(separator: "\n")
+    ([origin] + results.map(plot) + comparisons.map(plot)
+      + [capacities, latencies, throughput, costs]).joined(separator: "\n")
   }
 
   private var origin: String {
@@ -30,6 +33,10 @@ struct Tables {
     producers](benchmarks/\(result.mode.fileName).svg)
 
     """
+  }
+
+  private func plot(_ result: ComparisonResult) -> String {
+    "![\(result.comparison.caption)](benchmarks/\(result.comparison.fileName).svg)\n"
   }
 
   private var capacities: String {
@@ -62,6 +69,18 @@ struct Tables {
     let producers = Throughput.producers.map { $0 == 1 ? "1 producer" : "\($0)" }
     return "### Throughput, in actions per second\n\n"
       + table(["mode", "stores"] + producers, rows)
+  }
+
+  private var costs: String {
+    let rows = comparisons.flatMap { result in
+      result.lines.flatMap { line in
+        line.costs.map {
+          [result.comparison.title, line.name, $0.size.grouped, cell($0.cost, Unit.time)]
+        }
+      }
+    }
+    return "### Cost beside what a program would write itself\n\n"
+      + table(["program", "way", "number", "time per action"], rows)
   }
 
   private func row(

@@ -5,7 +5,7 @@ import Foundation
 
 /// `await dispatcher.dispatch(…).result`, from a task.
 enum AwaitRows {
-  static let all = [idle, recent]
+  static let all = [idle, recent, lanes]
 
   /// A task dispatches a plain reduction to the default lane, on which nothing has happened for 2 ms,
   /// and awaits the result; the value is the median of 20 such waits.
@@ -29,6 +29,15 @@ enum AwaitRows {
     floor: "addOperation and a wait, idle queue", bound: .times(0.1)
   ) { rounds in
     measure(rounds, waits: 500, pause: nil)
+  }
+
+  /// A task dispatches to 1,000 lanes in turn, and awaits each result; the floor: to the default lane.
+  private static let lanes = Row(
+    "`await` a result, 1000 lanes in turn", floor: "the default lane", bound: .times(3)
+  ) { rounds in
+    Rounds.alternate(
+      rounds, count: 5_000, floor: TaskCalls.results(Fixture(PlainReducer())),
+      subject: TaskCalls.results(Fixture(PlainReducer()), lanes: 1_000))
   }
 
   private static let pause = 0.002

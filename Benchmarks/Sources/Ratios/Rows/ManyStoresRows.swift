@@ -4,37 +4,27 @@ import DispatchStore
 /// Many stores that are visited in turn, and what comes along with a `.sync` dispatch.
 enum ManyStoresRows {
   static let all =
-    sizes.map { row($0, "identifier", byIdentifier) } + sizes.map { row($0, "store", byStore) }
-    + [ofAStore, registered, middleware, observers]
+    sizes.map { row($0, "identifier", StoreVisits.byIdentifier) }
+    + sizes.map { row($0, "store", StoreVisits.byStore) }
+    + [ofAStore, afterUnrelated, afterSameType, middleware, observers]
 
   private static let sizes = [32, 1_000, 100_000]
-
-  private typealias Visit = @Sendable (Town, Int) -> Void
 
   /// A thread visits all stores in shuffled order, again and again, `.sync`.
   ///
   /// The floor: a dictionary of counters with locks, in the same order, by identifiers that are built in the same way.
-  private static func row(_ size: Int, _ key: String, _ visit: @escaping Visit) -> Row {
+  private static func row(
+    _ size: Int, _ key: String, _ visits: @escaping @Sendable (Town) -> Workload
+  ) -> Row {
     Row(
       "`.sync`, \(size) stores, shuffled, by \(key)", floor: "dictionary of counters with locks",
       bound: .times(3)
     ) { rounds in
       let town = Town(of: size)
-      let counters = Dictionary(
-        uniqueKeysWithValues: (0..<size).map { (Town.name($0), LockedCounter()) })
-      return Rounds.alternate(rounds, count: max(20_000, size)) { count in
-        for turn in 0..<count { counters[Town.name(town.index(at: turn))]!.reduce(Add(turn)) }
-      } subject: { count in
-        for turn in 0..<count { visit(town, town.index(at: turn)) }
-      }
+      return Rounds.alternate(
+        rounds, count: max(20_000, size), floor: StoreVisits.lockedCounters(town),
+        subject: visits(town))
     }
-  }
-
-  private static let byIdentifier: Visit = { town, index in
-    town.dispatcher.dispatch(storeIdentifier: Town.name(index), action: Add(1), mode: .sync)
-  }
-  private static let byStore: Visit = { town, index in
-    town.stores[index].dispatch(Add(1), mode: .sync)
   }
 
   /// To one store, by itself; the floor: by its identifier.
@@ -53,40 +43,50 @@ enum ManyStoresRows {
     }
   }
 
-  /// A store of another action type is registered and unregistered, and then ten actions are dispatched; per action.
+  /// A store of another action type.
+  private static let afterUnrelated = after(
+    "an unrelated registration",
+    of: { Store(identifier: "other", reducer: TaggedReducer<Tag.A>()) },
+    dispatch: { $0.dispatcher.dispatch(action: Add($1), mode: .sync) })
+
+  /// A store of the same action type; the actions go to the other one's identifier.
+  private static let afterSameType = after(
+    "a registration of its action type",
+    of: { Store(identifier: "other", reducer: PlainReducer()) },
+    dispatch: {
+      $0.dispatcher.dispatch(storeIdentifier: $0.store.identifier, action: Add($1), mode: .sync)
+    })
+
+  /// A store is registered and unregistered, and then ten actions are dispatched to another one; per action.
   ///
-  /// The floor: the same, with that store at another dispatcher.
-  private static let registered = Row(
-    "`.sync` after an unrelated registration", floor: "the same without it", bound: .times(2)
-  ) { rounds in
-    let fixture = Fixture(PlainReducer())
-    let dispatcher = fixture.dispatcher
-    let other = Dispatcher(name: "other")
-    func dispatch() { for index in 0..<10 { dispatcher.dispatch(action: Add(index), mode: .sync) } }
-    func register(with dispatcher: Dispatcher) {
-      let store = dispatcher.register(
-        store: Store(identifier: "other", reducer: TaggedReducer<Tag.A>()))
-      dispatcher.unregister(store: store)
-    }
-    return Rounds.alternate(rounds, count: 5_000) { count in
-      for _ in 0..<(count / 10) {
-        register(with: other)
-        dispatch()
+  /// The floor: the same, with the store that comes and goes at another dispatcher.
+  private static func after<Action: ActionType>(
+    _ registration: String, of store: @escaping @Sendable () -> Store<Counter, Action>,
+    dispatch: @escaping @Sendable (Fixture<Add>, Int) -> Void
+  ) -> Row {
+    Row("`.sync` after \(registration)", floor: "the same without it", bound: .times(2)) { rounds in
+      let fixture = Fixture(PlainReducer())
+      let other = Dispatcher(name: "other")
+      func run(_ count: Int, registering dispatcher: Dispatcher) {
+        for _ in 0..<(count / 10) {
+          dispatcher.unregister(store: dispatcher.register(store: store()))
+          for index in 0..<10 { dispatch(fixture, index) }
+        }
       }
-    } subject: { count in
-      for _ in 0..<(count / 10) {
-        register(with: dispatcher)
-        dispatch()
+      return Rounds.alternate(rounds, count: 5_000) {
+        run($0, registering: other)
+      } subject: {
+        run($0, registering: fixture.dispatcher)
       }
     }
   }
 
-  /// With a middleware whose hooks do nothing; the floor: without.
+  /// With a middleware that counts in both hooks, by an atomic each; the floor: without.
   private static let middleware = Row(
     "`.sync` with a middleware", floor: "without", bound: .times(2)
   ) { rounds in
     let (plain, fixture) = (Fixture(PlainReducer()), Fixture(PlainReducer()))
-    fixture.dispatcher.register(middleware: PassingMiddleware())
+    fixture.dispatcher.register(middleware: CountingMiddleware())
     return Rounds.alternate(rounds, count: 20_000) { count in
       for index in 0..<count { plain.dispatcher.dispatch(action: Add(index), mode: .sync) }
     } subject: { count in

@@ -9,7 +9,7 @@ import Foundation
 /// single action, and memory stays bounded. The time goes from the first dispatch to the end of
 /// the last reduction. The floors' closures carry the action, take a lock and call the same reducer.
 enum SerialRows {
-  static let all = [plainReduction, operationToQueue, operation]
+  static let all = [plainReduction, operationToQueue, operation, sequence, taskLocal]
   private static let count = 40 * BurstGate.size
 
   /// The floor: `DispatchQueue.async` of a closure that makes the same reduction under a lock.
@@ -47,6 +47,39 @@ enum SerialRows {
     let fixture = Fixture(OperationReducer())
     return againstDispatchQueue(rounds) { count in dispatch(count, to: fixture) }
   }
+
+  /// Sequences of two plain reductions, per action; the floor: the two dispatched one by one.
+  static let sequence = Row(
+    "`.serial`, a sequence of 2 actions", floor: "one by one", bound: .times(1.1)
+  ) { rounds in
+    let (single, fixture) = (Fixture(PlainReducer()), Fixture(PlainReducer()))
+    return Rounds.alternate(rounds, count: count) { count in
+      dispatch(count, to: single)
+    } subject: { count in
+      let dispatcher = fixture.dispatcher
+      fixture.gate.produce(count) { index in
+        guard index.isMultiple(of: 2) else { return }
+        dispatcher.dispatch(actions: [Add(index), Add(index + 1)], mode: .serial)
+      }
+    }
+  }
+
+  /// With a dispatcher that carries a task-local value, which is bound; the floor: one that carries none.
+  static let taskLocal = Row(
+    "`.serial`, carrying a task-local value", floor: "without", bound: .times(1.2)
+  ) { rounds in
+    let plain = Fixture(PlainReducer())
+    let carrying = Fixture(PlainReducer(), carrying: [CarriedTaskLocal($request)])
+    return $request.withValue(1) {
+      Rounds.alternate(rounds, count: count) { count in
+        dispatch(count, to: plain)
+      } subject: { count in
+        dispatch(count, to: carrying)
+      }
+    }
+  }
+
+  @TaskLocal private static var request = 0
 
   private static func dispatch(_ count: Int, to fixture: Fixture<Add>) {
     let dispatcher = fixture.dispatcher

@@ -1,12 +1,10 @@
 import BenchmarkSupport
 import DispatchStore
 
-/// Dispatches actions when they are due, however long those before them take.
+/// A mode's latencies in an open loop, at several loads.
 ///
-/// One thread dispatches plain reductions to one store, each with a completion that notes the time. It
-/// spins until the next arrival, so that no arrival is late by the time to wake a thread. A latency counts from
-/// the intended arrival, so that a delay of the dispatching thread shows.
-struct OpenLoop {
+/// One thread dispatches plain reductions to one store, each with a completion that notes the time.
+struct LoadedMode {
   static let loads = [0.1, 0.25, 0.5, 0.75, 0.9]
 
   /// How many actions per second the same thread completes when it dispatches without a pause, at most two
@@ -52,15 +50,11 @@ struct OpenLoop {
     let bursts = max(4, Int(rate * effort.arrivalSeconds) / BurstGate.size)
     let count = bursts * BurstGate.size
     let arrivals = Arrivals(count, rate: rate, seed: seed)
-    let completions = Completions(count)
-    let start = Stopwatch.now
-    for (index, offset) in arrivals.offsets.enumerated() {
-      while Stopwatch.now < start + offset {}
-      Self.dispatch(index, mode, fixture, completions)
+    let latencies = OpenLoop.latencies(arrivals) { index, ended in
+      fixture.dispatcher.dispatch(action: Add(index), mode: mode.mode(index), then: ended)
     }
     fixture.gate.wait(forAll: count)
-    completions.waitForAll()
-    return Latencies(completions.latencies(since: start, arrivals))
+    return latencies
   }
 
   /// In actions per second; the clock is read as often as in the open loop.
@@ -70,19 +64,12 @@ struct OpenLoop {
     let nanoseconds = Stopwatch.nanoseconds {
       fixture.gate.produce(count) { index in
         while Stopwatch.now < start {}
-        dispatch(index, mode, fixture, completions)
+        fixture.dispatcher.dispatch(action: Add(index), mode: mode.mode(index)) {
+          completions.record(index)
+        }
       }
     }
     completions.waitForAll()
     return Double(count) * 1e9 / nanoseconds
-  }
-
-  @inline(__always)
-  private static func dispatch(
-    _ index: Int, _ mode: PlottedMode, _ fixture: Fixture<Add>, _ completions: Completions
-  ) {
-    fixture.dispatcher.dispatch(action: Add(index), mode: mode.mode(index)) {
-      completions.record(index)
-    }
   }
 }

@@ -1,8 +1,11 @@
 /// The latencies of a round's actions, in nanoseconds.
-struct Latencies: Sendable {
-  let p50: Double
-  let p99: Double
-  let p999: Double
+public struct Latencies: Sendable {
+  /// Half of the actions took less.
+  public let p50: Double
+  /// One in 100 took longer.
+  public let p99: Double
+  /// One in 1,000 took longer.
+  public let p999: Double
 
   init(_ values: [Double]) {
     let sorted = values.sorted()

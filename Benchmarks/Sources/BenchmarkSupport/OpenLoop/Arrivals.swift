@@ -1,9 +1,9 @@
-import Foundation
+private import Foundation
 
 /// When actions arrive, fixed before the first one does.
-struct Arrivals: Sendable {
+public struct Arrivals: Sendable {
   /// In nanoseconds from the start, in order.
-  let offsets: [UInt64]
+  public let offsets: [UInt64]
 
   /// Random arrivals, as of independent clients: some are close together.
   ///
@@ -11,7 +11,7 @@ struct Arrivals: Sendable {
   ///   - count: The number of arrivals.
   ///   - rate: How many come in a second, on average.
   ///   - seed: The same seed gives the same arrivals.
-  init(_ count: Int, rate: Double, seed: Int) {
+  public init(_ count: Int, rate: Double, seed: Int) {
     var generator = SplitMix(seed: seed)
     var time = 0.0
     offsets = (0..<count).map { _ in

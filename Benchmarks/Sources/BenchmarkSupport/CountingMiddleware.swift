@@ -1,0 +1,24 @@
+public import DispatchStore
+private import Synchronization
+
+/// A middleware that counts the calls of its hooks.
+public final class CountingMiddleware: Middleware {
+  private let begun = Atomic(0)
+  private let ended = Atomic(0)
+
+  /// Makes one.
+  public init() {}
+
+  /// Counts, and lets the action pass.
+  public func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    begun.add(1, ordering: .relaxed)
+    return .pass
+  }
+
+  /// Counts.
+  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    ended.add(1, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,60 @@
+import BenchmarkSupport
+import DispatchStore
+
+/// Lanes and stores that come and go: afterwards a process has to be as large as before.
+enum ComingAndGoing: String, CaseIterable {
+  case lanes, lanesInTurn, stores
+
+  var title: String {
+    switch self {
+    case .lanes: "1,000,000 lanes, ten dispatches each, in a row"
+    case .lanesInTurn: "1,000,000 lanes in turn, ten times"
+    case .stores: "stores that come and go"
+    }
+  }
+
+  var count: Int {
+    switch self {
+    case .lanes, .lanesInTurn: 10_000_000
+    case .stores: 1_000_000
+    }
+  }
+
+  /// Calls `reached` once 10, 50 and 100 % have ended.
+  func run(reached: () -> Void) {
+    let part = part()
+    var done = 0
+    for percent in [10, 50, 100] {
+      part(done..<(count * percent / 100))
+      done = count * percent / 100
+      reached()
+    }
+  }
+
+  /// Runs so many of them; the lanes with at most 64 actions in flight.
+  private func part() -> (Range<Int>) -> Void {
+    switch self {
+    case .lanes: visits { $0 / 10 }
+    case .lanesInTurn: visits { $0 % 1_000_000 }
+    case .stores: { [dispatcher = Dispatcher()] in $0.forEach { Self.visitStore($0, dispatcher) } }
+    }
+  }
+
+  private func visits(_ lane: @escaping @Sendable (Int) -> Int) -> (Range<Int>) -> Void {
+    let dispatcher = Fixture(PlainReducer()).dispatcher
+    return { numbers in
+      Window().produce(numbers.count) { turn, ended in
+        let number = numbers.lowerBound + turn
+        dispatcher.dispatch(action: Add(turn), mode: .serial(lane: lane(number)), then: ended)
+      }
+    }
+  }
+
+  /// Registers a store, dispatches to it, and unregisters it again.
+  static func visitStore(_ number: Int, _ dispatcher: Dispatcher) {
+    let store = Store<Counter, Add>(identifier: "session \(number)", reducer: PlainReducer())
+    dispatcher.register(store: store)
+    store.dispatch(Add(1), mode: .sync)
+    dispatcher.unregister(storeIdentifier: store.identifier)
+  }
+}
