@@ -90,4 +90,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case outerReply
   /// An operation that was finished is finished once more, with another reply.
   case replyAfterEnd
+  /// What a store replied is left in a record that is used again.
+  case keptReplies
+  /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
+  case lostBatch
 }

@@ -45,11 +45,10 @@ final class DispatchDetails: @unchecked Sendable {
     clear()
     hasEnded.store(false, ordering: .relaxed)
     (waits, isReached) = ([:], false)
-    let former = state.withLock { state in
-      defer { state = Guarded(life: DispatchState(isRunning: false)) }
-      return state
-    }
-    withExtendedLifetime(former) {}
+    var fresh = Guarded(life: DispatchState(isRunning: false))
+    if isPlanted(.keptReplies) { fresh.replies = replies }
+    // The former one is released outside of the lock.
+    state.withLock { swap(&$0, &fresh) }
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {

@@ -205,6 +205,8 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   /// After so many steps the drainer leaves its thread to other jobs.
   private static let batch = 64
+  /// The same in a simulation, which is to come to the end of one.
+  private static let simulatedBatch = 4
   /// A drainer that finds the lane empty after so many steps spins for the next push.
   private static let flow = 4
 
@@ -220,7 +222,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     // A caller that awaits each action before the next one pushes that soon, too.
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
-    for count in 0..<Self.batch {
+    let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
+    for count in 0..<batch {
       // A thread that waited in the last step is beside the queue now, whose width it would exceed.
       let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
       switch next(after: &ended, mayLeave: mayLeave, mayStart: mayStart, on: thread) {
@@ -244,8 +247,8 @@ final class Lane: Scheduler, @unchecked Sendable {
         return count + 1
       }
     }
-    pause(after: &ended, on: thread)
-    return Self.batch
+    pause(after: &ended, isOnQueue: startsActions, on: thread)
+    return batch
   }
 
   private enum Next {
@@ -293,7 +296,9 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   /// Leaves the thread to other jobs, with the lane's rest behind them.
-  private func pause(after ended: inout Dispatch?, on thread: ThreadState) {
+  ///
+  /// - Parameter isOnQueue: Whether the thread is one of the queue's, which looks for starts before it leaves.
+  private func pause(after ended: inout Dispatch?, isOnQueue: Bool, on thread: ThreadState) {
     let hasEnded = ended != nil
     defer { recycle(&ended, on: thread) }
     yieldPoint(.pause, on: thread, description)
@@ -303,7 +308,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
     if let departure {
       departure.complete(self)
-    } else if rest == .start, !isMain {
+    } else if rest == .start, !isMain, isOnQueue || isPlanted(.lostBatch) {
       pool.putBack(self)
     } else {
       submit(isStart: rest == .start)
