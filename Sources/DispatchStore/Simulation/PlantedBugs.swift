@@ -42,10 +42,7 @@ extension Dispatcher {
   ) -> Unmanaged<Route>? {
     guard let shared = registry.withLock({ $0.route(for: key, type) }) else { return nil }
     yieldPoint(.lookUp, on: thread)
-    let (copy, evicted) = registry.withLock { _ in
-      shared.note(thread.routeCache.id)
-      return thread.routeCache.take(shared)
-    }
+    let (copy, evicted) = registry.withLock { _ in thread.routeCache.take(shared, turn: 0) }
     evicted?.retire()
     return copy
   }
