@@ -44,7 +44,7 @@ extension Dispatcher {
 
     /// On the lane with this key: one dispatch at a time in each lane; lanes run concurrently.
     ///
-    /// Keys compare by type and value. An empty lane takes no memory.
+    /// Keys compare by type and value. An empty lane takes no memory: its record goes to another one.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
       Mode(kind: .serial(LaneKey(key)))
     }

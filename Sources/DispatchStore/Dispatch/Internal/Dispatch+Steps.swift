@@ -98,6 +98,7 @@ extension Dispatch {
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
     makeDetails().sequence?.dispatchEnded(self, result)
+    yieldBeforeEnd()
     end(result)
     scheduler.release(self)
   }

@@ -209,9 +209,18 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return Self.details(at: bits)
   }
 
-  /// The details, which it gives up: it has ended, and the caller has the only reference.
+  /// Whether it can be used again where it simply finishes and the caller has the only reference.
+  var isReusable: Bool {
+    details.map { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
+  }
+
+  /// Keeps its details as spare ones; the caller has the only reference.
+  func recycleDetails(on thread: ThreadState) {
+    if let details = takeDetails() { thread.keepSpare(details) }
+  }
+
   private func takeDetails() -> DispatchDetails? {
-    let bits = word.exchange(Phase.waiting.rawValue, ordering: .acquiring)
+    let bits = word.exchange(Phase.running.rawValue, ordering: .acquiring)
     guard bits > Phase.running.rawValue else { return nil }
     return Unmanaged.passUnretained(Self.details(at: bits)).takeRetainedValue()
   }
@@ -224,17 +233,21 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   static func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&dispatch), hasNoWeakOrUnownedReferences(dispatch)
     else { return }
-    if let details = dispatch.takeDetails() { thread.keepSpare(details) }
+    dispatch.recycleDetails(on: thread)
     thread.spareDispatches.push(dispatch)
   }
 
   // MARK: The end
 
+  /// Before its end; without details, whether another thread could see that depends on when the compiler releases a
+  /// handle.
+  func yieldBeforeEnd() {
+    if details != nil { yieldPoint(.notifyWaiters, id.description) }
+  }
+
   /// Ends it; all that only the way to the end needed is released before waiting threads and tasks resume,
   /// since a handle may be kept for long.
   func end(_ result: DispatchResult) {
-    // Without details, whether it comes here depends on when the compiler releases a handle.
-    if details != nil { yieldPoint(.notifyWaiters, id.description) }
     let details = makeDetails()
     details.withState { $0.beginEnding() }
     clear()

@@ -40,6 +40,11 @@ final class DispatchDetails: @unchecked Sendable {
     return spare
   }
 
+  /// Whether there is nothing in them that concerns the end.
+  var isForgettable: Bool {
+    state.withLock { $0.life.isUndisturbed && $0.replies.isEmpty }
+  }
+
   /// Makes them as they were at first, where nothing else refers to them.
   func reset() {
     clear()

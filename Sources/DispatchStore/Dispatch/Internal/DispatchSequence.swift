@@ -95,6 +95,7 @@ extension Dispatch {
         return false
       }
       if !mayContinue(after: step, sequence) { return false }
+      Self.recycle(step, on: thread)
     }
     return true
   }
@@ -104,13 +105,19 @@ extension Dispatch {
     _ action: any ActionType, of sequence: DispatchSequence, _ details: DispatchDetails,
     on thread: ThreadState
   ) -> Dispatch {
-    let step = Dispatch()
+    let step = thread.spareDispatches.pop() ?? Dispatch()
     let dispatcher = sequence.dispatcher
     let route = dispatcher.route(
       to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
     step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
     step.put(action)
-    if isSynchronous { step.makeDetails().scheduler = scheduler } else { step.enter(scheduler) }
+    if isSynchronous {
+      // The record may have been used before, elsewhere.
+      step.leaveScheduler()
+      step.makeDetails().scheduler = scheduler
+    } else {
+      step.enter(scheduler)
+    }
     if !details.taskLocals.isEmpty { step.makeDetails().taskLocals = details.taskLocals }
     dispatcher.prepare(step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }

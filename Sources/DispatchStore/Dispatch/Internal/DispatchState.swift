@@ -38,6 +38,9 @@ struct DispatchState {
     if case .ended(let result) = phase { result } else { nil }
   }
 
+  /// Whether no closure waits for its end, and it was not cancelled.
+  var isUndisturbed: Bool { waiters.isEmpty && !isCancelled && refusal == nil }
+
   /// Whether it runs, or will run, at its scheduler.
   var needsScheduler: Bool {
     switch phase {

@@ -564,9 +564,11 @@ extension InlineRun.Address {
       continueInRound(with: record, from: remainder, on: thread)
       return .continues
     }
+    record.yieldBeforeEnd()
     // In this order: once there is no other reference, no other thread can make details.
-    if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.details == nil {
+    if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.isReusable {
       record.clear()
+      record.recycleDetails(on: thread)
       return .reusable
     }
     record.end(pointee.result(of: record))

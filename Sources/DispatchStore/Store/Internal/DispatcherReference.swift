@@ -76,4 +76,6 @@ extension Store {
 }
 
 /// Guards the `homes` of all stores; locked only where one is registered or unregistered.
-private let homesLock = Locked<Void>(())
+///
+/// Of a value without a size, Thread Sanitizer would take the accesses for accesses to what follows.
+private let homesLock = Locked(0)
