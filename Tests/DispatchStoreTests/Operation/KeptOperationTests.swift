@@ -176,4 +176,29 @@ struct KeptOperationTests {
     OperationQueue.wide(1).add(after)
     #expect(await log.first(1) == ["after"])
   }
+
+  /// Until its block runs, the program has but a weak reference to it.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func mayBeDependedOnInItsBlockByAWeakReference(_ mode: Dispatcher.Mode) async {
+    let (made, log) = (WeakReference(), Recorder<String>())
+    let reducer = ClosureReducer<[Int], Append> { action, store in
+      let operation = ActionOperation(action: action, store: store) { _, _ in
+        await Task.yield()
+        let after = BlockOperation { log.record("after") }
+        if let operation = made.operation { after.addDependency(operation) }
+        OperationQueue.wide(1).add(after)
+        log.record("block")
+      }
+      made.operation = operation
+      return operation
+    }
+    dispatcher.register(store: Store(identifier: "weak", model: [], reducer: reducer))
+    _ = await dispatcher.dispatch(action: Append(), mode: mode).result
+    #expect(await log.first(2) == ["block", "after"])
+  }
+
+  private final class WeakReference: @unchecked Sendable {
+    // because it is set before the operation's block runs
+    weak var operation: Operation?
+  }
 }

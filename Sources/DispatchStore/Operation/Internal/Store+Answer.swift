@@ -12,7 +12,9 @@ extension Store {
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action), let block = operation.block
     else { return run(operation, for: action, of: dispatch, on: thread) }
-    if block.isSuspending, operation.core.claimPrivately() {
+    if block.isSuspending, hasNoWeakOrUnownedReferences(operation),
+      operation.core.claimPrivately()
+    {
       return .unfinished(operation, isRunning: false)
     }
     guard !block.isSuspending, operation.core.beginInline(for: dispatch)
