@@ -16,7 +16,8 @@ extension Dispatcher {
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     return InlineRun.withMemory { run in
       run.initialize(
-        to: InlineRun(action, to: route, of: self, completion, callSite, on: thread))
+        to: InlineRun(
+          action, to: route, of: .passUnretained(self), completion, callSite, on: thread))
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
         run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)

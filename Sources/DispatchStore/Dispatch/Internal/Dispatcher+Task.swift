@@ -47,7 +47,8 @@ extension Dispatcher {
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> SentDispatch {
     let identifiers = route._withUnsafeGuaranteedRef(\.identifiers)
-    var run = InlineRun(action, to: route, of: self, at: place, completion, callSite, on: thread)
+    var run = InlineRun(
+      action, to: route, of: .passUnretained(self), at: place, completion, callSite, on: thread)
     let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
     if run.task == nil { place.release(nil, ofTaskOf: self) }
     guard let dispatch = handle.dispatch else {

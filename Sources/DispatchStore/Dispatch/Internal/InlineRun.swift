@@ -41,7 +41,7 @@ struct InlineRun: ~Copyable {
 
   /// For `.sync`, and for a task that has acquired a place.
   init(
-    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Dispatcher?,
+    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Unmanaged<Dispatcher>?,
     at place: Scheduler? = nil, _ completion: Completion?, _ callSite: CallSite,
     on thread: ThreadState
   ) {
@@ -49,7 +49,7 @@ struct InlineRun: ~Copyable {
     self.route = route
     self.action = action
     self.callSite = callSite
-    self.dispatcher = dispatcher.map(Unmanaged.passUnretained)
+    self.dispatcher = dispatcher
     self.place = place.map(Unmanaged.passUnretained)
     if let completion { self.completion = completion }
     outer = thread.run
@@ -568,7 +568,7 @@ extension InlineRun.Address {
     // In this order: once there is no other reference, no other thread can make details.
     if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.isReusable {
       record.clear()
-      record.recycleDetails(on: thread)
+      if record.details != nil { record.recycleDetails(on: thread) }
       return .reusable
     }
     record.end(pointee.result(of: record))

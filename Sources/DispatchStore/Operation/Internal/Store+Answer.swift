@@ -10,15 +10,15 @@ extension Store {
     var operation = reducer.operation(for: action, in: self)
     // It starts without its lock, where no other code has a reference to it and it is as it was made.
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
-      haveSameBytes(operation.actionAddress.pointee, action), let block = operation.block
-    else { return run(operation, for: action, of: dispatch, on: thread) }
-    if block.isSuspending, hasNoWeakOrUnownedReferences(operation),
-      operation.core.claimPrivately()
-    {
-      return .unfinished(operation, isRunning: false)
+      haveSameBytes(operation.actionAddress.pointee, action),
+      let block = operation.block, !block.isSuspending,
+      operation.core.beginInline(for: dispatch)
+    else {
+      if claimPrivately(&operation, for: action) {
+        return .unfinished(operation, isRunning: false)
+      }
+      return run(operation, for: action, of: dispatch, on: thread)
     }
-    guard !block.isSuspending, operation.core.beginInline(for: dispatch)
-    else { return run(operation, for: action, of: dispatch, on: thread) }
     operation.block = nil
     var returned: StoreOutcome?
     switch block {
@@ -49,6 +49,17 @@ extension Store {
     operation.endUse()
     thread.keepSpareOperation(operation, of: operationType)
     return .finished
+  }
+
+  /// Claims an operation whose block suspends, if no other code has had a reference to it since it was made.
+  @inlinable
+  @inline(never)
+  func claimPrivately(
+    _ operation: inout ActionOperation<Model, Action>, for action: Action
+  ) -> Bool {
+    isUniquelyReferencedForReuse(&operation) && hasNoWeakOrUnownedReferences(operation)
+      && operation.presentStore === self && haveSameBytes(operation.actionAddress.pointee, action)
+      && operation.block?.isSuspending == true && operation.core.claimPrivately()
   }
 
   /// The same for an operation to which other code has, or may have had, a reference.
