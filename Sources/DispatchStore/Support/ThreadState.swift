@@ -194,8 +194,10 @@ struct ThreadState {
     fields.pointee.spareDetails.take()
   }
 
-  /// Keeps details to which the caller has the only reference.
+  /// Keeps details to which the caller has the only reference, unless there are spare ones: a thread that only drains
+  /// lanes makes none.
   func keepSpare(_ details: DispatchDetails) {
+    if fields.pointee.spareDetails != nil { return }
     details.reset()
     fields.pointee.spareDetails = details
   }
