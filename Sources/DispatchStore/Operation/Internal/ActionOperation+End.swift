@@ -17,7 +17,6 @@ extension ActionOperation {
 
   /// Notifies key-value observers, and through them Foundation's dependents, that it has ended.
   func notifyDependents() {
-    if core.isPrivate { return }
     notifyChange(of: "isExecuting")
     notifyChange(of: "isFinished")
     if withState({ $0.hasDependencies }) {
@@ -29,7 +28,9 @@ extension ActionOperation {
   /// Notifies key-value observers, and through them the queue that it may be in, that a property has changed.
   ///
   /// Apple's Foundation requires both calls; that of Linux has no observers, and needs the second one alone.
+  /// An operation that only the library knows has neither.
   func notifyChange(of key: String) {
+    if core.isPrivate { return }
     #if canImport(ObjectiveC)
       willChangeValue(forKey: key)
     #endif

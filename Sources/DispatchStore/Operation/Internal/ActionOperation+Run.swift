@@ -27,7 +27,7 @@ extension ActionOperation {
   func run() {
     switch withState({ $0.life.start() }) {
     case .run:
-      if !core.isPrivate { notifyChange(of: "isExecuting") }
+      notifyChange(of: "isExecuting")
       let (requested, hasReturned) = store.calls.callBlock(self, .current)
       if hasReturned { returned(requested) }
     case .end(let outcome):
