@@ -12,7 +12,7 @@ extension Store {
   ) -> DispatchHandle {
     if mode.isSync, completion == nil, options.after.isEmpty {
       let handle = withUnsafePointer(to: action) {
-        reduce(UnsafeRawPointer($0), of: type(of: action), fileID, line)
+        runHere(UnsafeRawPointer($0), of: type(of: action), fileID, line)
       }
       if let handle { return handle }
     }

@@ -14,7 +14,18 @@ extension Dispatcher {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    return InlineRun.withMemory { run in
+    return run(
+      action, of: type, along: route, to: storeIdentifier, completion, callSite, on: thread)
+  }
+
+  /// The same along a route that the caller has taken.
+  @inline(__always)
+  func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
+    to storeIdentifier: String?, _ completion: Completion?, _ callSite: CallSite,
+    on thread: ThreadState
+  ) -> DispatchHandle {
+    InlineRun.withMemory { run in
       run.initialize(
         to: InlineRun(
           action, to: route, of: .passUnretained(self), completion, callSite, on: thread))
@@ -131,19 +142,33 @@ extension Dispatcher {
     let before = dispatch.dispatchesBefore
     // Without an action there is nothing to keep in order.
     let isEmpty = dispatch.isEmpty
-    var scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
+    let scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
     // A scheduler of its own is kept by nothing else while the dispatch is parked there.
     if isEmpty { dispatch.details?.scheduler = scheduler }
     // Nor is the dispatcher, with its pool, while a dispatch waits for others.
     if !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare()
-    if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
-    while !scheduler.schedule(dispatch, for: self) {
-      // The named lane has run empty, and retired, since it was looked up.
-      scheduler = self.scheduler(of: mode)
-      dispatch.enter(scheduler)
+    return schedule(dispatch, at: scheduler, after: before) {
+      let other = self.scheduler(of: mode)
+      dispatch.enter(other)
+      return other
+    }
+  }
+
+  /// Leaves a dispatch to a scheduler; to another one where that is a named lane which has run empty, and retired,
+  /// since it was looked up.
+  @inline(__always)
+  @discardableResult
+  func schedule(
+    _ dispatch: Dispatch, at scheduler: Scheduler, after before: [Dispatch],
+    orAt other: () -> Scheduler
+  ) -> Scheduler {
+    var scheduler = scheduler
+    while true {
       if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
+      if scheduler.schedule(dispatch, for: self) { break }
+      scheduler = other()
     }
     if !before.isEmpty { dispatch.resume(after: before) }
     return scheduler

@@ -82,21 +82,12 @@ extension Dispatcher {
       _ = details.withState { $0.start() }
       task.start()
     } else {
-      schedule(dispatch, task, mode, after)
+      schedule(dispatch, at: task, after: after) {
+        task.move(to: scheduler(of: mode))
+        return task
+      }
     }
     return .underWay(dispatch)
-  }
-
-  private func schedule(
-    _ dispatch: Dispatch, _ task: TaskScheduler, _ mode: Mode, _ after: [Dispatch]
-  ) {
-    if !after.isEmpty { task.noteHeldBack(dispatch, by: after) }
-    while !task.schedule(dispatch, for: self) {
-      // The named lane has run empty, and retired, since it was looked up.
-      task.move(to: scheduler(of: mode))
-      if !after.isEmpty { task.noteHeldBack(dispatch, by: after) }
-    }
-    dispatch.resume(after: after)
   }
 }
 

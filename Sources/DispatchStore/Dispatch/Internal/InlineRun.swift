@@ -323,15 +323,11 @@ extension InlineRun.Address {
     return endFinished()
   }
 
-  /// Runs a `.sync` dispatch to one store, without its dispatcher, if that does nothing but reduce; else nil, and
-  /// nothing has been done.
+  /// Runs a `.sync` dispatch to one store that only reduces, without its dispatcher; nil where that is observed:
+  /// then nothing has been done.
   func reduceHere(on thread: ThreadState) -> DispatchHandle? {
     let action = pointee.action
     return pointee.route._withUnsafeGuaranteedRef { route in
-      guard route.isReduction else {
-        route.end()
-        return nil
-      }
       thread.run = self
       switch route.reduce(action, at: 0, on: thread) {
       case .done:
@@ -339,7 +335,6 @@ extension InlineRun.Address {
         return endFinished()
       case .observed:
         thread.run = pointee.outer
-        route.end()
         return nil
       case .failed(let error):
         pointee.begin(.ended(.of(thrown: error)))
@@ -545,15 +540,13 @@ extension InlineRun.Address {
     return DispatchHandle(record)
   }
 
-  /// Releases the place of a record that can be used again, unless a search has come to it through that place.
+  /// Releases the place of a record, which can be used again unless a search has come to it through that place.
   @inline(never)
   private func endInTask(
     _ record: consuming Dispatch, _ finished: DispatchHandle, on thread: ThreadState
   ) -> DispatchHandle {
     pointee.releasePlace(record)
-    if isUniquelyReferencedForReuse(&record), record.details == nil {
-      thread.spareDispatches.push(record)
-    }
+    Dispatch.recycle(record, on: thread)
     return finished
   }
 

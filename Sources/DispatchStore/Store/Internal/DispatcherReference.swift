@@ -22,37 +22,59 @@ final class DispatcherReference: @unchecked Sendable {
     self.isSimulated = isSimulated
   }
 
-  /// Takes an action to a store that only reduces, without a reference to the dispatcher: its route is enough, which
-  /// leaves the thread's cache with it.
+  /// Runs an action on this thread, of one store whose route the thread has.
   ///
-  /// Making such a reference would take as long as all the rest, and write what all its threads write.
+  /// One that only reduces needs no reference to the dispatcher: the route is enough, which leaves the thread's cache
+  /// with the dispatcher. Making a reference would take as long as all the rest, and write what all its threads write.
   ///
-  /// - Returns: Nil where it takes more than a reduction, and nothing has been done.
-  func reduce(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, by identifier: String,
+  /// - Returns: Nil where nothing has been done: the thread has no route, or the dispatcher has gone.
+  func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String,
     _ callSite: CallSite
   ) -> DispatchHandle? {
     let thread = ThreadState.current(by: threadKey)
-    if isSimulated || thread.exclusive != nil { return nil }
+    #if SIMULATION
+      // The dispatcher checks which world the thread is in.
+      if isSimulated || thread.simulated != nil { return nil }
+    #endif
+    if thread.exclusive != nil { return nil }
     let key = RouteKey(
-      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
+      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: storeIdentifier)
     guard let route = thread.routeCache.take(key) else { return nil }
-    return InlineRun.withMemory { run in
-      run.initialize(to: InlineRun(action, to: route, of: nil, nil, callSite, on: thread))
-      return run.reduceHere(on: thread)
+    if route._withUnsafeGuaranteedRef(\.isReduction) {
+      let reduced = InlineRun.withMemory { run in
+        run.initialize(to: InlineRun(action, to: route, of: nil, nil, callSite, on: thread))
+        return run.reduceHere(on: thread)
+      }
+      if let reduced { return reduced }
     }
+    return run(action, of: type, along: route, to: storeIdentifier, callSite, on: thread)
+  }
+
+  /// The same by the dispatcher, where more than a reduction follows.
+  @inline(never)
+  private func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
+    to storeIdentifier: String, _ callSite: CallSite, on thread: ThreadState
+  ) -> DispatchHandle? {
+    guard let dispatcher else {
+      route._withUnsafeGuaranteedRef { $0.end() }
+      return nil
+    }
+    return dispatcher.run(
+      action, of: type, along: route, to: storeIdentifier, nil, callSite, on: thread)
   }
 }
 
 extension Store {
-  /// As `DispatcherReference.reduce`.
+  /// As `DispatcherReference.run`.
   @usableFromInline
-  func reduce(
+  func runHere(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {
     UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
       Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef {
-        $0.reduce(action, of: type, by: identifier, CallSite(fileID: fileID, line: line))
+        $0.run(action, of: type, to: identifier, CallSite(fileID: fileID, line: line))
       }
     }
   }
