@@ -26,7 +26,9 @@ extension Dispatcher {
       }
       _ = registry.remove(store.identifier)
       registry.insert { sequence in
-        TypedStoreEntry(store, sequence: sequence, waitFor: waitFor, ownership: ownership)
+        store.reducer.makeEntry(
+          of: store,
+          StoreRegistration(sequence: sequence, waitFor: waitFor, ownership: ownership))
       }
       return .none(released: registry.takeWeakEntries())
     }
@@ -55,6 +57,21 @@ extension Dispatcher {
         dispatcher "\(home.name)". Unregister it there first, or make a store for each.
         """)
     }
+  }
+
+  /// Registers a store anew, in its place, that from now on responds to other action types.
+  func replaceEntry<Model, Action>(of store: Store<Model, Action>) {
+    let former = changeRegistry(.register) { registry -> StoreEntry? in
+      guard let entry = registry.entry(store.identifier), entry.store === store else { return nil }
+      let successor = store.reducer.makeEntry(
+        of: store,
+        StoreRegistration(
+          sequence: entry.sequence, waitFor: entry.waitFor, ownership: entry.ownership))
+      registry.replace(entry, by: successor)
+      return entry
+    }
+    // Released outside the lock, with what its handlers have captured.
+    withExtendedLifetime(former) {}
   }
 
   /// What stands in the way of a registration.

@@ -67,6 +67,13 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     if thread.exclusive != nil { thread.noteUnchanged(by: ObjectIdentifier(self)) }
   }
 
+  /// Registers a store whose reducer it is.
+  func makeEntry(
+    of store: Store<Model, Action>, _ registration: StoreRegistration
+  ) -> StoreEntry {
+    TypedStoreEntry(store, registration)
+  }
+
   /// Whether observers are notified of what this action commits to its store.
   open func shouldNotifyObservers(for action: Action, in store: Store<Model, Action>) -> Bool {
     true

@@ -10,17 +10,7 @@ extension Store {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    if mode.isSync, completion == nil, options.after.isEmpty {
-      let handle = withUnsafePointer(to: action) {
-        runHere(UnsafeRawPointer($0), of: type(of: action), fileID, line)
-      }
-      if let handle { return handle }
-    }
-    if let dispatcher {
-      return dispatcher.dispatch(
-        action, to: identifier, mode, options, completion.map(Completion.plain), fileID, line)
-    }
-    return refuse(completion.map(Completion.plain), fileID, line)
+    dispatch(any: action, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
@@ -35,11 +25,7 @@ extension Store {
     then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    if let dispatcher {
-      return dispatcher.dispatch(
-        action, to: identifier, mode, options, .withResult(completion), fileID, line)
-    }
-    return refuse(.withResult(completion), fileID, line)
+    dispatch(any: action, mode, options, .withResult(completion), fileID, line)
   }
 
   /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
@@ -77,6 +63,23 @@ extension Store {
       )
     }
     return refuse(.withResult(completion), fileID, line)
+  }
+
+  /// An action of the store's type, or of a type that it has a handler for.
+  @inlinable
+  @inline(__always)
+  func dispatch<Dispatched: ActionType>(
+    any action: Dispatched, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    if mode.isSync, completion == nil, options.after.isEmpty {
+      let handle = withUnsafePointer(to: action) {
+        runHere(UnsafeRawPointer($0), of: type(of: action), fileID, line)
+      }
+      if let handle { return handle }
+    }
+    guard let dispatcher else { return refuse(completion, fileID, line) }
+    return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
   }
 
   @usableFromInline

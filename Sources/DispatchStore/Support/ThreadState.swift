@@ -93,6 +93,10 @@ struct ThreadState {
     fields.pointee.hasSectionNotes = true
   }
 
+  func forgetUnchanged() {
+    fields.pointee.unchangedBy = nil
+  }
+
   /// Whether the reducer that the library called in the present section has said so.
   @usableFromInline
   func isUnchanged(by reducer: ObjectIdentifier) -> Bool {

@@ -146,7 +146,9 @@ struct InlineRun: ~Copyable {
     guard index != Self.noStore, self.record?.takeUnretainedValue() === record,
       route._withUnsafeGuaranteedRef({ $0.entries[index].store === store })
     else { return nil }
-    return action.assumingMemoryBound(to: Action.self).pointee
+    return route._withUnsafeGuaranteedRef {
+      $0.entries[index].action(at: action, as: Action.self)
+    }
   }
 
   /// How those ended that the present store has waited for; empty in other code than its own.

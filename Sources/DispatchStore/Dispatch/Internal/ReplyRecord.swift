@@ -1,7 +1,15 @@
 /// Keeps what a store replies on behalf of the code that runs here, until its dispatch ends.
 ///
 /// A dispatch without replies has no record of them; with one it has details, where other threads may reply too.
+@usableFromInline
 enum ReplyRecord {
+  /// Of the store whose reducer runs here.
+  @usableFromInline
+  static func note(_ reply: any Sendable) {
+    if let storeIdentifier = runningStore { note(reply, of: storeIdentifier) }
+  }
+
+  @usableFromInline
   static func note(_ reply: any Sendable, of storeIdentifier: String) {
     let thread = ThreadState.current
     // In an exclusive section no record is made.
@@ -34,8 +42,7 @@ extension Reducer where Action: ReplyingAction {
   ///
   /// Reaches them where the store finishes. Outside of a dispatch it has no effect.
   public final func reply(_ reply: Action.Reply) {
-    guard let storeIdentifier = ReplyRecord.runningStore else { return }
-    ReplyRecord.note(reply, of: storeIdentifier)
+    ReplyRecord.note(reply)
   }
 }
 

@@ -143,13 +143,13 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
 
   /// The action, for commits to the store whose part this is.
   func running(in store: Store<Model, Action>) -> Action? {
-    entry.typed === store ? action as? Action : nil
+    entry.typed === store ? entry.typed(action) : nil
   }
 
   override var storeForHooks: any StoreType { entry.storeForHooks }
 
   override func start() -> StoreRunStart {
-    guard let store = entry.typed, let action = action as? Action else {
+    guard let store = entry.typed, let action = entry.typed(action) else {
       return .ended(.cancelled(hasStarted: false))
     }
     let operation = store.reducer.operation(for: action, in: store)

@@ -63,7 +63,6 @@ struct Registry {
   mutating func insert(_ makeEntry: (_ sequence: UInt64) -> StoreEntry) {
     sequence += 1
     let entry = makeEntry(sequence)
-    let type = ObjectIdentifier(entry.actionType)
     entries[entry.identifier] = entry
     awaited[entry.identifier]?.wasRegistered = true
     for identifier in Set(entry.waitFor.storeIdentifiers) {
@@ -71,8 +70,7 @@ struct Registry {
         1
     }
     if entry.ownership == .weak { weakCount += 1 }
-    if declared[type] == nil { responding.removeAll() }
-    declared[type, default: []].append(entry)
+    index(entry)
     routes.remove(concerning: entry, isAwaited: awaited[entry.identifier] != nil)
   }
 
@@ -84,14 +82,37 @@ struct Registry {
     }
     if entry.ownership == .weak { weakCount -= 1 }
     entry.departed()
-    let type = ObjectIdentifier(entry.actionType)
-    if let index = declared[type]?.index(of: entry) { declared[type]?.remove(at: index) }
+    unindex(entry)
     routes.remove(concerning: entry, isAwaited: false)
-    if declared[type]?.isEmpty == true {
-      declared[type] = nil
-      responding.removeAll()
-    }
     return entry
+  }
+
+  /// Replaces the entry of a store that from now on responds to other action types.
+  mutating func replace(_ entry: StoreEntry, by successor: StoreEntry) {
+    entries[entry.identifier] = successor
+    unindex(entry)
+    index(successor)
+    routes.remove(concerning: entry, isAwaited: false)
+    routes.remove(concerning: successor, isAwaited: false)
+  }
+
+  private mutating func index(_ entry: StoreEntry) {
+    for member in entry.members {
+      let type = ObjectIdentifier(member.actionType)
+      if declared[type] == nil { responding.removeAll() }
+      declared[type, default: []].insert(inOrder: member)
+    }
+  }
+
+  private mutating func unindex(_ entry: StoreEntry) {
+    for member in entry.members {
+      let type = ObjectIdentifier(member.actionType)
+      declared[type]?.remove(member)
+      if declared[type]?.isEmpty == true {
+        declared[type] = nil
+        responding.removeAll()
+      }
+    }
   }
 
   mutating func removeAll(where matches: (StoreEntry) -> Bool) -> [StoreEntry] {
@@ -113,12 +134,12 @@ struct Registry {
     weakLimit = max(Self.leastWeakLimit, 2 * weakCount)
   }
 
-  /// The entry with this identifier, or those that respond to the type; nil for an unknown identifier.
+  /// The entries that respond to the type, at most the one with this identifier; nil for an unknown one.
   mutating func responders(
     to type: any ActionType.Type, identifier: String?
   ) -> [StoreEntry]? {
     guard let identifier else { return responders(to: type) }
-    return entries[identifier].map { [$0] }
+    return entries[identifier].map { [$0.member(for: type)].compactMap(\.self) }
   }
 
   /// The entries that respond to an action of this type, in order of registration.
@@ -126,15 +147,16 @@ struct Registry {
     let key = ObjectIdentifier(type)
     let types = responding[key] ?? computeResponding(to: type)
     if types.count == 1 { return declared[types[0]] ?? [] }
-    return types.flatMap { declared[$0] ?? [] }.sorted { $0.sequence < $1.sequence }
+    // A store that responds to a class and to its subclass takes part once.
+    let stores = Set(types.flatMap { declared[$0] ?? [] }.map(\.identifier))
+    return stores.compactMap { entries[$0]?.member(for: type) }
+      .sorted { $0.sequence < $1.sequence }
   }
 
   /// The shared route for a key, made where there is none; nil for an unknown identifier.
   mutating func route(for key: RouteKey, _ type: any ActionType.Type) -> SharedRoute? {
     if let present = routes[key] { return present }
-    guard var entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
-    // A store found by its identifier need not respond to the type.
-    if key.storeIdentifier != nil { entries.removeAll { !$0.responds(to: type) } }
+    guard let entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
     let made = SharedRoute(
       key, type, Route(entries, chain: chain, unknown: unknownPrerequisites(of: entries)))
     routes.insert(made)
@@ -169,14 +191,24 @@ struct Registry {
   }
 }
 
+// In order of registration.
 extension [StoreEntry] {
-  /// The index of an entry, by binary search: the entries are in order of registration.
-  fileprivate func index(of entry: StoreEntry) -> Int? {
+  fileprivate mutating func insert(inOrder entry: StoreEntry) {
+    insert(entry, at: index(of: entry.sequence))
+  }
+
+  fileprivate mutating func remove(_ entry: StoreEntry) {
+    let index = index(of: entry.sequence)
+    if index < endIndex, self[index] === entry { remove(at: index) }
+  }
+
+  /// The index of the first entry that was registered at that time or later, by binary search.
+  private func index(of sequence: UInt64) -> Int {
     var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = (low + high) / 2
-      if self[middle].sequence < entry.sequence { low = middle + 1 } else { high = middle }
+      if self[middle].sequence < sequence { low = middle + 1 } else { high = middle }
     }
-    return low < endIndex && self[low] === entry ? low : nil
+    return low
   }
 }

@@ -66,10 +66,12 @@ struct RouteTable {
 
   /// - Parameter isAwaited: Whether stores wait for its identifier, which is known from now on.
   mutating func remove(concerning entry: StoreEntry, isAwaited: Bool) {
-    if entry.actionType is AnyClass {
-      for route in byType.values where entry.responds(to: route.actionType) { remove(route) }
-    } else if let route = byType[ObjectIdentifier(entry.actionType)] {
-      remove(route)
+    for member in entry.members {
+      if member.actionType is AnyClass {
+        for route in byType.values where member.responds(to: route.actionType) { remove(route) }
+      } else if let route = byType[ObjectIdentifier(member.actionType)] {
+        remove(route)
+      }
     }
     let routes = byIdentifier[entry.identifier] ?? []
     for route in isPlanted(.keptRoute) ? Array(routes.prefix(1)) : routes { remove(route) }

@@ -1,6 +1,7 @@
 /// A registered store, as the registry and routes refer to it.
 class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
   let identifier: String
+  /// The type of the actions that it gets; the store may respond to others by other entries.
   let actionType: any ActionType.Type
   /// The order of registration, which decides ties in the `waitFor` order.
   let sequence: UInt64
@@ -51,11 +52,32 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Whether the store responds to actions of this type.
+  /// Whether it gets actions of this type.
   func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
+
+  /// The entries of the store: one for each action type that it responds to.
+  var members: [StoreEntry] { [self] }
+
+  /// The one of them that gets actions of this type.
+  func member(for type: any ActionType.Type) -> StoreEntry? {
+    responds(to: type) ? self : nil
+  }
+
+  /// The action at an address, as the store's action type.
+  func action<Action: ActionType>(at address: UnsafeRawPointer, as type: Action.Type) -> Action {
+    address.assumingMemoryBound(to: Action.self).pointee
+  }
 
   /// Called when the entry has left the registry: the store leaves its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
+}
+
+/// How a store is registered.
+struct StoreRegistration {
+  /// The order of registration.
+  let sequence: UInt64
+  let waitFor: WaitFor
+  let ownership: StoreOwnership
 }
 
 /// Passes the address of an action to a closure.
@@ -77,24 +99,31 @@ func copyAction(_ type: any ActionType.Type, at address: UnsafeRawPointer) -> an
 }
 
 /// An entry with the types of its store.
-final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
+class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
   // because `strong` is a constant, and weak references are safe to read on several threads
-  private let strong: Store<Model, Action>?
-  private weak let weakly: Store<Model, Action>?
+  private final let strong: Store<Model, Action>?
+  private final weak let weakly: Store<Model, Action>?
+
   init(
-    _ store: Store<Model, Action>, sequence: UInt64, waitFor: WaitFor, ownership: StoreOwnership
+    _ store: Store<Model, Action>, _ registration: StoreRegistration,
+    actionType: any ActionType.Type = Action.self, overrides: ReducerOverrides? = nil,
+    calls: ReducerCalls? = nil
   ) {
     // A weak reference slows every later retain of the store: only a weakly owned one has it.
-    strong = ownership == .strong ? store : nil
-    weakly = ownership == .weak ? store : nil
+    let isStrong = registration.ownership == .strong
+    strong = isStrong ? store : nil
+    weakly = isStrong ? nil : store
     super.init(
-      identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor,
-      ownership: ownership, overrides: ReducerOverrides(of: store.reducer),
-      calls: ownership == .strong ? store.calls : nil,
-      object: ownership == .strong ? store : nil)
+      identifier: store.identifier, actionType: actionType, sequence: registration.sequence,
+      waitFor: registration.waitFor, ownership: registration.ownership,
+      overrides: overrides ?? ReducerOverrides(of: store.reducer),
+      calls: isStrong ? calls ?? store.calls : nil, object: isStrong ? store : nil)
   }
 
-  var typed: Store<Model, Action>? { strong ?? weakly }
+  final var typed: Store<Model, Action>? { strong ?? weakly }
+
+  /// An action that the entry gets, as the store's action type.
+  func typed(_ action: any ActionType) -> Action? { action as? Action }
 
   override var store: (any StoreType)? { typed }
 

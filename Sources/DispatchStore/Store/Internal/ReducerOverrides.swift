@@ -21,6 +21,14 @@ struct ReducerOverrides {
     waitFor = Self.overrides(table, Self.waitForIndex)
   }
 
+  /// Of a reducer without a class: how it answers.
+  init(_ answer: ReducerAnswer) {
+    operation = answer == .operation
+    apply = answer == .application
+    reduce = answer == .reduction
+    waitFor = false
+  }
+
   /// Whether no method answers: each dispatch fails.
   var answersNothing: Bool { !operation && !apply && !reduce }
 

@@ -1,0 +1,22 @@
+/// An action of any type, as a store of handlers gets it.
+///
+/// The action type of such a store: `Store<Model, HandledAction>`, or `HandlerStore<Model>`. Only the library makes
+/// one; programs dispatch the actions themselves, and find them in `base` where an observer or the store's history shows
+/// what ran.
+public struct HandledAction: ActionType, CustomStringConvertible {
+  /// The action that was dispatched.
+  public let base: any ActionType
+  /// The store's handler when the action was dispatched; a later one does not take its place.
+  @usableFromInline let handler: (any AnyObject & Sendable)?
+
+  @usableFromInline
+  init(_ base: any ActionType, handler: (any AnyObject & Sendable)? = nil) {
+    self.base = base
+    self.handler = handler
+  }
+
+  public var description: String { "\(base)" }
+}
+
+/// A store that responds to every action type for which it has a handler.
+public typealias HandlerStore<Model: Sendable> = Store<Model, HandledAction>

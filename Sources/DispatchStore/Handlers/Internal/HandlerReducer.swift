@@ -1,0 +1,53 @@
+/// The reducer of a store of handlers.
+///
+/// Routes come to the handlers themselves (`HandledStoreEntry`); it serves what has only the action: operations of a round,
+/// and actions that were dispatched in their wrapping.
+final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
+  private let state: Locked<HandlerTable<Model>>
+
+  init(_ handlers: Handlers<Model>) {
+    state = Locked(HandlerTable(handlers))
+  }
+
+  var table: HandlerTable<Model> { state.withLock(\.self) }
+
+  func change<Result>(_ body: (inout HandlerTable<Model>) -> Result) -> Result {
+    let (former, result) = state.withLock { table in
+      let former = table
+      return (former, body(&table))
+    }
+    // Released outside the lock, with what its closures have captured.
+    withExtendedLifetime(former) {}
+    return result
+  }
+
+  override func operation(
+    for action: HandledAction, in store: HandlerStore<Model>
+  ) -> ActionOperation<Model, HandledAction> {
+    guard let handler = handler(of: action) else {
+      return .make(action, store, .returning { _, _ in })
+    }
+    return handler.operation(for: action, in: store)
+  }
+
+  override func apply(_ action: HandledAction, to store: HandlerStore<Model>) throws {
+    try store.commit(for: nil, action: action, by: self) {
+      try reduce(into: &$0, action: action)
+    }
+  }
+
+  override func reduce(into model: inout Model, action: HandledAction) throws {
+    try handler(of: action)?.reduce(into: &model, action.base)
+    if Reduction.isUnchanged { noChange() }
+  }
+
+  private func handler(of action: HandledAction) -> Handler<Model>? {
+    (action.handler as? Handler<Model>) ?? table.handler(for: type(of: action.base))
+  }
+
+  override func makeEntry(
+    of store: HandlerStore<Model>, _ registration: StoreRegistration
+  ) -> StoreEntry {
+    HandlerStoreEntry(store, registration, table)
+  }
+}

@@ -1,0 +1,59 @@
+/// The entry of a store of handlers, which has one more for each handler.
+///
+/// It itself gets actions that are dispatched in their wrapping, as those are that observers and test kits replay.
+final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAction>,
+  @unchecked Sendable
+{
+  // because its superclass is, and these are constants
+  private let table: HandlerTable<Model>
+  /// By index in the table.
+  private let handled: [HandledStoreEntry<Model>]
+
+  init(
+    _ store: HandlerStore<Model>, _ registration: StoreRegistration, _ table: HandlerTable<Model>
+  ) {
+    self.table = table
+    handled = table.all.map { HandledStoreEntry(store, registration, $0) }
+    super.init(store, registration)
+  }
+
+  override var members: [StoreEntry] { [self] + handled }
+
+  override func member(for type: any ActionType.Type) -> StoreEntry? {
+    type == HandledAction.self ? self : table.nearestIndex(to: type).map { handled[$0] }
+  }
+}
+
+/// The entry of a store for the actions of one of its handlers, with that handler's calls.
+final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAction>,
+  @unchecked Sendable
+{
+  // because its superclass is, and this is a constant
+  private let handler: Handler<Model>
+
+  init(
+    _ store: HandlerStore<Model>, _ registration: StoreRegistration, _ handler: Handler<Model>
+  ) {
+    self.handler = handler
+    super.init(
+      store, registration, actionType: handler.actionType,
+      overrides: ReducerOverrides(handler.answer),
+      calls: registration.ownership == .strong ? handler.makeCalls(of: store) : nil)
+  }
+
+  override var target: (ReducerCalls, AnyObject)? {
+    typed.map { (calls ?? handler.makeCalls(of: $0), $0) }
+  }
+
+  override func responds(to type: any ActionType.Type) -> Bool { handler.responds(to: type) }
+
+  override func typed(_ action: any ActionType) -> HandledAction? {
+    HandledAction(action, handler: handler)
+  }
+
+  override func action<Action: ActionType>(
+    at address: UnsafeRawPointer, as type: Action.Type
+  ) -> Action {
+    HandledAction(copyAction(actionType, at: address), handler: handler) as! Action
+  }
+}

@@ -1,0 +1,93 @@
+/// A handler that changes the model in the store's exclusive section.
+@usableFromInline
+final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<Model, Action>,
+  @unchecked Sendable
+{
+  // because its superclass is
+  @usableFromInline typealias Body = @Sendable (inout Model, Action) throws -> Void
+  @usableFromInline typealias Storage = ModelStorage<Model, HandledAction>
+
+  private let body: Body
+  private let makeReduce: @Sendable (Storage) -> Reduce
+
+  @usableFromInline
+  init(
+    _ body: @escaping Body, _ path: [AnyKeyPath],
+    makeReduce: @escaping @Sendable (Storage) -> Reduce
+  ) {
+    self.body = body
+    self.makeReduce = makeReduce
+    super.init(.reduction, path: path)
+  }
+
+  /// Inlinable, so that it is compiled for the model's and the action's own types.
+  @inlinable
+  convenience init(_ body: @escaping Body, path: [AnyKeyPath] = []) {
+    self.init(body, path) { storage in
+      { action, thread in
+        guard storage.lockIfUnobserved(on: thread) else { return .observed }
+        defer { storage.unlockReduced(by: ObjectIdentifier(storage), on: thread) }
+        do {
+          try body(
+            &storage.model.pointee, action.assumingMemoryBound(to: Action.self).pointee)
+          return .done
+        } catch {
+          return .failed(error)
+        }
+      }
+    }
+  }
+
+  override func makeReduce(of storage: Storage) -> Reduce { makeReduce(storage) }
+
+  override func reduceObserved(
+    _ action: Action, _ store: HandlerStore<Model>, _ dispatch: Dispatch, _ thread: ThreadState
+  ) -> InlineStep {
+    do {
+      let action = wrap(action)
+      try store.commitObserved(for: dispatch, action: action, by: store.reducer, on: thread) {
+        try store.reducer.reduce(into: &$0, action: action)
+      }
+      return .finished
+    } catch {
+      return .ended(StoreOutcome(thrown: error))
+    }
+  }
+
+  override func reduce(into model: inout Model, _ action: any ActionType) throws {
+    // The registry has matched them.
+    try body(&model, action as! Action)
+  }
+
+  override func lifted<Whole: Sendable>(
+    to path: any WritableKeyPath<Whole, Model> & Sendable
+  ) -> Handler<Whole> {
+    ReductionHandler<Whole, Action>(
+      { [body] whole, action in try body(&whole[keyPath: path], action) }, path: [path] + self.path)
+  }
+
+  override func lifted<Whole: Sendable>(
+    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+  ) -> Handler<Whole> {
+    ReductionHandler<Whole, Action>(
+      { [body] whole, action in
+        guard whole[keyPath: path] != nil else { return Reduction.noChange() }
+        try body(&whole[keyPath: path]!, action)
+      }, path: [path] + self.path)
+  }
+
+  override func join(_ handlers: [Handler<Model>]) -> Handler<Model> {
+    let bodies = handlers.map { handler -> Body in
+      guard let typed = handler as? ReductionHandler else { handler.stopJoining() }
+      return typed.body
+    }
+    return ReductionHandler { model, action in
+      var isUnchanged = true
+      defer { if isUnchanged { Reduction.noChange() } }
+      for body in bodies {
+        defer { isUnchanged = Reduction.takeUnchanged() && isUnchanged }
+        try body(&model, action)
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/// Changes the model for actions of one type: a reduction, one commit.
+///
+/// As `Reducer.reduce(into:action:)`: called in the store's exclusive section. What it changed before it threw is
+/// committed, and the store run fails with the error.
+public struct On<Model: Sendable>: ReductionComponent {
+  public let handlers: Handlers<Model>
+
+  /// Handles actions of a type.
+  @inlinable
+  public init<Action: ActionType>(
+    _ type: Action.Type,
+    _ reduce: @escaping @Sendable (_ model: inout Model, _ action: Action) throws -> Void
+  ) {
+    handlers = Handlers([ReductionHandler(reduce)])
+  }
+
+  /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
+  @inlinable
+  public init<Action: ReplyingAction>(
+    _ type: Action.Type,
+    _ reduce: @escaping @Sendable (_ model: inout Model, _ action: Action) throws -> Action.Reply
+  ) {
+    handlers = Handlers([
+      ReductionHandler { (model: inout Model, action: Action) in
+        ReplyRecord.note(try reduce(&model, action))
+      }
+    ])
+  }
+}
+
+/// Handlers of a part of the model, by the key path of that part.
+///
+///     Part(\.cart) {
+///       On(AddItem.self) { cart, action in cart.items.append(action.item) }
+///     }
+public struct Part<Model: Sendable>: ReductionComponent {
+  public let handlers: Handlers<Model>
+
+  /// Handles actions in a part of the model.
+  public init<Value: Sendable>(
+    _ path: any WritableKeyPath<Model, Value> & Sendable,
+    @ReductionBuilder<Value> _ content: () -> Handlers<Value>
+  ) {
+    handlers = Handlers(content().all.map { $0.lifted(to: path) })
+  }
+
+  /// Handles actions in a part of the model that may be absent: then the actions change nothing.
+  public init<Value: Sendable>(
+    _ path: any WritableKeyPath<Model, Value?> & Sendable,
+    @ReductionBuilder<Value> _ content: () -> Handlers<Value>
+  ) {
+    handlers = Handlers(content().all.map { $0.lifted(toOptional: path) })
+  }
+}
+
+/// What a reduction can say about itself.
+public enum Reduction {
+  /// Says, inside a handler that reduces, that it changes nothing: there is no commit.
+  ///
+  ///     On(Remove.self) { cart, action in
+  ///       guard cart.items[action.id] != nil else { return Reduction.noChange() }
+  ///       …
+  ///     }
+  ///
+  /// Then the store's version stays, and no observer is notified. It has to be true. Where several handlers get the
+  /// action, of several parts, there is no commit if all of them say so. Elsewhere, also in a `Reducer`, which has a method
+  /// for it, this has no effect.
+  public static func noChange() {
+    let thread = ThreadState.current
+    if let section = thread.exclusive { thread.noteUnchanged(by: ObjectIdentifier(section)) }
+  }
+
+  /// Whether the handlers that were called in the present section have said so.
+  static var isUnchanged: Bool {
+    let thread = ThreadState.current
+    return thread.exclusive.map { thread.isUnchanged(by: ObjectIdentifier($0)) } ?? false
+  }
+
+  /// The same, and forgets it.
+  static func takeUnchanged() -> Bool {
+    defer { ThreadState.current.forgetUnchanged() }
+    return isUnchanged
+  }
+}

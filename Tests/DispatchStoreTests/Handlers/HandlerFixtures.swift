@@ -1,0 +1,37 @@
+import DispatchStore
+
+struct Raise: ActionType, Equatable { var by = 1 }
+struct Lower: ActionType { var by = 1 }
+struct Fetch: ActionType { let amount: Int }
+struct Price: ReplyingAction {
+  typealias Reply = String
+  let item: String
+}
+struct Broken: Error {}
+
+struct Desktop: ModelType, Equatable {
+  struct Drawer: Equatable, Sendable { var papers = 0 }
+  var raised = 0
+  var drawer = Drawer()
+  var secret: Drawer?
+}
+
+typealias DesktopStore = HandlerStore<Desktop>
+
+extension Dispatcher {
+  /// Whose incidents are of no interest to the test.
+  static var withoutReports: Dispatcher {
+    let dispatcher = Dispatcher()
+    dispatcher.onIncident { _ in }
+    return dispatcher
+  }
+
+  func addDesktop(
+    _ identifier: String = "desktop", waitFor: WaitFor = .none, ownership: StoreOwnership = .strong,
+    @HandlerBuilder<Desktop> _ handlers: () -> Handlers<Desktop>
+  ) -> DesktopStore {
+    register(
+      store: Store(identifier: identifier, model: Desktop(), handlers: handlers()),
+      waitFor: waitFor, ownership: ownership)
+  }
+}

@@ -1,0 +1,239 @@
+import DispatchStore
+import Testing
+
+@Suite struct HandlerTests {
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreRespondsToEachTypeThatItHasAHandlerFor(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      On(Lower.self) { desktop, action in desktop.raised -= action.by }
+    }
+    await dispatcher.dispatch(action: Raise(by: 5), mode: mode).ended()
+    await desktop.dispatch(Lower(by: 2), mode: mode).ended()
+    #expect(desktop.model.raised == 3)
+    #expect(desktop.version == 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aStoreWithoutAHandlerForAnActionTakesNoPart(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let observed = EventCount(of: 1)
+    let raises = dispatcher.addDesktop("raises") {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+    }
+    let lowers = dispatcher.addDesktop("lowers") {
+      On(Lower.self) { desktop, action in desktop.raised -= action.by }
+    }
+    let token = lowers.observe { _ in observed.add() }
+    let result = await dispatcher.dispatch(action: Raise(), mode: mode).result
+    #expect(result.stores.map(\.storeIdentifier) == ["raises"])
+    #expect(raises.version == 1 && lowers.version == 0 && observed.count == 0)
+    token.cancel()
+  }
+
+  @Test func anActionThatNoHandlerHandlesIsReportedOnce() async {
+    let incidents = Recorder<String>()
+    let dispatcher = Dispatcher()
+    dispatcher.onIncident { incidents.record($0.message) }
+    let desktop = dispatcher.addDesktop { On(Raise.self) { $0.raised += $1.by } }
+    for _ in 0..<3 {
+      let result = await desktop.dispatch(Lower()).result
+      #expect(result.isSuccess && !result.hasResponders)
+    }
+    #expect(incidents.all.count == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func eachKindOfHandlerChangesItsStore(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Applying(Lower.self) { action, store in
+        store.updateModel { $0.raised -= action.by }
+        store.updateModel { $0.drawer.papers += 1 }
+      }
+      Performing(Fetch.self) { action, store in
+        await Task.yield()
+        store.updateModel { $0.drawer.papers += action.amount }
+      }
+      Operating(Load.Request.self) { operation, action, store in
+        operation.updateModel { $0.secret = .init(papers: action.papers) }
+        operation.finish()
+      }
+    }
+    await dispatcher.dispatch(action: Raise(by: 9), mode: mode).ended()
+    await dispatcher.dispatch(action: Lower(by: 1), mode: mode).ended()
+    await dispatcher.dispatch(action: Fetch(amount: 10), mode: mode).ended()
+    await dispatcher.dispatch(action: Load.Request(papers: 7), mode: mode).ended()
+    #expect(desktop.model == Desktop(raised: 8, drawer: .init(papers: 11), secret: .init(papers: 7)))
+    #expect(desktop.version == 5)
+  }
+
+  enum Load {
+    struct Request: ActionType { let papers: Int }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func observersGetTheActionThatRan(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Applying(Lower.self) { action, store in store.updateModel { $0.raised -= action.by } }
+      Performing(Fetch.self) { action, store in
+        await Task.yield()
+        store.updateModel { $0.drawer.papers += action.amount }
+      }
+    }
+    let seen = Recorder<String>()
+    let token = desktop.observe { seen.record("\($0.action!)") }
+    await dispatcher.dispatch(action: Raise(by: 2), mode: mode).ended()
+    await dispatcher.dispatch(action: Lower(by: 3), mode: mode).ended()
+    await dispatcher.dispatch(action: Fetch(amount: 4), mode: mode).ended()
+    #expect(
+      seen.all == [
+        "\(Raise(by: 2))", "\(Lower(by: 3))", "\(Fetch(amount: 4))",
+      ])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func hooksGetTheActionItselfAndMayReplaceIt(mode: Dispatcher.Mode) async {
+    final class Doubling: Middleware {
+      let seen = Recorder<String>()
+      func willDispatch(
+        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+      ) -> MiddlewareVerdict {
+        (action as? Raise).map { .replace(with: Raise(by: $0.by * 2)) } ?? .pass
+      }
+      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+        seen.record("\(action)")
+      }
+    }
+    let dispatcher = Dispatcher()
+    let doubling = Doubling()
+    dispatcher.register(middleware: doubling)
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+    }
+    await dispatcher.dispatch(action: Raise(by: 3), mode: mode).ended()
+    await dispatcher.dispatch(action: Fetch(amount: 1), mode: mode).ended()
+    #expect(desktop.model.raised == 7)
+    #expect(doubling.seen.all == ["\(Raise(by: 6))", "\(Fetch(amount: 1))"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anErrorOfAHandlerFailsItsStoreAndThoseThatWait(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let first = dispatcher.addDesktop("first") {
+      On(Raise.self) { desktop, _ in
+        desktop.raised = 1
+        throw Broken()
+      }
+    }
+    let second = dispatcher.addDesktop("second", waitFor: [first]) {
+      On(Raise.self) { desktop, _ in desktop.raised = 1 }
+    }
+    let result = await dispatcher.dispatch(action: Raise(), mode: mode).result
+    #expect(result["first"]?.error is Broken)
+    #expect(result["second"]?.errorCode == .dependencyFailed)
+    #expect(first.version == 1 && second.version == 0)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func storesOfHandlersWaitForEachOtherAsOthersDo(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let order = Recorder<String>()
+    let late = dispatcher.addDesktop("late", waitFor: ["early"]) {
+      On(Raise.self) { _, _ in order.record("late") }
+    }
+    let early = dispatcher.addDesktop("early") {
+      Performing(Raise.self) { _, _ in
+        await Task.yield()
+        order.record("early")
+      }
+    }
+    await dispatcher.dispatch(action: Raise(), mode: mode).ended()
+    #expect(order.all == ["early", "late"])
+    withExtendedLifetime((late, early)) {}
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func eachKindOfHandlerReplies(mode: Dispatcher.Mode) async throws {
+    for kind in 0..<3 {
+      let dispatcher = Dispatcher()
+      let desktop = dispatcher.addDesktop {
+        switch kind {
+        case 0:
+          On(Price.self) { desktop, action -> String in
+            desktop.raised += 1
+            return "\(action.item): \(desktop.raised)"
+          }
+        case 1: Applying(Price.self) { action, store -> String in "\(action.item): 1" }
+        default:
+          Performing(Price.self) { action, store -> String in
+            await Task.yield()
+            return "\(action.item): 1"
+          }
+        }
+      }
+      #expect(try await desktop.send(Price(item: "ink"), mode: mode).reply == "ink: 1")
+      #expect(
+        try await dispatcher.send(Price(item: "pen"), mode: mode).reply.hasPrefix("pen"))
+    }
+  }
+
+  @Test func anActionDispatchedInItsWrappingIsHandledAgain() async throws {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+    }
+    let seen = Recorder<HandledAction>()
+    let token = desktop.observe { if let action = $0.action { seen.record(action) } }
+    desktop.dispatch(Raise(by: 4), mode: .sync)
+    token.cancel()
+    let wrapped = try #require(seen.all.first)
+    #expect(wrapped.base as? Raise == Raise(by: 4))
+    for mode in Dispatcher.Mode.everyMode { await desktop.dispatch(wrapped, mode: mode).ended() }
+    #expect(desktop.model.raised == 4 + 4 * Dispatcher.Mode.everyMode.count)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aWeaklyHeldStoreOfHandlersResponds(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop(ownership: .weak) {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Applying(Lower.self) { action, store in store.updateModel { $0.raised -= action.by } }
+      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+    }
+    let actions: [any ActionType] = [Raise(by: 5), Lower(by: 1), Fetch(amount: 10)]
+    await dispatcher.dispatch(actions: actions, mode: mode).ended()
+    #expect(desktop.model.raised == 14)
+  }
+
+  @Test func classesOfActionsReachTheNearestHandlerAndAStoreOnce() async {
+    class Event: ActionType, @unchecked Sendable {}
+    class Click: Event, @unchecked Sendable {}
+    final class DoubleClick: Click, @unchecked Sendable {}
+    let dispatcher = Dispatcher()
+    let order = Recorder<String>()
+    let both = dispatcher.addDesktop("both") {
+      On(Event.self) { _, _ in order.record("both: event") }
+      On(Click.self) { _, _ in order.record("both: click") }
+    }
+    let one = dispatcher.addDesktop("one") {
+      On(Event.self) { _, _ in order.record("one: event") }
+    }
+    for action in [Event(), Click(), DoubleClick()] {
+      dispatcher.dispatch(action: action, mode: .sync)
+      both.dispatch(action, mode: .sync)
+    }
+    #expect(
+      order.all == [
+        "both: event", "one: event", "both: event", "both: click", "one: event", "both: click",
+        "both: click", "one: event", "both: click",
+      ])
+    #expect(one.version == 3)
+  }
+}
