@@ -15,6 +15,7 @@ public struct HandledAction: ActionType, CustomStringConvertible {
     self.handler = handler
   }
 
+  /// The description of the action itself.
   public var description: String { "\(base)" }
 }
 

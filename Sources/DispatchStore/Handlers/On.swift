@@ -3,6 +3,7 @@
 /// As `Reducer.reduce(into:action:)`: called in the store's exclusive section. What it changed before it threw is
 /// committed, and the store run fails with the error.
 public struct On<Model: Sendable>: ReductionComponent {
+  /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -34,6 +35,7 @@ public struct On<Model: Sendable>: ReductionComponent {
 ///       On(AddItem.self) { cart, action in cart.items.append(action.item) }
 ///     }
 public struct Part<Model: Sendable>: ReductionComponent {
+  /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions in a part of the model.

@@ -2,6 +2,7 @@
 ///
 /// As `Reducer.apply(_:to:)`: it may read other stores, and update its own more than once.
 public struct Applying<Model: Sendable>: HandlerComponent {
+  /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -33,6 +34,7 @@ public struct Applying<Model: Sendable>: HandlerComponent {
 /// As `ActionOperation(action:store:block:)` with such a block: a lane holds the dispatch to its end, cancelling the dispatch
 /// cancels the block's task, and an error that it throws fails the store run.
 public struct Performing<Model: Sendable>: HandlerComponent {
+  /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -70,6 +72,7 @@ public struct Performing<Model: Sendable>: HandlerComponent {
 ///
 /// As `ActionOperation(action:store:block:)` with such a block.
 public struct Operating<Model: Sendable>: HandlerComponent {
+  /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.

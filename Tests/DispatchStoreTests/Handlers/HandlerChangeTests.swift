@@ -152,7 +152,8 @@ import Testing
       let registering = Task.detached { _ = dispatcher.register(store: store) }
       store.handle { On(Raise.self) { $0.raised += $1.by } }
       await registering.value
-      #expect(dispatcher.dispatch(action: Raise(), mode: .sync).resultIfEnded?.hasResponders == true)
+      #expect(
+        dispatcher.dispatch(action: Raise(), mode: .sync).resultIfEnded?.hasResponders == true)
     }
   }
 }

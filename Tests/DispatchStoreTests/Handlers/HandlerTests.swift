@@ -66,7 +66,8 @@ import Testing
     await dispatcher.dispatch(action: Lower(by: 1), mode: mode).ended()
     await dispatcher.dispatch(action: Fetch(amount: 10), mode: mode).ended()
     await dispatcher.dispatch(action: Load.Request(papers: 7), mode: mode).ended()
-    #expect(desktop.model == Desktop(raised: 8, drawer: .init(papers: 11), secret: .init(papers: 7)))
+    #expect(
+      desktop.model == Desktop(raised: 8, drawer: .init(papers: 11), secret: .init(papers: 7)))
     #expect(desktop.version == 5)
   }
 

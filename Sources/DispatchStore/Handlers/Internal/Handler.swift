@@ -1,6 +1,7 @@
 /// What a store does for actions of one type; a subclass has the type.
 @usableFromInline
-class Handler<Model: Sendable>: @unchecked Sendable {  // because all of its properties are constants
+class Handler<Model: Sendable>: @unchecked Sendable {
+  // because all of its properties are constants
   final let actionType: any ActionType.Type
   final let answer: ReducerAnswer
   /// Where in the model the part is that it changes; empty for the whole one.

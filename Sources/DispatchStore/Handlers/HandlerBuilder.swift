@@ -1,0 +1,48 @@
+/// Gathers the handlers between the braces of a store or of `Handlers`.
+@resultBuilder
+public enum HandlerBuilder<Model: Sendable>: HandlerBuilding {
+  /// Takes a handler, a part, or a group of them.
+  public static func buildExpression(_ component: some HandlerComponent<Model>) -> Handlers<Model> {
+    component.handlers
+  }
+}
+
+/// Gathers the handlers between the braces of `Part`, which only reduce.
+@resultBuilder
+public enum ReductionBuilder<Model: Sendable>: HandlerBuilding {
+  /// Takes a handler, or a part.
+  public static func buildExpression(
+    _ component: some ReductionComponent<Model>
+  ) -> Handlers<Model> {
+    component.handlers
+  }
+}
+
+/// What both builders have in common: statements, conditions and loops.
+public protocol HandlerBuilding<Model> {
+  /// The model of the handlers.
+  associatedtype Model: Sendable
+}
+
+extension HandlerBuilding {
+  /// Takes one statement after the other.
+  public static func buildBlock(_ parts: Handlers<Model>...) -> Handlers<Model> {
+    buildArray(parts)
+  }
+
+  /// Takes the statements of an `if`.
+  public static func buildOptional(_ part: Handlers<Model>?) -> Handlers<Model> {
+    part ?? Handlers([])
+  }
+
+  /// Takes the statements of the first case.
+  public static func buildEither(first part: Handlers<Model>) -> Handlers<Model> { part }
+
+  /// Takes the statements of another case.
+  public static func buildEither(second part: Handlers<Model>) -> Handlers<Model> { part }
+
+  /// Takes the statements of a loop.
+  public static func buildArray(_ parts: [Handlers<Model>]) -> Handlers<Model> {
+    Handlers(parts.flatMap(\.all))
+  }
+}
