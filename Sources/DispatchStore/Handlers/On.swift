@@ -72,8 +72,14 @@ public enum Reduction {
     if let section = thread.exclusive { thread.noteUnchanged(by: ObjectIdentifier(section)) }
   }
 
+  /// Says the same for the store's reducer, after its handlers.
+  @usableFromInline
+  static func passUnchanged(to reducer: AnyObject) {
+    if isUnchanged { ThreadState.current.noteUnchanged(by: ObjectIdentifier(reducer)) }
+  }
+
   /// Whether the handlers that were called in the present section have said so.
-  static var isUnchanged: Bool {
+  private static var isUnchanged: Bool {
     let thread = ThreadState.current
     return thread.exclusive.map { thread.isUnchanged(by: ObjectIdentifier($0)) } ?? false
   }

@@ -37,8 +37,8 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   }
 
   override func reduce(into model: inout Model, action: HandledAction) throws {
+    defer { Reduction.passUnchanged(to: self) }
     try handler(of: action)?.reduce(into: &model, action.base)
-    if Reduction.isUnchanged { noChange() }
   }
 
   private func handler(of action: HandledAction) -> Handler<Model>? {

@@ -7,35 +7,55 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   @usableFromInline typealias Body = @Sendable (inout Model, Action) throws -> Void
   @usableFromInline typealias Storage = ModelStorage<Model, HandledAction>
 
+  /// What is called for a store that is observed; takes the handler too.
+  @usableFromInline typealias Observed =
+    @Sendable (Action, HandlerStore<Model>, Handler<Model>, Dispatch, ThreadState) -> InlineStep
+
   private let body: Body
   private let makeReduce: @Sendable (Storage) -> Reduce
+  private let observed: Observed
 
   @usableFromInline
   init(
     _ body: @escaping Body, _ path: [AnyKeyPath],
-    makeReduce: @escaping @Sendable (Storage) -> Reduce
+    makeReduce: @escaping @Sendable (Storage) -> Reduce, observed: @escaping Observed
   ) {
     self.body = body
     self.makeReduce = makeReduce
+    self.observed = observed
     super.init(.reduction, path: path)
   }
 
   /// Inlinable, so that it is compiled for the model's and the action's own types.
   @inlinable
   convenience init(_ body: @escaping Body, path: [AnyKeyPath] = []) {
-    self.init(body, path) { storage in
-      { action, thread in
-        guard storage.lockIfUnobserved(on: thread) else { return .observed }
-        defer { storage.unlockReduced(by: ObjectIdentifier(storage), on: thread) }
-        do {
-          try body(
-            &storage.model.pointee, action.assumingMemoryBound(to: Action.self).pointee)
-          return .done
-        } catch {
-          return .failed(error)
+    self.init(
+      body, path,
+      makeReduce: { storage in
+        { action, thread in
+          guard storage.lockIfUnobserved(on: thread) else { return .observed }
+          defer { storage.unlockReduced(by: ObjectIdentifier(storage), on: thread) }
+          do {
+            try body(
+              &storage.model.pointee, action.assumingMemoryBound(to: Action.self).pointee)
+            return .done
+          } catch {
+            return .failed(error)
+          }
         }
-      }
-    }
+      },
+      observed: { action, store, handler, dispatch, thread in
+        do {
+          let handled = HandledAction(action, handler: handler)
+          try store.commitObserved(for: dispatch, action: handled, by: store.reducer, on: thread) {
+            defer { Reduction.passUnchanged(to: store.reducer) }
+            try body(&$0, action)
+          }
+          return .finished
+        } catch {
+          return .ended(StoreOutcome(thrown: error))
+        }
+      })
   }
 
   override func makeReduce(of storage: Storage) -> Reduce { makeReduce(storage) }
@@ -43,15 +63,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   override func reduceObserved(
     _ action: Action, _ store: HandlerStore<Model>, _ dispatch: Dispatch, _ thread: ThreadState
   ) -> InlineStep {
-    do {
-      let action = wrap(action)
-      try store.commitObserved(for: dispatch, action: action, by: store.reducer, on: thread) {
-        try store.reducer.reduce(into: &$0, action: action)
-      }
-      return .finished
-    } catch {
-      return .ended(StoreOutcome(thrown: error))
-    }
+    observed(action, store, self, dispatch, thread)
   }
 
   override func reduce(into model: inout Model, _ action: any ActionType) throws {
