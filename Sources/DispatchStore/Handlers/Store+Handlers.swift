@@ -4,11 +4,14 @@ extension Store where Action == HandledAction {
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - model: The first model.
+  ///   - reads: Whether reads may wait for a reduction in progress.
   ///   - handlers: Its handlers.
   public convenience init(
-    identifier: String? = nil, model: Model, handlers: Handlers<Model>
+    identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
+    handlers: Handlers<Model>
   ) {
-    self.init(identifier: identifier, model: model, reducer: HandlerReducer(handlers))
+    self.init(
+      identifier: identifier, model: model, reads: reads, reducer: HandlerReducer(handlers))
   }
 
   /// Makes a store that responds to every action type for which it has a handler.
@@ -16,11 +19,13 @@ extension Store where Action == HandledAction {
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - model: The first model.
+  ///   - reads: Whether reads may wait for a reduction in progress.
   ///   - handlers: Its handlers.
   public convenience init(
-    identifier: String? = nil, model: Model, @HandlerBuilder<Model> handlers: () -> Handlers<Model>
+    identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
+    @HandlerBuilder<Model> handlers: () -> Handlers<Model>
   ) {
-    self.init(identifier: identifier, model: model, handlers: handlers())
+    self.init(identifier: identifier, model: model, reads: reads, handlers: handlers())
   }
 
   /// The action types that it has handlers for.

@@ -20,13 +20,16 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
   ///   - model: The first model.
+  ///   - reads: Whether reads may wait for a reduction in progress.
   ///   - reducer: Handles its actions; nothing else may use it afterwards.
   @inlinable
   public convenience init(
-    identifier: String? = nil, model: Model, reducer: sending Reducer<Model, Action>
+    identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
+    reducer: sending Reducer<Model, Action>
   ) {
     let storage = ModelStorage<Model, Action>(
-      identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model)
+      identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model,
+      reads: reads)
     self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
   }
 
@@ -35,6 +38,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The number of its commits so far.
   public var version: UInt64 {
+    if let published = storage.published { return published.read().version }
     ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in storage.version }
   }
@@ -44,16 +48,19 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// While the program holds a snapshot, the next change copies what the model stores by copy-on-write; to read
   /// a part of a large model, use `withModel`.
   public var model: Model {
-    ExclusiveSection.check(storage, "read", on: .current)
     yieldPoint(.read, identifier)
+    if let published = storage.published { return published.read().model }
+    ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in storage.model.pointee }
   }
 
-  /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
+  /// Reads a part of the model in the store's exclusive section, without taking a snapshot; where reads are published,
+  /// in the published one.
   @inlinable
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
+    if let published = storage.publishedModel { return try body(published) }
     let thread = ThreadState.here(storage)
     storage.lockToRead(on: thread)
     defer { storage.unlockUnchanged(on: thread) }
@@ -120,12 +127,14 @@ extension Store where Model: ModelType {
   ///
   /// - Parameters:
   ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - reads: Whether reads may wait for a reduction in progress.
   ///   - reducer: Handles its actions; nothing else may use it afterwards.
   @inlinable
   public convenience init(
-    identifier: String? = nil, reducer: sending Reducer<Model, Action>
+    identifier: String? = nil, reads: StoreReads = .exclusive,
+    reducer: sending Reducer<Model, Action>
   ) {
-    self.init(identifier: identifier, model: Model(), reducer: reducer)
+    self.init(identifier: identifier, model: Model(), reads: reads, reducer: reducer)
   }
 }
 

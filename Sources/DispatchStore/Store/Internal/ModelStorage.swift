@@ -5,11 +5,22 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   @usableFromInline
   let model: UnsafeMutablePointer<Model>
 
+  /// Of a store whose reads are published.
+  let published: PublishedModel<Model>?
+
   @usableFromInline
-  init(identifier: String, model: Model) {
+  init(identifier: String, model: Model, reads: StoreReads) {
     self.model = .allocate(capacity: 1)
     self.model.initialize(to: model)
-    super.init(identifier: identifier)
+    published = reads == .published ? PublishedModel(model) : nil
+    super.init(identifier: identifier, publishes: reads == .published)
+  }
+
+  /// The model of the last commit, where reads are published.
+  @usableFromInline var publishedModel: Model? { published?.read().model }
+
+  override func publish() {
+    published?.publish(model.pointee, version)
   }
 
   deinit {

@@ -25,8 +25,22 @@ class StoreStorage: @unchecked Sendable {
   /// Whether actions are held back; threads that start them read it without the lock.
   private final let isHoldingBack = Atomic(false)
 
-  init(identifier: String) {
+  /// Whether each commit publishes its model.
+  private let publishes: Bool
+
+  init(identifier: String, publishes: Bool) {
     self.identifier = identifier
+    self.publishes = publishes
+  }
+
+  /// Publishes the model of a commit, under the lock.
+  func publish() {}
+
+  /// Counts a commit, under the lock.
+  @inline(__always)
+  final func noteCommit() {
+    version &+= 1
+    if publishes { publish() }
   }
 
   deinit {
@@ -54,7 +68,7 @@ class StoreStorage: @unchecked Sendable {
   @usableFromInline
   final func unlockCommitted(on thread: ThreadState) {
     if thread.hasSectionNotes { return unlockWithNotes(isCommit: true, on: thread) }
-    version &+= 1
+    noteCommit()
     thread.exclusive = nil
     lock.unlock()
   }
@@ -65,7 +79,7 @@ class StoreStorage: @unchecked Sendable {
     if thread.hasSectionNotes {
       return unlockWithNotes(isCommit: !thread.isUnchanged(by: reducer), on: thread)
     }
-    version &+= 1
+    noteCommit()
     thread.exclusive = nil
     lock.unlock()
   }
@@ -88,7 +102,7 @@ class StoreStorage: @unchecked Sendable {
   /// Ends it where code inside may have left something to be done.
   @inline(never)
   private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
-    if isCommit { version &+= 1 }
+    if isCommit { noteCommit() }
     thread.exclusive = nil
     lock.unlock()
     thread.endSection()
