@@ -1,30 +1,11 @@
-/// Gathers the handlers between the braces of a store or of `Handlers`.
+/// Gathers the handlers between the braces of a store, of `Handlers` or of `Part`.
 @resultBuilder
-public enum HandlerBuilder<Model: Sendable>: HandlerBuilding {
+public enum HandlerBuilder<Model: Sendable> {
   /// Takes a handler, a part, or a group of them.
   public static func buildExpression(_ component: some HandlerComponent<Model>) -> Handlers<Model> {
     component.handlers
   }
-}
 
-/// Gathers the handlers between the braces of `Part`, which only reduce.
-@resultBuilder
-public enum ReductionBuilder<Model: Sendable>: HandlerBuilding {
-  /// Takes a handler, or a part.
-  public static func buildExpression(
-    _ component: some ReductionComponent<Model>
-  ) -> Handlers<Model> {
-    component.handlers
-  }
-}
-
-/// What both builders have in common: statements, conditions and loops.
-public protocol HandlerBuilding<Model> {
-  /// The model of the handlers.
-  associatedtype Model: Sendable
-}
-
-extension HandlerBuilding {
   /// Takes one statement after the other.
   public static func buildBlock(_ parts: Handlers<Model>...) -> Handlers<Model> {
     buildArray(parts)

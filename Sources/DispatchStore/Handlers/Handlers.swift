@@ -41,6 +41,3 @@ public protocol HandlerComponent<Model> {
   /// The handlers that it stands for.
   var handlers: Handlers<Model> { get }
 }
-
-/// What may stand between the braces of `Part`: handlers that only reduce.
-public protocol ReductionComponent<Model>: HandlerComponent {}

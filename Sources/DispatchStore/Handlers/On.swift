@@ -2,7 +2,7 @@
 ///
 /// As `Reducer.reduce(into:action:)`: called in the store's exclusive section. What it changed before it threw is
 /// committed, and the store run fails with the error.
-public struct On<Model: Sendable>: ReductionComponent {
+public struct On<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
 
@@ -29,27 +29,31 @@ public struct On<Model: Sendable>: ReductionComponent {
   }
 }
 
-/// Handlers of a part of the model, by the key path of that part.
+/// Handlers of a part of the model, by the key path of that part: those that only reduce.
 ///
 ///     Part(\.cart) {
 ///       On(AddItem.self) { cart, action in cart.items.append(action.item) }
 ///     }
-public struct Part<Model: Sendable>: ReductionComponent {
+public struct Part<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions in a part of the model.
+  ///
+  /// - Precondition: All of its handlers are `On`, in `Part`s and groups or by themselves.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
-    @ReductionBuilder<Value> _ content: () -> Handlers<Value>
+    @HandlerBuilder<Value> _ content: () -> Handlers<Value>
   ) {
     handlers = Handlers(content().all.map { $0.lifted(to: path) })
   }
 
   /// Handles actions in a part of the model that may be absent: then the actions change nothing.
+  ///
+  /// - Precondition: All of its handlers are `On`, in `Part`s and groups or by themselves.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
-    @ReductionBuilder<Value> _ content: () -> Handlers<Value>
+    @HandlerBuilder<Value> _ content: () -> Handlers<Value>
   ) {
     handlers = Handlers(content().all.map { $0.lifted(toOptional: path) })
   }

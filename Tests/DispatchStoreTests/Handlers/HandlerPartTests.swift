@@ -122,4 +122,14 @@ import Testing
     let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
     #expect(message.contains("Several handlers of Raise"))
   }
+
+  @Test func aPartWhoseHandlerDoesMoreThanReduceStopsTheProgram() async throws {
+    let process = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = Handlers<Desktop> { Part(\.drawer) { Performing(Raise.self) { _, _ in } } }
+    }
+    let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
+    #expect(message.contains("A Part's handler of Raise"))
+  }
 }

@@ -36,13 +36,21 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func lifted<Whole: Sendable>(
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
-    fatalError("Only handlers that reduce are parts.")
+    stopLifting()
   }
 
   func lifted<Whole: Sendable>(
     toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
   ) -> Handler<Whole> {
-    fatalError("Only handlers that reduce are parts.")
+    stopLifting()
+  }
+
+  private func stopLifting() -> Never {
+    stopProgram(
+      """
+      A Part's handler of \(actionType) does more than reduce. Only `On` changes a part of a model: move the others \
+      out of the Part, where they get the whole store.
+      """)
   }
 
   /// One handler that calls several of the same type, one after the other.
