@@ -42,8 +42,8 @@ extension TestStore {
     start(action, mode: mode, at: SourcePlace(fileID, filePath, line, column))
   }
 
-  private func start(
-    _ action: Action, mode: Dispatcher.Mode?, at place: SourcePlace
+  private func start<Sent: ActionType>(
+    _ action: Sent, mode: Dispatcher.Mode?, at place: SourcePlace
   ) -> TestStep<Model, Action> {
     if progress.read(\.open.isEmpty) {
       reportUnasserted(before: Diff.line(action: action), at: place)
@@ -55,5 +55,47 @@ extension TestStore {
       progress.open.insert(handle.transaction)
     }
     return TestStep(testStore: self, handle: handle, name: Diff.line(action: action))
+  }
+}
+
+// A store of handlers: actions of any type.
+extension TestStore where Action == HandledAction {
+  /// Sends an action to all stores that respond, awaits its end, and asserts what it changed.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - mode: How to schedule it; by default the test store's mode.
+  ///   - end: How it is expected to end.
+  ///   - change: Changes the previous model into the expected one; nil where it does not change.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  nonisolated(nonsending) public func send(
+    _ action: some ActionType, mode: Dispatcher.Mode? = nil, ending end: ExpectedEnd = .success,
+    _ change: ((inout Model) throws -> Void)? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let place = SourcePlace(fileID, filePath, line, column)
+    await start(action, mode: mode, at: place).ends(end, change, at: place)
+  }
+
+  /// Sends an action to all stores that respond, and asserts what it does step by step.
+  ///
+  /// - Parameters:
+  ///   - action: The action.
+  ///   - mode: How to schedule it; by default the test store's mode.
+  ///   - fileID: Where failures are shown, like the following.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  /// - Returns: The step whose changes and end the test asserts.
+  public func start(
+    _ action: some ActionType, mode: Dispatcher.Mode? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) -> TestStep<Model, Action> {
+    start(action, mode: mode, at: SourcePlace(fileID, filePath, line, column))
   }
 }

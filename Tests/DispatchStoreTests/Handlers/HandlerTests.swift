@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Testing
 
 @Suite struct HandlerTests {
@@ -236,5 +237,21 @@ import Testing
         "both: click", "one: event", "both: click",
       ])
     #expect(one.version == 3)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aTestStoreAssertsWhatHandlersDo(mode: Dispatcher.Mode) async {
+    let desktop = DesktopStore(identifier: "desktop", model: Desktop()) {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Performing(Fetch.self) { action, store in
+        store.updateModel { $0.drawer.papers += action.amount }
+        store.dispatch(Raise(by: 2))
+      }
+    }
+    let testStore = TestStore(desktop, mode: mode)
+    await testStore.send(Raise(by: 1)) { $0.raised = 1 }
+    await testStore.send(Fetch(amount: 3)) { $0.drawer.papers = 3 }
+    await testStore.receive(Raise(by: 2)) { $0.raised = 3 }
+    await testStore.finish()
   }
 }
