@@ -43,7 +43,7 @@ extension StoreStorage: DeliveryTurn {
     _ change: ObservedChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
     on thread: ThreadState
   ) {
-    noteCommit()
+    noteObservedCommit()
     // Before the lock is unlocked, so that deliveries follow commit order.
     if let change, withNotifications({ $0.takeTurnIfIdle() }) {
       thread.exclusive = nil

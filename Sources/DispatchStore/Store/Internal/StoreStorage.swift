@@ -14,8 +14,8 @@ class StoreStorage: @unchecked Sendable {
   // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
-  /// Whether observers have to be notified of a commit.
-  @exclusivity(unchecked) final var isObserved = false
+  /// Whether a commit does more than change the model: observers have to be notified, or it is published.
+  @exclusivity(unchecked) final var isObserved: Bool
   /// Whether by a notifier, and whether with the model.
   @exclusivity(unchecked) @usableFromInline final var isDelivered = false
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
@@ -31,14 +31,14 @@ class StoreStorage: @unchecked Sendable {
   init(identifier: String, publishes: Bool) {
     self.identifier = identifier
     self.publishes = publishes
+    isObserved = publishes
   }
 
   /// Publishes the model of a commit, under the lock.
   func publish() {}
 
-  /// Counts a commit, under the lock.
-  @inline(__always)
-  final func noteCommit() {
+  /// Counts a commit of a store that is observed, or published, under the lock.
+  final func noteObservedCommit() {
     version &+= 1
     if publishes { publish() }
   }
@@ -68,7 +68,7 @@ class StoreStorage: @unchecked Sendable {
   @usableFromInline
   final func unlockCommitted(on thread: ThreadState) {
     if thread.hasSectionNotes { return unlockWithNotes(isCommit: true, on: thread) }
-    noteCommit()
+    version &+= 1
     thread.exclusive = nil
     lock.unlock()
   }
@@ -79,7 +79,7 @@ class StoreStorage: @unchecked Sendable {
     if thread.hasSectionNotes {
       return unlockWithNotes(isCommit: !thread.isUnchanged(by: reducer), on: thread)
     }
-    noteCommit()
+    version &+= 1
     thread.exclusive = nil
     lock.unlock()
   }
@@ -102,7 +102,7 @@ class StoreStorage: @unchecked Sendable {
   /// Ends it where code inside may have left something to be done.
   @inline(never)
   private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
-    if isCommit { noteCommit() }
+    if isCommit { version &+= 1 }
     thread.exclusive = nil
     lock.unlock()
     thread.endSection()
@@ -159,7 +159,7 @@ class StoreStorage: @unchecked Sendable {
   /// The same where the lock is locked already.
   final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     defer {
-      isObserved = notifications.isObserved
+      isObserved = publishes || notifications.isObserved
       isDelivered = notifications.isDelivered
       deliversModel = notifications.needsModel
       isKept = notifications.isKept
