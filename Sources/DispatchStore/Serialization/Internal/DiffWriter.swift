@@ -1,14 +1,16 @@
 /// Writes whole values: on one line where that is short, else with a line for each field or element.
-struct DiffWriter {
+package struct DiffWriter {
   /// How many elements of one collection are written before the others are only counted.
-  static let elementLimit = 20
+  package static let elementLimit = 20
   private static let lineLimit = 72
 
   /// The objects on the path to the present one; an object found again ends a cycle.
   private var ancestors: [ObjectIdentifier] = []
 
+  package init() {}
+
   /// - Parameter prefix: The value's label.
-  mutating func lines(
+  package mutating func lines(
     _ prefix: String, _ value: Any, mark: DiffLine.Mark, depth: Int
   ) -> [DiffLine] {
     let value = DiffShape.unwrap(value)
@@ -62,7 +64,7 @@ struct DiffWriter {
   // MARK: On one line
 
   /// The whole value on one line; nil where that is longer than the limit.
-  mutating func line(_ value: Any, limit: Int = .max) -> String? {
+  package mutating func line(_ value: Any, limit: Int = .max) -> String? {
     let value = DiffShape.unwrap(value)
     guard enter(value) else { return "…" }
     defer { leave(value) }
