@@ -5,10 +5,9 @@ extension Dispatcher {
   /// stays as it is. It has a place among the middlewares: its calls are made where `didDispatch` of one that
   /// is registered now would be.
   ///
-  /// While it is registered, it keeps a snapshot of each store that it intercepts, from the store's first action
-  /// on: so a commit copies what the model stores by copy-on-write, once. For a large model made of
-  /// standard arrays and dictionaries that is linear in their size; keep an interceptor for tests and
-  /// diagnosis there, or for small stores.
+  /// From the dispatch of an action to its end a snapshot of the store's model is kept. So the action's commits copy what
+  /// the model stores by copy-on-write: for a large model made of standard arrays and dictionaries that is
+  /// linear in their size. Keep interceptors for small stores there, or for tests and diagnosis.
   ///
   /// - Parameters:
   ///   - interceptor: The interceptor.

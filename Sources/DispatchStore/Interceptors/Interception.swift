@@ -6,7 +6,8 @@
 /// `newVersion - oldVersion` is more than `commitCount`. Where it commits nothing, both are the model as it is.
 ///
 /// A reducer may withhold an action's commits from observers (`Reducer.shouldNotifyObservers(for:in:)`). Then
-/// `oldModel` is the model at the last commit that was not withheld, and `newModel` that at the action's end.
+/// `newModel` is the model at the action's end, and `oldModel` the last one before that an interceptor knows:
+/// where no other action is under way, the model when it was dispatched.
 public struct Interception<Model: Sendable, Action: ActionType>: Sendable {
   /// The store's identifier.
   public let storeIdentifier: String

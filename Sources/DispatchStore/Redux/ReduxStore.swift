@@ -39,7 +39,7 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
   public init(
     _ state: State, dispatcher: Dispatcher = Dispatcher(name: "redux"),
     mode: Dispatcher.Mode = .sync, middleware: [Middleware] = [],
-    reducer: @escaping @Sendable (_ state: inout State, Action) throws -> Void
+    reducer: @escaping @Sendable (_ state: inout State, Action) -> Void
   ) {
     self.dispatcher = dispatcher
     self.mode = mode
@@ -54,10 +54,10 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
   public convenience init(
     _ state: State, dispatcher: Dispatcher = Dispatcher(name: "redux"),
     mode: Dispatcher.Mode = .sync, middleware: [Middleware] = [],
-    returning reducer: @escaping @Sendable (_ state: State, Action) throws -> State
+    returning reducer: @escaping @Sendable (_ state: State, Action) -> State
   ) {
     self.init(state, dispatcher: dispatcher, mode: mode, middleware: middleware) { state, action in
-      state = try reducer(state, action)
+      state = reducer(state, action)
     }
   }
 
@@ -70,8 +70,7 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
   /// Takes an action through the middlewares, and what they pass on to the reducer.
   ///
   /// In the mode `.sync`, the reducer and the subscribers have run when this returns, as far as middlewares passed the
-  /// action on at once. An error that the reducer throws is its dispatch's; a middleware that needs it dispatches
-  /// to `store` instead of calling the next one.
+  /// action on at once. For its result or its end, dispatch to `store` instead: past these middlewares.
   public func dispatch(_ action: Action) {
     pass(action, from: 0)
   }

@@ -73,6 +73,16 @@ struct InterceptorRegistrationTests {
         reducer: FunctionReducer<Held, CounterAction> { held, _ in held.count += 1 }))
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func keepsNoModelBetweenActions(_ mode: Dispatcher.Mode) async {
+    let released = Latch()
+    let store = heldStore(DeinitSignal(released))
+    dispatcher.register(interceptor: StoreInterceptor<Held, CounterAction> { _ in })
+    for _ in 0..<3 { _ = await store.dispatch(.add(1), mode: mode).result }
+    store.updateModel { $0.signal = nil }
+    await released.opened()
+  }
+
   @Test func keepsNoModelOnceItIsUnregistered() async {
     let released = Latch()
     let store = heldStore(DeinitSignal(released))

@@ -115,6 +115,30 @@ struct ModelDiffTests {
     #expect(differences({ $0.ratio = 1 }, from: old) == ["ratio: nan → 1.0"])
   }
 
+  @Test func aNumberThatIsNoneIsNoDifferenceOfAnEquatableTypeEither() {
+    struct Sample: Equatable, Sendable { var ratio = Double.nan, count = 0 }
+    #expect(ModelDiff(from: Sample(), to: Sample()).differences.isEmpty)
+    #expect(
+      ModelDiff(from: [Sample()], to: [Sample(count: 1)]).description == "self[0].count: 0 → 1")
+  }
+
+  /// A tree of types without `==`: each element is reflected a bounded number of times for each level.
+  @Test func comparesDeepTreesWithoutEqualityToo() {
+    struct Node: Sendable {
+      var value: Int
+      var children: [Node] = []
+
+      init(depth: Int, leaf: Int) {
+        value = depth
+        children = depth == 0 ? [] : [Node(depth: depth - 1, leaf: leaf)]
+        if depth == 0 { value = leaf }
+      }
+    }
+    let diff = ModelDiff(from: Node(depth: 40, leaf: 1), to: Node(depth: 40, leaf: 2))
+    let path = Array(repeating: "children[0]", count: 40).joined(separator: ".")
+    #expect(diff.differences.map(\.keyPath) == [path + ".value"])
+  }
+
   @Test func hasTheValuesThemselves() throws {
     let diff = ModelDiff(from: ["a": Order(total: 1)], to: ["a": Order(total: 2)])
     let difference = try #require(diff.differences.first)

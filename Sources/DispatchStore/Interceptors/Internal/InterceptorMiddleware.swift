@@ -1,7 +1,7 @@
 /// One registration of an interceptor: the middleware that calls it.
 ///
 /// It follows the commits of a store from the first action on that is dispatched to it, by an observer that keeps
-/// the present model (`ModelTracker`).
+/// the model while actions are under way (`ModelTracker`).
 final class InterceptorMiddleware: Middleware, @unchecked Sendable {
   // because `store` changes only where the store is released, and what else changes is locked
   let interceptor: any Interceptor

@@ -1,4 +1,6 @@
-/// What is known of a store's models: the last one, and those around the commits of each action under way.
+/// What is known of a store's models while actions are under way: the last one, and those around each action's commits.
+///
+/// Between actions it keeps none, so that a commit outside of one copies nothing.
 struct ModelHistory<Model: Sendable>: Sendable {
   struct State: Sendable {
     let model: Model
@@ -12,21 +14,33 @@ struct ModelHistory<Model: Sendable>: Sendable {
     var commitCount: Int
   }
 
-  private var latest: State
+  /// An action's end, and the model that is no longer kept: to be released outside of locks.
+  struct End: Sendable {
+    let span: Span
+    let released: State?
+  }
+
+  /// The last model that is known; nil while no action is under way.
+  private var latest: State?
   /// By transaction, of the actions under way; nil before their first commit.
   private var spans: [TransactionID: Span?] = [:]
 
-  init(_ latest: State) {
-    self.latest = latest
+  /// An action is about to be scheduled; false where the present model has to be passed.
+  mutating func begin(_ id: TransactionID) -> Bool {
+    guard latest != nil else { return false }
+    spans[id] = .some(nil)
+    return true
   }
 
-  mutating func begin(_ id: TransactionID) {
+  /// The same where no other one is under way; called in the store's lock, so that no commit comes between.
+  mutating func begin(_ id: TransactionID, present: State) {
+    latest = latest ?? present
     spans[id] = .some(nil)
   }
 
   /// A commit, and the action that made it where that is known; returns what is to be released.
-  mutating func commit(_ state: State, by id: TransactionID?) -> State {
-    let replaced = latest
+  mutating func commit(_ state: State, by id: TransactionID?) -> State? {
+    guard let replaced = latest else { return state }
     latest = state
     if let id, let span = spans[id] {
       spans[id] = Span(
@@ -35,20 +49,28 @@ struct ModelHistory<Model: Sendable>: Sendable {
     return replaced
   }
 
-  /// The action has ended; nil where no commit of it is known.
-  mutating func takeSpan(of id: TransactionID) -> Span? {
-    spans.removeValue(forKey: id) ?? nil
+  /// An action has ended; nil where no commit of it is known, and the present model has to be passed.
+  mutating func end(_ id: TransactionID) -> End? {
+    guard case .some(.some(let span)) = spans[id] else { return nil }
+    return end(id, span)
   }
 
-  /// The models around an action of which no commit is known; what has changed since the last one was withheld.
-  mutating func spanWithoutCommit(present: State) -> (span: Span, replaced: State) {
-    let replaced = latest
-    // A commit made meanwhile may be known by now.
-    guard present.version > latest.version else {
-      return (Span(old: latest, new: latest, commitCount: 0), replaced)
+  /// The same where no commit of it is known: what has changed since the last one that is, was withheld.
+  mutating func end(_ id: TransactionID, present: State) -> End {
+    // Another thread's commit may be known by now that is not in `present`.
+    guard let former = latest, present.version > former.version else {
+      let state = latest ?? present
+      return end(id, Span(old: state, new: state, commitCount: 0))
     }
     latest = present
-    let count = Int(present.version - replaced.version)
-    return (Span(old: replaced, new: present, commitCount: count), replaced)
+    let count = Int(present.version - former.version)
+    return end(id, Span(old: former, new: present, commitCount: count))
+  }
+
+  private mutating func end(_ id: TransactionID, _ span: Span) -> End {
+    spans[id] = nil
+    guard spans.isEmpty else { return End(span: span, released: nil) }
+    defer { latest = nil }
+    return End(span: span, released: latest)
   }
 }

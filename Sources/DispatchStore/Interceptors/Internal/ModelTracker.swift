@@ -1,4 +1,4 @@
-/// Keeps a store's present model, and for each action under way the models around its commits.
+/// Keeps a store's model while actions are under way, and for each of them the models around its commits.
 ///
 /// It is listed with the observers on queues, since those get what they keep in the exclusive section, in commit
 /// order, and need no delivery turn; nothing is ever scheduled there.
@@ -7,7 +7,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 {
   // because its superclass is, and `store` changes only where the store is released
   private weak var store: Store<Model, Action>?
-  private let history: Locked<ModelHistory<Model>?> = Locked(nil)
+  private let history = Locked(ModelHistory<Model>())
 
   init(of store: Store<Model, Action>) {
     self.store = store
@@ -21,26 +21,25 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
     // An action's own commits have it; what it commits to other stores has the transaction alone.
     let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
-    var replaced: ModelHistory<Model>.State?
-    history.withLock { history in
-      guard history != nil else { return history = ModelHistory(state) }
-      replaced = history?.commit(state, by: isOfAction ? commit.transaction : nil)
-    }
-    withExtendedLifetime(replaced) {}
+    let released = history.withLock { $0.commit(state, by: isOfAction ? commit.transaction : nil) }
+    withExtendedLifetime(released) {}
     return false
   }
 
   func begin(_ id: TransactionID) {
-    history.withLock { $0?.begin(id) }
+    if history.withLock({ $0.begin(id) }) { return }
+    store?.withPresentState { present in
+      history.withLock { $0.begin(id, present: present) }
+    }
   }
 
   func end(
     _ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor
   ) {
-    let store = store
-    guard let span = takeSpan(of: transaction.id, in: store), let store,
-      let action = action as? Action, transaction.outcome?.isHandled == true
+    guard let store, let end = end(transaction.id, in: store), let action = action as? Action,
+      transaction.outcome?.isHandled == true
     else { return }
+    let span = end.span
     interceptor.didHandle(
       Interception(
         storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
@@ -48,18 +47,13 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
         commitCount: span.commitCount, transaction: transaction))
   }
 
-  private func takeSpan(
-    of id: TransactionID, in store: Store<Model, Action>?
-  ) -> ModelHistory<Model>.Span? {
-    if let span = history.withLock({ $0?.takeSpan(of: id) }) { return span }
+  private func end(
+    _ id: TransactionID, in store: Store<Model, Action>
+  ) -> ModelHistory<Model>.End? {
+    if let end = history.withLock({ $0.end(id) }) { return end }
     // It committed nothing, or its reducer has withheld that from observers.
-    guard let present = store?.presentState else { return nil }
-    let (span, replaced) =
-      history.withLock { history in
-        (history?.spanWithoutCommit(present: present)).map { ($0.span, $0.replaced) }
-      } ?? (nil, nil)
-    withExtendedLifetime(replaced) {}
-    return span
+    let present = store.withPresentState { $0 }
+    return history.withLock { $0.end(id, present: present) }
   }
 }
 
@@ -71,14 +65,16 @@ protocol TrackedStore: StoreType {
 extension Store: TrackedStore {
   func track() -> Tracking {
     let tracker = ModelTracker(of: self)
-    return Tracking(tracker: tracker, token: observe(tracker, initial: true))
+    return Tracking(tracker: tracker, token: observe(tracker, initial: false))
   }
 
-  /// The model and its version at one instant.
-  fileprivate var presentState: ModelHistory<Model>.State {
+  /// Calls a closure of the library with the model and its version, in the store's lock.
+  fileprivate func withPresentState<Result>(
+    _ body: (ModelHistory<Model>.State) -> Result
+  ) -> Result {
     ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in
-      ModelHistory.State(model: storage.model.pointee, version: storage.version)
+      body(ModelHistory.State(model: storage.model.pointee, version: storage.version))
     }
   }
 }

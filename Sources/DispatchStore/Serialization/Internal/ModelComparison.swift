@@ -3,6 +3,8 @@ struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
   /// The way from the model to the present part; it becomes text only where something differs.
   private var path: [Step] = []
+  /// How many pairs of NaN it has found, which are not equal, and no difference.
+  private var nanPairCount = 0
 
   private enum Step {
     /// A property, or an enum's case.
@@ -14,13 +16,6 @@ struct ModelComparison {
     case unwrapped
   }
 
-  private static func areEqual(_ old: Any, _ new: Any) -> Bool {
-    if let isEqual = DiffShape.isEqual(old, new) { return isEqual }
-    var comparison = ModelComparison()
-    comparison.compare(old, new)
-    return comparison.differences.isEmpty
-  }
-
   mutating func compare(_ old: Any, _ new: Any) {
     if let old = DiffShape.optional(old), let new = DiffShape.optional(new) {
       return compareOptionals(old, new)
@@ -30,10 +25,13 @@ struct ModelComparison {
     }
     let isEqual = DiffShape.isEqual(old, new)
     if isEqual == true { return }
-    let count = differences.count
+    if Self.areNaN(old, new) { return nanPairCount += 1 }
+    let (count, nanPairs) = (differences.count, nanPairCount)
     compareParts(old, new)
     // A type whose `==` finds more than its parts show.
-    if isEqual == false, differences.count == count, !Self.areNaN(old, new) { add(old, new) }
+    if isEqual == false, differences.count == count, nanPairCount == nanPairs {
+      add(old, new)
+    }
   }
 
   private mutating func compareOptionals(_ old: Any?, _ new: Any?) {
@@ -128,13 +126,6 @@ struct ModelComparison {
     for (key, member, isRemoved) in (removed + added).sorted(by: { $0.key < $1.key }) {
       step(.key(key)) { $0.add(isRemoved ? member : nil, isRemoved ? nil : member) }
     }
-  }
-
-  private static func areNaN(_ old: Any, _ new: Any) -> Bool {
-    guard let old = old as? any FloatingPoint, let new = new as? any FloatingPoint else {
-      return false
-    }
-    return old.isNaN && new.isNaN
   }
 
   // MARK: The path
