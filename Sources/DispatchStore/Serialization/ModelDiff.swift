@@ -1,9 +1,9 @@
 /// What differs between two states of a model; nothing is compared before it is read.
 ///
-/// Values are compared by `==` where their type has one, else field by field, by reflection; objects by
-/// `==` or by identity, never by their fields, which other threads may be changing. Time is about linear in the
-/// size of both models: parts that share their storage, such as an array that no commit has changed, take
-/// none. Of arrays, it finds up to 200 insertions and removals, and compares by index beyond that.
+/// Values are compared by `==` where their type has one, else field by field, by reflection; objects by `==` or by
+/// identity, never by their fields, which other threads may be changing. Time is about linear in the size of both
+/// models. An array, dictionary or set of `Equatable` elements that shares its storage in both takes none. Of
+/// arrays, it finds up to 200 insertions and removals, and compares by index beyond that.
 public struct ModelDiff<Model: Sendable>: Sendable {
   /// The earlier state.
   public let old: Model

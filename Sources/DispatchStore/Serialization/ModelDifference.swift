@@ -12,9 +12,9 @@ public struct ModelDifference: @unchecked Sendable {
   /// What is there now; nil where there is nothing.
   public let new: Any?
 
-  /// A value on one line, however long.
+  /// A value on one line, however long; of objects no fields, which other threads may be changing.
   static func line(_ value: Any?) -> String {
-    var writer = DiffWriter()
+    var writer = DiffWriter(readsObjects: false)
     return value.flatMap { writer.line($0) } ?? "nil"
   }
 }

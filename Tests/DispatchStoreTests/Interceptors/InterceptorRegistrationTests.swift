@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreTesting
+import Foundation
 import Testing
 
 /// For which stores an interceptor is called, for how long, and what it keeps.
@@ -25,6 +26,34 @@ struct InterceptorRegistrationTests {
     _ = await dispatcher.dispatch(action: CounterAction.add(1)).result
     _ = await other.dispatch(.add(1)).result
     #expect(interceptor.interceptions.map(\.storeIdentifier) == ["one"])
+  }
+
+  /// Intercepts while it is open.
+  private final class Choosy: Interceptor {
+    let isOpen: Latch
+    let handled = Recorder<String>()
+
+    init(_ isOpen: Latch) { self.isOpen = isOpen }
+
+    func intercepts(_ store: AnyStore) -> Bool { isOpen.isOpen }
+
+    func didHandle<Model, Action>(_ interception: Interception<Model, Action>) {
+      handled.record("\(interception.action)")
+    }
+  }
+
+  @Test func decidesForEachActionWhenThatIsDispatched() async {
+    let store = dispatcher.register(store: .counter())
+    let choosy = Choosy(Latch())
+    dispatcher.register(interceptor: choosy)
+    _ = await store.dispatch(.add(1)).result
+    dispatcher.queue.isSuspended = true
+    let handle = store.dispatch(.add(2))
+    choosy.isOpen.open()
+    let next = store.dispatch(.add(3))
+    dispatcher.queue.isSuspended = false
+    _ = (await handle.result, await next.result)
+    #expect(choosy.handled.all == ["add(3)"])
   }
 
   @Test func isCalledOnceHoweverOftenItIsRegistered() async {

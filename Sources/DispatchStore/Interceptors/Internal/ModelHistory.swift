@@ -14,10 +14,14 @@ struct ModelHistory<Model: Sendable>: Sendable {
     var commitCount: Int
   }
 
-  /// An action's end, and the model that is no longer kept: to be released outside of locks.
-  struct End: Sendable {
-    let span: Span
-    let released: State?
+  /// What `end` returns.
+  enum End: Sendable {
+    /// The action was not begun here.
+    case unknown
+    /// No commit of it is known: the present model has to be passed.
+    case needsPresentModel
+    /// The models around it, and the one that is no longer kept, to be released outside of locks.
+    case ended(Span, released: State?)
   }
 
   /// The last model that is known; nil while no action is under way.
@@ -49,10 +53,10 @@ struct ModelHistory<Model: Sendable>: Sendable {
     return replaced
   }
 
-  /// An action has ended; nil where no commit of it is known, and the present model has to be passed.
-  mutating func end(_ id: TransactionID) -> End? {
-    guard case .some(.some(let span)) = spans[id] else { return nil }
-    return end(id, span)
+  /// An action has ended.
+  mutating func end(_ id: TransactionID) -> End {
+    guard let span = spans[id] else { return .unknown }
+    return span.map { remove(id, $0) } ?? .needsPresentModel
   }
 
   /// The same where no commit of it is known: what has changed since the last one that is, was withheld.
@@ -60,17 +64,17 @@ struct ModelHistory<Model: Sendable>: Sendable {
     // Another thread's commit may be known by now that is not in `present`.
     guard let former = latest, present.version > former.version else {
       let state = latest ?? present
-      return end(id, Span(old: state, new: state, commitCount: 0))
+      return remove(id, Span(old: state, new: state, commitCount: 0))
     }
     latest = present
     let count = Int(present.version - former.version)
-    return end(id, Span(old: former, new: present, commitCount: count))
+    return remove(id, Span(old: former, new: present, commitCount: count))
   }
 
-  private mutating func end(_ id: TransactionID, _ span: Span) -> End {
+  private mutating func remove(_ id: TransactionID, _ span: Span) -> End {
     spans[id] = nil
-    guard spans.isEmpty else { return End(span: span, released: nil) }
+    guard spans.isEmpty else { return .ended(span, released: nil) }
     defer { latest = nil }
-    return End(span: span, released: latest)
+    return .ended(span, released: latest)
   }
 }

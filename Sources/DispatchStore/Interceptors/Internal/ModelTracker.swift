@@ -36,10 +36,9 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   func end(
     _ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor
   ) {
-    guard let store, let end = end(transaction.id, in: store), let action = action as? Action,
-      transaction.outcome?.isHandled == true
+    guard let store, case .ended(let span, _) = end(transaction.id, in: store),
+      let action = action as? Action, transaction.outcome?.isHandled == true
     else { return }
-    let span = end.span
     interceptor.didHandle(
       Interception(
         storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
@@ -49,8 +48,9 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 
   private func end(
     _ id: TransactionID, in store: Store<Model, Action>
-  ) -> ModelHistory<Model>.End? {
-    if let end = history.withLock({ $0.end(id) }) { return end }
+  ) -> ModelHistory<Model>.End {
+    let end = history.withLock { $0.end(id) }
+    guard case .needsPresentModel = end else { return end }
     // It committed nothing, or its reducer has withheld that from observers.
     let present = store.withPresentState { $0 }
     return history.withLock { $0.end(id, present: present) }

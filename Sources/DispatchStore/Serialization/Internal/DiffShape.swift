@@ -20,6 +20,15 @@ package enum DiffShape {
     }
   }
 
+  /// The same, but for an object only what it says itself: other threads may be changing its fields.
+  init(withoutObjects value: Any) {
+    guard type(of: value) is AnyClass else {
+      self.init(value)
+      return
+    }
+    self = .leaf(value is any CustomStringConvertible ? Self.plain(value) : "\(type(of: value))")
+  }
+
   private static func reflect(_ value: Any) -> DiffShape {
     let mirror = Mirror(reflecting: value)
     switch mirror.displayStyle {

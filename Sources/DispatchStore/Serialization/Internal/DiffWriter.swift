@@ -6,8 +6,12 @@ package struct DiffWriter {
 
   /// The objects on the path to the present one; an object found again ends a cycle.
   private var ancestors: [ObjectIdentifier] = []
+  /// Whether the fields of objects are written; otherwise their descriptions, or their types.
+  private let readsObjects: Bool
 
-  package init() {}
+  package init(readsObjects: Bool = true) {
+    self.readsObjects = readsObjects
+  }
 
   /// - Parameter prefix: The value's label.
   package mutating func lines(
@@ -69,7 +73,7 @@ package struct DiffWriter {
     guard enter(value) else { return "…" }
     defer { leave(value) }
     let (start, fields, end): (String, [DiffField], String)
-    switch DiffShape(value) {
+    switch readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value) {
     case .leaf(let text):
       return text.count <= limit ? text : nil
     case .text(let text):
