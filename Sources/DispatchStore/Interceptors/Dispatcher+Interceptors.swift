@@ -5,9 +5,9 @@ extension Dispatcher {
   /// stays as it is. It has a place among the middlewares: its calls are made where `didDispatch` of one that
   /// is registered now would be.
   ///
-  /// From the dispatch of an action to its end a snapshot of the store's model is kept. So the action's commits copy what
-  /// the model stores by copy-on-write: for a large model made of standard arrays and dictionaries that is
-  /// linear in their size. Keep interceptors for small stores there, or for tests and diagnosis.
+  /// From the dispatch of an action to its end a snapshot of the store's model is kept. So the action's commits
+  /// copy what the model stores by copy-on-write: for a large model made of standard arrays and dictionaries that
+  /// is linear in their size. Keep interceptors for small stores there, or for tests and diagnosis.
   ///
   /// - Parameters:
   ///   - interceptor: The interceptor.

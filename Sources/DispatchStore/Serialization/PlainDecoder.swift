@@ -58,7 +58,7 @@ private struct PlainDecoding: Decoder {
     return scalar
   }
 
-  /// Whether a value of this type is one of the tree's; such a type's own `init(from:)` would ask again.
+  /// Whether a value of this type is one of the tree's; the `init(from:)` of such a type would come back here.
   private static func isScalar(_ type: any Any.Type) -> Bool {
     type is any BinaryInteger.Type
       || type == Bool.self || type == Double.self || type == Float.self || type == String.self

@@ -107,7 +107,8 @@ public enum ActionCodingError: Error, CustomStringConvertible {
     case .unknownName(let name, let known):
       """
       No action type is registered as "\(name)"; the coder knows \
-      \(known.isEmpty ? "none" : known.joined(separator: ", ")). Register it with ActionCoder.register(_:as:).
+      \(known.isEmpty ? "none" : known.joined(separator: ", ")). Register it with \
+      ActionCoder.register(_:as:).
       """
     case .notEncodable(let type):
       "An action of type \(type) can't be encoded. Let it conform to EncodableAction."
