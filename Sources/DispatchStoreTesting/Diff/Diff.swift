@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// Describes how an actual value differs from an expected one, as text for people.
 ///
 /// It compares values by `==` where their type has one, else field by field, by reflection. The order of

@@ -1,20 +1,23 @@
+import DispatchStore
+
 extension DiffComparison {
   /// Compares elements by index, and matches them around insertions and removals.
   mutating func list(_ expected: [Any], _ actual: [Any], _ depth: Int) -> [DiffLine]? {
-    var start = 0
-    let shorter = min(expected.count, actual.count)
-    while start < shorter, isSame(expected[start], actual[start]) { start += 1 }
-    var end = 0
-    while end < shorter - start,
-      isSame(expected[expected.count - 1 - end], actual[actual.count - 1 - end])
-    {
-      end += 1
-    }
     var rows = DiffRows(depth: depth)
-    rows.addUnchanged(start)
-    middle(
-      expected[start..<(expected.count - end)], actual[start..<(actual.count - end)], depth, &rows)
-    rows.addUnchanged(end)
+    let alignment = ListAlignment(
+      expected, actual, isSame: { isSame($0, $1) }, key: { Self.key(of: $0) })
+    for row in alignment.rows {
+      switch row {
+      case .unchanged(let count):
+        rows.addUnchanged(count)
+      case .pair(let index, let other):
+        add(index, other, expected, actual, depth, &rows)
+      case .removed(let indices):
+        write(indices, of: expected, .expected, depth, &rows)
+      case .inserted(let indices):
+        write(indices, of: actual, .actual, depth, &rows)
+      }
+    }
     return rows.finished
   }
 
@@ -22,36 +25,15 @@ extension DiffComparison {
     DiffShape.isEqual(expected, actual) ?? (lines("", expected, actual, depth: 0) == nil)
   }
 
-  private mutating func middle(
-    _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>, _ depth: Int, _ rows: inout DiffRows
-  ) {
-    let steps =
-      expected.isEmpty || actual.isEmpty
-      ? nil : DiffScript(expected.map { key(of: $0) }, actual.map { key(of: $0) })?.steps
-    var gap = DiffGap()
-    for step in steps ?? DiffScript.byIndex(expected.count, actual.count) {
-      switch step {
-      case .keep(let index, let other):
-        add(gap, expected, actual, depth, &rows)
-        gap = DiffGap()
-        add(expected.startIndex + index, actual.startIndex + other, expected, actual, depth, &rows)
-      case .remove(let index):
-        gap.removed.append(expected.startIndex + index)
-      case .insert(let index):
-        gap.inserted.append(actual.startIndex + index)
-      }
-    }
-    add(gap, expected, actual, depth, &rows)
-  }
-
-  /// The value by which `DiffScript` matches an element.
-  private mutating func key(of element: Any) -> AnyHashable {
-    element as? AnyHashable ?? AnyHashable(writer.line(element))
+  /// The value by which elements are matched.
+  private static func key(of element: Any) -> AnyHashable {
+    var writer = DiffWriter()
+    return element as? AnyHashable ?? AnyHashable(writer.line(element))
   }
 
   private mutating func add(
-    _ index: Int, _ other: Int, _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>,
-    _ depth: Int, _ rows: inout DiffRows
+    _ index: Int, _ other: Int, _ expected: [Any], _ actual: [Any], _ depth: Int,
+    _ rows: inout DiffRows
   ) {
     if rows.isFull {
       if isSame(expected[index], actual[other]) { rows.addUnchanged() } else { rows.addFurther(1) }
@@ -62,41 +44,8 @@ extension DiffComparison {
     }
   }
 
-  /// Pairs removed with inserted elements, by order where their counts are equal, else by `id`, and shows
-  /// each pair as one element that changed.
-  private mutating func add(
-    _ gap: borrowing DiffGap, _ expected: ArraySlice<Any>, _ actual: ArraySlice<Any>, _ depth: Int,
-    _ rows: inout DiffRows
-  ) {
-    var partners: [Int: Int] = [:]
-    if gap.removed.count == gap.inserted.count {
-      partners = Dictionary(uniqueKeysWithValues: zip(gap.inserted, gap.removed))
-    } else {
-      let known = gap.removed.compactMap { index in
-        DiffShape.identity(of: expected[index]).map { ($0, index) }
-      }
-      let indexByID = Dictionary(known, uniquingKeysWith: { first, _ in first })
-      for index in gap.inserted {
-        partners[index] = DiffShape.identity(of: actual[index]).flatMap { indexByID[$0] }
-      }
-    }
-    let changed = Set(partners.values)
-    write(gap.removed.filter { !changed.contains($0) }, of: expected, .expected, depth, &rows)
-    var inserted: [Int] = []
-    for index in gap.inserted {
-      if let partner = partners[index] {
-        write(inserted, of: actual, .actual, depth, &rows)
-        inserted = []
-        add(partner, index, expected, actual, depth, &rows)
-      } else {
-        inserted.append(index)
-      }
-    }
-    write(inserted, of: actual, .actual, depth, &rows)
-  }
-
   private mutating func write(
-    _ indices: [Int], of elements: ArraySlice<Any>, _ mark: DiffLine.Mark, _ depth: Int,
+    _ indices: [Int], of elements: [Any], _ mark: DiffLine.Mark, _ depth: Int,
     _ rows: inout DiffRows
   ) {
     guard !rows.isFull else { return rows.addFurther(indices.count) }

@@ -1,3 +1,5 @@
+import DispatchStore
+
 extension DiffComparison {
   /// Compares strings of several lines line by line, others as a whole.
   mutating func text(

@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// Compares two values part by part.
 struct DiffComparison {
   var writer = DiffWriter()

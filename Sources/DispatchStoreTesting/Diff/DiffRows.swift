@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// Lines of what differs, with a count for each run of what does not.
 struct DiffRows {
   /// How many differences of one value are shown before the others are only counted.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The structure of a value by which it is compared and written.
-enum DiffShape {
+package enum DiffShape {
   case leaf(String)
   case text(String)
   /// A struct, a class, a tuple (without a name), or an enum's case with a payload.
@@ -10,7 +10,7 @@ enum DiffShape {
   case entries([AnyHashable: Any])
   case members(Set<AnyHashable>)
 
-  init(_ value: Any) {
+  package init(_ value: Any) {
     switch value {
     case let text as String: self = .text(text)
     case let text as Substring: self = .text(String(text))
@@ -18,6 +18,15 @@ enum DiffShape {
     case is any Any.Type: self = .leaf("\(value).self")
     default: self = Self.reflect(value)
     }
+  }
+
+  /// The same, but for an object only what it says itself: other threads may be changing its fields.
+  init(withoutObjects value: Any) {
+    guard type(of: value) is AnyClass else {
+      self.init(value)
+      return
+    }
+    self = .leaf(value is any CustomStringConvertible ? Self.plain(value) : "\(type(of: value))")
   }
 
   private static func reflect(_ value: Any) -> DiffShape {
@@ -88,29 +97,35 @@ enum DiffShape {
 }
 
 /// A field of a value, with its name where it has one.
-struct DiffField {
-  let label: String
-  let value: Any
+package struct DiffField {
+  package let label: String
+  package let value: Any
 
   /// The text before the value.
-  var prefix: String { label.isEmpty ? "" : label + ": " }
+  package var prefix: String { label.isEmpty ? "" : label + ": " }
 }
 
 extension DiffShape {
+  /// What an optional wraps, which may be nil; nil for a value that is no optional.
+  static func optional(_ value: Any) -> Any?? {
+    guard let optional = value as? any Wrapping else { return nil }
+    return .some(optional.wrapped)
+  }
+
   /// The value that an optional wraps; a nil stays as it is.
-  static func unwrap(_ value: Any) -> Any {
+  package static func unwrap(_ value: Any) -> Any {
     guard let wrapped = (value as? any Wrapping)?.wrapped else { return value }
     return unwrap(wrapped)
   }
 
   /// Whether two values are equal by the `==` of their type; nil where they have none.
-  static func isEqual(_ expected: Any, _ actual: Any) -> Bool? {
+  package static func isEqual(_ expected: Any, _ actual: Any) -> Bool? {
     guard let expected = expected as? any Equatable else { return nil }
     return expected.equals(actual)
   }
 
   /// The identity of an element, which it keeps while it changes.
-  static func identity(of value: Any) -> AnyHashable? {
+  package static func identity(of value: Any) -> AnyHashable? {
     (value as? any Identifiable)?.hashableID
   }
 }

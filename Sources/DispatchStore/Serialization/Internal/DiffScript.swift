@@ -2,18 +2,18 @@
 ///
 /// After Myers, "An O(ND) Difference Algorithm and Its Variations", 1986, with a limit on the number of
 /// changes that keeps time about linear.
-struct DiffScript {
-  enum Step: Equatable {
+package struct DiffScript {
+  package enum Step: Equatable {
     /// The indices in the first and in the second list.
     case keep(Int, Int)
     case remove(Int)
     case insert(Int)
   }
 
-  private(set) var steps: [Step] = []
+  package private(set) var steps: [Step] = []
 
   /// Nil where the lists differ by more removals and insertions than the limit.
-  init?<Element: Hashable>(_ first: [Element], _ second: [Element], limit: Int = 200) {
+  package init?<Element: Hashable>(_ first: [Element], _ second: [Element], limit: Int = 200) {
     var numbers: [Element: Int] = [:]
     func numbered(_ elements: [Element]) -> [Int] {
       elements.map { element in
@@ -26,7 +26,7 @@ struct DiffScript {
   }
 
   /// Keeps elements at the same index in both, and removes or inserts the rest.
-  static func byIndex(_ first: Int, _ second: Int) -> [Step] {
+  package static func byIndex(_ first: Int, _ second: Int) -> [Step] {
     (0..<max(first, second)).map { index in
       if index >= second { return .remove(index) }
       return index < first ? .keep(index, index) : .insert(index)
@@ -93,9 +93,11 @@ struct DiffScript {
 }
 
 /// What a script removes and inserts between two elements that it keeps.
-struct DiffGap {
-  var removed: [Int] = []
-  var inserted: [Int] = []
+package struct DiffGap {
+  package var removed: [Int] = []
+  package var inserted: [Int] = []
 
-  var isEmpty: Bool { removed.isEmpty && inserted.isEmpty }
+  package init() {}
+
+  package var isEmpty: Bool { removed.isEmpty && inserted.isEmpty }
 }

@@ -1,14 +1,20 @@
 /// Writes whole values: on one line where that is short, else with a line for each field or element.
-struct DiffWriter {
+package struct DiffWriter {
   /// How many elements of one collection are written before the others are only counted.
-  static let elementLimit = 20
+  package static let elementLimit = 20
   private static let lineLimit = 72
 
   /// The objects on the path to the present one; an object found again ends a cycle.
   private var ancestors: [ObjectIdentifier] = []
+  /// Whether the fields of objects are written; otherwise their descriptions, or their types.
+  private let readsObjects: Bool
+
+  package init(readsObjects: Bool = true) {
+    self.readsObjects = readsObjects
+  }
 
   /// - Parameter prefix: The value's label.
-  mutating func lines(
+  package mutating func lines(
     _ prefix: String, _ value: Any, mark: DiffLine.Mark, depth: Int
   ) -> [DiffLine] {
     let value = DiffShape.unwrap(value)
@@ -62,12 +68,12 @@ struct DiffWriter {
   // MARK: On one line
 
   /// The whole value on one line; nil where that is longer than the limit.
-  mutating func line(_ value: Any, limit: Int = .max) -> String? {
+  package mutating func line(_ value: Any, limit: Int = .max) -> String? {
     let value = DiffShape.unwrap(value)
     guard enter(value) else { return "…" }
     defer { leave(value) }
     let (start, fields, end): (String, [DiffField], String)
-    switch DiffShape(value) {
+    switch readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value) {
     case .leaf(let text):
       return text.count <= limit ? text : nil
     case .text(let text):

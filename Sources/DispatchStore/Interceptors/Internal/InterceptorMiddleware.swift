@@ -1,0 +1,93 @@
+/// One registration of an interceptor: the middleware that calls it.
+///
+/// It follows the commits of a store from the first action on that is dispatched to it, by an observer that keeps
+/// the model while actions are under way (`ModelTracker`).
+final class InterceptorMiddleware: Middleware, @unchecked Sendable {
+  // because `store` changes only where the store is released, and what else changes is locked
+  let interceptor: any Interceptor
+  /// The only store that it intercepts.
+  private weak var store: AnyStore?
+  private let isForOneStore: Bool
+  private let trackers = Locked(Trackers())
+
+  init(_ interceptor: any Interceptor, for store: AnyStore?) {
+    self.interceptor = interceptor
+    self.store = store
+    isForOneStore = store != nil
+  }
+
+  func isSame(as other: InterceptorMiddleware) -> Bool {
+    interceptor === other.interceptor && isForOneStore == other.isForOneStore
+      && store === other.store
+  }
+
+  private func intercepts(_ store: AnyStore) -> Bool {
+    isForOneStore ? self.store === store : interceptor.intercepts(store)
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    if intercepts(store) { tracker(of: store)?.begin(transaction.id) }
+    return .pass
+  }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    trackers.withLock { $0[store] }?.end(transaction, action, for: interceptor)
+  }
+
+  private func tracker(of store: AnyStore) -> (any StoreTracker)? {
+    if let present = trackers.withLock({ $0[store] }) { return present }
+    // Outside the lock, because it locks the store; of several threads that make one, the first one's stays.
+    guard let made = (store as? any TrackedStore)?.track() else { return nil }
+    let released = trackers.withLock { $0.insert(made, of: store) }
+    withExtendedLifetime(released) {}
+    return trackers.withLock { $0[store] }
+  }
+}
+
+/// Follows a store's commits on behalf of one interceptor.
+protocol StoreTracker: AnyObject, Sendable {
+  /// The store, while it exists.
+  var trackedStore: AnyStore? { get }
+  /// A store run is about to be scheduled; `end` follows.
+  func begin(_ id: TransactionID)
+  /// It has ended; the interceptor is called, unless the action was not handled.
+  func end(_ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor)
+}
+
+/// A tracker, and what keeps it following.
+struct Tracking: Sendable {
+  let tracker: any StoreTracker
+  let token: ObserverToken
+}
+
+/// The trackers of one registration, by the identity of their stores.
+private struct Trackers {
+  private var present: [ObjectIdentifier: Tracking] = [:]
+  /// With so many, those of stores that are gone are looked for.
+  private var limit = 16
+
+  subscript(store: AnyStore) -> (any StoreTracker)? {
+    guard let tracking = present[ObjectIdentifier(store)],
+      tracking.tracker.trackedStore === store
+    else { return nil }
+    return tracking.tracker
+  }
+
+  /// Returns what is to be released outside the lock, since models may have code that runs then.
+  mutating func insert(_ tracking: Tracking, of store: AnyStore) -> [Tracking] {
+    if self[store] != nil { return [tracking] }
+    var released: [Tracking] = []
+    if let former = present.updateValue(tracking, forKey: ObjectIdentifier(store)) {
+      released.append(former)
+    }
+    guard present.count >= limit else { return released }
+    for (key, tracking) in present where tracking.tracker.trackedStore == nil {
+      released.append(tracking)
+      present[key] = nil
+    }
+    limit = max(16, present.count * 2)
+    return released
+  }
+}

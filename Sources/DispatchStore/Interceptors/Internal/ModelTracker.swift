@@ -1,0 +1,90 @@
+/// Keeps a store's model while actions are under way, and for each of them the models around its commits.
+///
+/// It is listed with the observers on queues, since those get what they keep in the exclusive section, in commit
+/// order, and need no delivery turn; nothing is ever scheduled there.
+final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, StoreTracker,
+  @unchecked Sendable
+{
+  // because its superclass is, and `store` changes only where the store is released
+  private weak var store: Store<Model, Action>?
+  private let history = Locked(ModelHistory<Model>())
+
+  init(of store: Store<Model, Action>) {
+    self.store = store
+    super.init(on: .main)
+  }
+
+  var trackedStore: AnyStore? { store }
+
+  override func keep(_ commit: CommitInProgress) -> Bool {
+    let state = ModelHistory.State(
+      model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
+    // An action's own commits have it; what it commits to other stores has the transaction alone.
+    let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
+    let released = history.withLock { $0.commit(state, by: isOfAction ? commit.transaction : nil) }
+    withExtendedLifetime(released) {}
+    return false
+  }
+
+  func begin(_ id: TransactionID) {
+    if history.withLock({ $0.begin(id) }) { return }
+    store?.withPresentState { present in
+      history.withLock { $0.begin(id, present: present) }
+    }
+  }
+
+  func end(
+    _ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor
+  ) {
+    guard let store, case .ended(let span, _) = end(transaction.id, in: store),
+      let action = action as? Action, transaction.outcome?.isHandled == true
+    else { return }
+    interceptor.didHandle(
+      Interception(
+        storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
+        oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
+        commitCount: span.commitCount, transaction: transaction))
+  }
+
+  private func end(
+    _ id: TransactionID, in store: Store<Model, Action>
+  ) -> ModelHistory<Model>.End {
+    let end = history.withLock { $0.end(id) }
+    guard case .needsPresentModel = end else { return end }
+    // It committed nothing, or its reducer has withheld that from observers.
+    let present = store.withPresentState { $0 }
+    return history.withLock { $0.end(id, present: present) }
+  }
+}
+
+/// A store that a tracker can follow: any `Store`.
+protocol TrackedStore: StoreType {
+  func track() -> Tracking
+}
+
+extension Store: TrackedStore {
+  func track() -> Tracking {
+    let tracker = ModelTracker(of: self)
+    return Tracking(tracker: tracker, token: observe(tracker, initial: false))
+  }
+
+  /// Calls a closure of the library with the model and its version, in the store's lock.
+  fileprivate func withPresentState<Result>(
+    _ body: (ModelHistory<Model>.State) -> Result
+  ) -> Result {
+    ExclusiveSection.check(storage, "read", on: .current)
+    return storage.withLock { _ in
+      body(ModelHistory.State(model: storage.model.pointee, version: storage.version))
+    }
+  }
+}
+
+extension StoreOutcome {
+  /// Whether the store's code ran, as far as the outcome says.
+  fileprivate var isHandled: Bool {
+    switch self {
+    case .finished, .failed, .cancelled(hasStarted: true): true
+    case .cancelled, .vetoed: false
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/// Compares two states of a model part by part, and names the places where they differ.
+struct ModelComparison {
+  private(set) var differences: [ModelDifference] = []
+  /// The way from the model to the present part; it becomes text only where something differs.
+  private var path: [Step] = []
+  /// How many pairs of NaN it has found, which are not equal, and no difference.
+  private var nanPairCount = 0
+
+  private enum Step {
+    /// A property, or an enum's case.
+    case member(String)
+    case index(Int)
+    /// A key's or a member's description.
+    case key(String)
+    /// Into an optional that has a value.
+    case unwrapped
+  }
+
+  mutating func compare(_ old: Any, _ new: Any) {
+    if let old = DiffShape.optional(old), let new = DiffShape.optional(new) {
+      return compareOptionals(old, new)
+    }
+    if type(of: old) is AnyClass, type(of: new) is AnyClass {
+      return compareObjects(old as AnyObject, new as AnyObject)
+    }
+    let isEqual = DiffShape.isEqual(old, new)
+    if isEqual == true { return }
+    if Self.areNaN(old, new) { return nanPairCount += 1 }
+    let (count, nanPairs) = (differences.count, nanPairCount)
+    compareParts(old, new)
+    // A type whose `==` finds more than its parts show.
+    if isEqual == false, differences.count == count, nanPairCount == nanPairs {
+      add(old, new)
+    }
+  }
+
+  private mutating func compareOptionals(_ old: Any?, _ new: Any?) {
+    switch (old, new) {
+    case (nil, nil): return
+    case (let old?, let new?): step(.unwrapped) { $0.compare(old, new) }
+    default: add(old, new)
+    }
+  }
+
+  private mutating func compareObjects(_ old: AnyObject, _ new: AnyObject) {
+    if old === new || DiffShape.isEqual(old, new) == true { return }
+    add(old, new)
+  }
+
+  private mutating func compareParts(_ old: Any, _ new: Any) {
+    switch (DiffShape(old), DiffShape(new)) {
+    case (.leaf(let left), .leaf(let right)) where left == right:
+      return
+    case (.text(let left), .text(let right)) where left == right:
+      return
+    case (.fields(let name, let left), .fields(let other, let right))
+    where name == other && left.map(\.label) == right.map(\.label):
+      guard name.hasPrefix(".") else { return compareFields(left, right, isPayload: false) }
+      step(.member(String(name.dropFirst()))) { $0.compareFields(left, right, isPayload: true) }
+    case (.list(let left), .list(let right)):
+      compareLists(left, right)
+    case (.entries(let left), .entries(let right)):
+      compareEntries(left, right)
+    case (.members(let left), .members(let right)):
+      compareMembers(left, right)
+    default:
+      add(old, new)
+    }
+  }
+
+  private mutating func compareFields(
+    _ old: [DiffField], _ new: [DiffField], isPayload: Bool
+  ) {
+    for (index, (left, right)) in zip(old, new).enumerated() {
+      if isPayload, old.count == 1, left.label.isEmpty {
+        compare(left.value, right.value)
+      } else {
+        let name = left.label.isEmpty ? "\(index)" : left.label
+        step(.member(name)) { $0.compare(left.value, right.value) }
+      }
+    }
+  }
+
+  private mutating func compareLists(_ old: [Any], _ new: [Any]) {
+    let alignment = ListAlignment(
+      old, new, isSame: Self.areEqual,
+      key: { $0 as? AnyHashable ?? AnyHashable(ModelDifference.line($0)) })
+    for row in alignment.rows {
+      switch row {
+      case .unchanged:
+        continue
+      case .pair(let index, let other):
+        step(.index(other)) { $0.compare(old[index], new[other]) }
+      case .removed(let indices):
+        for index in indices { step(.index(index)) { $0.add(old[index], nil) } }
+      case .inserted(let indices):
+        for index in indices { step(.index(index)) { $0.add(nil, new[index]) } }
+      }
+    }
+  }
+
+  private mutating func compareEntries(_ old: [AnyHashable: Any], _ new: [AnyHashable: Any]) {
+    var changes: [(key: String, old: Any?, new: Any?)] = []
+    for (key, value) in old {
+      let other = new[key]
+      if let other, Self.areEqual(value, other) { continue }
+      changes.append((ModelDifference.line(key.base), value, other))
+    }
+    for (key, value) in new where old[key] == nil {
+      changes.append((ModelDifference.line(key.base), nil, value))
+    }
+    for change in changes.sorted(by: { $0.key < $1.key }) {
+      step(.key(change.key)) { comparison in
+        if let old = change.old, let new = change.new {
+          comparison.compare(old, new)
+        } else {
+          comparison.add(change.old, change.new)
+        }
+      }
+    }
+  }
+
+  private mutating func compareMembers(_ old: Set<AnyHashable>, _ new: Set<AnyHashable>) {
+    let removed = old.subtracting(new).map { (key: ModelDifference.line($0.base), $0.base, true) }
+    let added = new.subtracting(old).map { (key: ModelDifference.line($0.base), $0.base, false) }
+    for (key, member, isRemoved) in (removed + added).sorted(by: { $0.key < $1.key }) {
+      step(.key(key)) { $0.add(isRemoved ? member : nil, isRemoved ? nil : member) }
+    }
+  }
+
+  // MARK: The path
+
+  private mutating func step(_ step: Step, _ body: (inout ModelComparison) -> Void) {
+    path.append(step)
+    body(&self)
+    path.removeLast()
+  }
+
+  private mutating func add(_ old: Any?, _ new: Any?) {
+    differences.append(ModelDifference(keyPath: text, old: old, new: new))
+  }
+
+  private var text: String {
+    var text = ""
+    for step in path {
+      switch step {
+      case .member(let name): text += text.isEmpty ? name : "." + name
+      case .index(let index): text += (text.isEmpty ? "self" : "") + "[\(index)]"
+      case .key(let key): text += (text.isEmpty ? "self" : "") + "[\(key)]"
+      case .unwrapped: text += text.isEmpty ? "self?" : "?"
+      }
+    }
+    return text.isEmpty ? "self" : text
+  }
+}

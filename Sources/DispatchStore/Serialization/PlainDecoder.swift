@@ -1,0 +1,225 @@
+import Foundation
+
+/// Decodes any `Decodable` value of a tree of plain values.
+public struct PlainDecoder: ValueDecoder {
+  /// For types that read it while they are decoded.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+  /// Makes one.
+  public init() {}
+
+  /// Decodes a value; throws a `DecodingError` that names the place where the tree has something else.
+  public func decode<Value: Decodable>(
+    _ type: Value.Type, from input: PlainValue
+  ) throws -> Value {
+    try PlainDecoding(input, [], userInfo).decode(type)
+  }
+}
+
+private struct PlainDecoding: Decoder {
+  let value: PlainValue
+  let codingPath: [any CodingKey]
+  let sendableInfo: [CodingUserInfoKey: any Sendable]
+
+  init(
+    _ value: PlainValue, _ codingPath: [any CodingKey],
+    _ userInfo: [CodingUserInfoKey: any Sendable]
+  ) {
+    self.value = value
+    self.codingPath = codingPath
+    sendableInfo = userInfo
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
+
+  func at(_ value: PlainValue, _ key: any CodingKey) -> PlainDecoding {
+    PlainDecoding(value, codingPath + [key], sendableInfo)
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard case .object(let values) = value else {
+      throw mismatch([String: PlainValue].self)
+    }
+    return KeyedDecodingContainer(PlainKeyedDecoding(decoding: self, values: values))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard case .array(let values) = value else { throw mismatch([PlainValue].self) }
+    return PlainUnkeyedDecoding(decoding: self, values: values)
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer {
+    PlainSingleDecoding(decoding: self)
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    if !Self.isScalar(type) { return try type.init(from: self) }
+    guard let scalar = scalar(type) as? Value else { throw mismatch(type) }
+    return scalar
+  }
+
+  /// Whether a value of this type is one of the tree's; the `init(from:)` of such a type would come back here.
+  private static func isScalar(_ type: any Any.Type) -> Bool {
+    type is any BinaryInteger.Type
+      || type == Bool.self || type == Double.self || type == Float.self || type == String.self
+      || type == Data.self || type == Date.self || type == URL.self || type == PlainValue.self
+  }
+
+  private func scalar(_ type: any Any.Type) -> Any? {
+    if type == PlainValue.self { return value }
+    if let type = type as? any BinaryInteger.Type { return integer(type) }
+    switch value {
+    case .bool(let value) where type == Bool.self: return value
+    case .string(let value) where type == String.self: return value
+    case .string(let value) where type == URL.self: return URL(string: value)
+    case .data(let value) where type == Data.self: return value
+    case .date(let value) where type == Date.self: return value
+    default: break
+    }
+    guard let number else { return nil }
+    if type == Double.self { return number }
+    return type == Float.self ? Float(number) : nil
+  }
+
+  private var number: Double? {
+    switch value {
+    case .double(let value): value
+    case .integer(let value): Double(exactly: value)
+    case .unsigned(let value): Double(exactly: value)
+    default: nil
+    }
+  }
+
+  private func integer<Integer: BinaryInteger>(_ type: Integer.Type) -> Integer? {
+    switch value {
+    case .integer(let value): Integer(exactly: value)
+    case .unsigned(let value): Integer(exactly: value)
+    case .double(let value): Integer(exactly: value)
+    default: nil
+    }
+  }
+
+  private func mismatch(_ type: any Any.Type) -> DecodingError {
+    .typeMismatch(
+      type,
+      DecodingError.Context(
+        codingPath: codingPath,
+        debugDescription: "A \(type) is expected, and \(value.kind) is here: \(value)."))
+  }
+}
+
+// Each generic method is the witness of the requirements for all types of scalars, too.
+private struct PlainSingleDecoding: SingleValueDecodingContainer {
+  let decoding: PlainDecoding
+  var codingPath: [any CodingKey] { decoding.codingPath }
+
+  func decodeNil() -> Bool { decoding.value == .null }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try decoding.decode(type)
+  }
+}
+
+private struct PlainKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoding: PlainDecoding
+  let values: [String: PlainValue]
+  var codingPath: [any CodingKey] { decoding.codingPath }
+  var allKeys: [Key] { values.keys.compactMap(Key.init(stringValue:)) }
+
+  func contains(_ key: Key) -> Bool { values[key.stringValue] != nil }
+
+  private func member(_ key: Key) throws -> PlainDecoding {
+    guard let value = values[key.stringValue] else {
+      throw DecodingError.keyNotFound(
+        key,
+        DecodingError.Context(
+          codingPath: codingPath,
+          debugDescription: "There is no \"\(key.stringValue)\" in \(decoding.value)."))
+    }
+    return decoding.at(value, key)
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try member(key).value == .null }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try member(key).decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try member(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try member(key).unkeyedContainer()
+  }
+
+  func superDecoder() -> any Decoder {
+    let key = PlainKey(stringValue: "super")
+    return decoding.at(values[key.stringValue] ?? .null, key)
+  }
+
+  func superDecoder(forKey key: Key) -> any Decoder {
+    decoding.at(values[key.stringValue] ?? .null, key)
+  }
+}
+
+private struct PlainUnkeyedDecoding: UnkeyedDecodingContainer {
+  let decoding: PlainDecoding
+  let values: [PlainValue]
+  private(set) var currentIndex = 0
+
+  init(decoding: PlainDecoding, values: [PlainValue]) {
+    self.decoding = decoding
+    self.values = values
+  }
+
+  var codingPath: [any CodingKey] { decoding.codingPath }
+  var count: Int? { values.count }
+  var isAtEnd: Bool { currentIndex == values.count }
+
+  private func present(_ type: any Any.Type) throws -> PlainDecoding {
+    let key = PlainKey(intValue: currentIndex)
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        type,
+        DecodingError.Context(
+          codingPath: codingPath + [key],
+          debugDescription: "The array has no more than \(values.count) values."))
+    }
+    return decoding.at(values[currentIndex], key)
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    guard try present(PlainValue.self).value == .null else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let value = try present(type).decode(type)
+    currentIndex += 1
+    return value
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) throws -> KeyedDecodingContainer<Nested> {
+    let container = try present(type).container(keyedBy: type)
+    currentIndex += 1
+    return container
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    let container = try present([PlainValue].self).unkeyedContainer()
+    currentIndex += 1
+    return container
+  }
+
+  mutating func superDecoder() throws -> any Decoder {
+    let decoder = try present(PlainValue.self)
+    currentIndex += 1
+    return decoder
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+
+/// Encodes any `Encodable` value as a tree of plain values, in memory.
+public struct PlainEncoder: ValueEncoder {
+  /// For types that read it while they are encoded.
+  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+
+  /// Makes one.
+  public init() {}
+
+  /// Encodes a value; throws what the value throws, and an `EncodingError` for an integer beyond 64 bits.
+  public func encode<Value: Encodable>(_ value: Value) throws -> PlainValue {
+    let node = PlainNode()
+    try node.encode(value, codingPath: [], userInfo)
+    return node.value
+  }
+}
+
+/// A place in the tree that is being made.
+private final class PlainNode {
+  private enum Content {
+    case empty
+    case value(PlainValue)
+    case array([PlainNode])
+    case object([String: PlainNode])
+  }
+
+  private var content = Content.empty
+
+  /// What was encoded; a value that encodes nothing is an empty object, as with other encoders.
+  var value: PlainValue {
+    switch content {
+    case .empty: .object([:])
+    case .value(let value): value
+    case .array(let nodes): .array(nodes.map(\.value))
+    case .object(let nodes): .object(nodes.mapValues(\.value))
+    }
+  }
+
+  var count: Int {
+    if case .array(let nodes) = content { nodes.count } else { 0 }
+  }
+
+  func set(_ value: PlainValue) {
+    content = .value(value)
+  }
+
+  /// Several containers of one encoder share the object, or the array.
+  func beginObject() {
+    if case .object = content { return }
+    content = .object([:])
+  }
+
+  func beginArray() {
+    if case .array = content { return }
+    content = .array([])
+  }
+
+  func member(_ name: String) -> PlainNode {
+    guard case .object(var nodes) = content else { return PlainNode() }
+    content = .empty  // so that the dictionary is not copied
+    let node = PlainNode()
+    nodes[name] = node
+    content = .object(nodes)
+    return node
+  }
+
+  func element() -> PlainNode {
+    guard case .array(var nodes) = content else { return PlainNode() }
+    content = .empty
+    let node = PlainNode()
+    nodes.append(node)
+    content = .array(nodes)
+    return node
+  }
+
+  func encode<Value: Encodable>(
+    _ value: Value, codingPath: [any CodingKey], _ userInfo: [CodingUserInfoKey: any Sendable]
+  ) throws {
+    switch value {
+    case let value as PlainValue: set(value)
+    case let value as Bool: set(.bool(value))
+    case let value as any BinaryInteger:
+      guard let integer = PlainValue(integer: value) else {
+        throw EncodingError.invalidValue(
+          value,
+          EncodingError.Context(
+            codingPath: codingPath,
+            debugDescription: "\(value) has more than 64 bits, and a PlainValue has no more."))
+      }
+      set(integer)
+    case let value as Double: set(.double(value))
+    case let value as Float: set(.double(Double(value)))
+    case let value as String: set(.string(value))
+    case let value as Data: set(.data(value))
+    case let value as Date: set(.date(value))
+    case let value as URL: set(.string(value.absoluteString))
+    default: try value.encode(to: PlainEncoding(self, codingPath, userInfo))
+    }
+  }
+}
+
+private struct PlainEncoding: Encoder {
+  let node: PlainNode
+  let codingPath: [any CodingKey]
+  let sendableInfo: [CodingUserInfoKey: any Sendable]
+
+  init(
+    _ node: PlainNode, _ codingPath: [any CodingKey], _ userInfo: [CodingUserInfoKey: any Sendable]
+  ) {
+    self.node = node
+    self.codingPath = codingPath
+    sendableInfo = userInfo
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
+
+  func at(_ node: PlainNode, _ key: (any CodingKey)?) -> PlainEncoding {
+    PlainEncoding(node, key.map { codingPath + [$0] } ?? codingPath, sendableInfo)
+  }
+
+  func encode<Value: Encodable>(_ value: Value) throws {
+    try node.encode(value, codingPath: codingPath, sendableInfo)
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    node.beginObject()
+    return KeyedEncodingContainer(PlainKeyedEncoding(encoding: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    node.beginArray()
+    return PlainUnkeyedEncoding(encoding: self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    PlainSingleEncoding(encoding: self)
+  }
+}
+
+// Each generic method is the witness of the requirements for all types of scalars, too.
+private struct PlainSingleEncoding: SingleValueEncodingContainer {
+  let encoding: PlainEncoding
+  var codingPath: [any CodingKey] { encoding.codingPath }
+
+  func encodeNil() {
+    encoding.node.set(.null)
+  }
+
+  func encode<Value: Encodable>(_ value: Value) throws {
+    try encoding.encode(value)
+  }
+}
+
+private struct PlainKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let encoding: PlainEncoding
+  var codingPath: [any CodingKey] { encoding.codingPath }
+
+  private func member(_ key: any CodingKey) -> PlainEncoding {
+    encoding.at(encoding.node.member(key.stringValue), key)
+  }
+
+  func encodeNil(forKey key: Key) {
+    member(key).node.set(.null)
+  }
+
+  func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+    try member(key).encode(value)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> {
+    member(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    member(key).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder { member(PlainKey(stringValue: "super")) }
+
+  func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+}
+
+private struct PlainUnkeyedEncoding: UnkeyedEncodingContainer {
+  let encoding: PlainEncoding
+  var codingPath: [any CodingKey] { encoding.codingPath }
+  var count: Int { encoding.node.count }
+
+  private func element() -> PlainEncoding {
+    let key = PlainKey(intValue: count)
+    return encoding.at(encoding.node.element(), key)
+  }
+
+  func encodeNil() {
+    element().node.set(.null)
+  }
+
+  func encode<Value: Encodable>(_ value: Value) throws {
+    try element().encode(value)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) -> KeyedEncodingContainer<Nested> {
+    element().container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
+
+  func superEncoder() -> any Encoder { element() }
+}
+
+/// The key of an array's element, or of a superclass.
+struct PlainKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = "\(intValue)"
+    self.intValue = intValue
+  }
+}

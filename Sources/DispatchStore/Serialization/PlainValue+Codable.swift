@@ -1,0 +1,43 @@
+import Foundation
+
+extension PlainValue: Codable {
+  /// Encodes it as what it is; data and dates in the encoder's own way.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .unsigned(let value): try container.encode(value)
+    case .double(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .data(let value): try container.encode(value)
+    case .date(let value): try container.encode(value)
+    case .array(let values): try container.encode(values)
+    case .object(let values): try container.encode(values)
+    }
+  }
+
+  /// Decodes whatever is there; from a form that does not know data and dates, these are what they were written as.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }
+    if container.decodeNil() {
+      self = .null
+    } else if let value = value(Bool.self) {
+      self = .bool(value)
+    } else if let value = value(Int64.self) {
+      self = .integer(value)
+    } else if let value = value(UInt64.self) {
+      self = .unsigned(value)
+    } else if let value = value(Double.self) {
+      self = .double(value)
+    } else if let value = value(String.self) {
+      self = .string(value)
+    } else if let values = value([PlainValue].self) {
+      self = .array(values)
+    } else {
+      self = .object(try container.decode([String: PlainValue].self))
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+/// Interceptors in simulated worlds, with commits of several actions in between.
+@Suite(.timeLimit(.minutes(30)))
+struct InterceptorExplorationTests {
+  private struct Append: ActionType {
+    let number: Int
+    let isSuspending: Bool
+  }
+
+  private final class AppendingReducer: Reducer<[Int], Append> {
+    override func operation(
+      for action: Append, in store: Store<[Int], Append>
+    ) -> ActionOperation<[Int], Append> {
+      guard action.isSuspending else {
+        return ActionOperation(action: action, store: store) { action, store in
+          for part in 0..<2 { store.updateModel { $0.append(action.number + part) } }
+        }
+      }
+      return ActionOperation(action: action, store: store) { action, store in
+        for part in 0..<3 {
+          store.updateModel { $0.append(action.number + part) }
+          await Task.yield()
+        }
+      }
+    }
+  }
+
+  private struct Wrong: Error, CustomStringConvertible { let description: String }
+
+  private final class Commits: @unchecked Sendable {  // because the lock guards `all`
+    private let lock = NSLock()
+    private var all: [StoreChange<[Int], Append>] = []
+
+    func add(_ change: StoreChange<[Int], Append>) { lock.withLock { all.append(change) } }
+    var now: [StoreChange<[Int], Append>] { lock.withLock { all } }
+  }
+
+  /// The models are those before the action's first and after its last commit, as observers saw them.
+  @Test func eachInterceptionIsAroundItsOwnCommitsInEverySchedule() async throws {
+    try await explore(seeds: 0..<500) { dispatcher in
+      let store = dispatcher.register(
+        store: Store(identifier: "list", model: [], reducer: AppendingReducer()))
+      let interceptor = TestInterceptor<[Int], Append>()
+      dispatcher.register(interceptor: interceptor)
+      let commits = Commits()
+      let token = store.observe { commits.add($0) }
+      await withTaskGroup { group in
+        for number in 1...3 {
+          group.addTask {
+            let action = Append(number: 10 * number, isSuspending: number > 1)
+            _ = await store.dispatch(action, mode: number == 3 ? .serial : .async).result
+          }
+        }
+        group.addTask { store.updateModel { $0.append(1) } }
+      }
+      token.cancel()
+      let models = [[]] + commits.now.map(\.model)
+      for interception in interceptor.interceptions {
+        let own = commits.now.filter { $0.transaction == interception.transaction.id }
+        let versions = (interception.oldVersion, interception.newVersion)
+        guard versions == (own[0].version - 1, own[own.count - 1].version),
+          interception.commitCount == own.count,
+          interception.oldModel == models[Int(versions.0)],
+          interception.newModel == models[Int(versions.1)]
+        else { throw Wrong(description: "\(interception.action): \(versions)") }
+      }
+      if interceptor.interceptions.count != 3 { throw Wrong(description: "some are missing") }
+    }
+  }
+}

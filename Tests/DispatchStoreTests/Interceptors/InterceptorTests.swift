@@ -1,0 +1,195 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+/// What interceptors get of the actions that stores have handled.
+@Suite(.timeLimit(.minutes(30)))
+struct InterceptorTests {
+  private let dispatcher = Dispatcher()
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getsTheModelBeforeAndAfterEachAction(_ mode: Dispatcher.Mode) async throws {
+    let counter = dispatcher.register(store: .counter("counter"))
+    let interceptor = TestInterceptor<Counter, CounterAction>()
+    dispatcher.register(interceptor: interceptor)
+    var transactions: [TransactionID] = []
+    for amount in [1, 2] {
+      let handle = counter.dispatch(.add(amount), mode: mode)
+      #expect(await handle.result.isSuccess)
+      transactions.append(handle.transaction)
+    }
+    let all = interceptor.interceptions
+    #expect(all.map(\.action) == [.add(1), .add(2)])
+    #expect(all.map(\.oldModel.count) == [0, 1])
+    #expect(all.map(\.newModel.count) == [1, 3])
+    #expect(all.map(\.oldVersion) == [0, 1])
+    #expect(all.map(\.newVersion) == [1, 2])
+    #expect(all.map(\.commitCount) == [1, 1])
+    #expect(all.map(\.transaction.id) == transactions)
+    #expect(all.allSatisfy { $0.storeIdentifier == "counter" && $0.outcome.isFinished })
+  }
+
+  /// A block, a callback on another thread, and a task.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getsAnActionOfSeveralCommitsOnce(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage("stage")
+    let interceptor = TestInterceptor<[String], Script>()
+    dispatcher.register(interceptor: interceptor)
+    let scripts: [Script] = [
+      .runs { stage in for name in ["a", "b"] { stage.updateModel { $0.append(name) } } },
+      .controls { operation, _ in
+        DispatchQueue.global().async {
+          for name in ["c", "d", "e"] { operation.updateModel { $0.append(name) } }
+          operation.finish()
+        }
+      },
+      .suspends { stage in
+        stage.updateModel { $0.append("f") }
+        await Task.yield()
+        stage.updateModel { $0.append("g") }
+      },
+    ]
+    for script in scripts {
+      #expect(await dispatcher.dispatch(action: script, mode: mode).result.isSuccess)
+    }
+    let all = interceptor.interceptions
+    #expect(all.map { $0.oldModel.joined() } == ["", "ab", "abcde"])
+    #expect(all.map { $0.newModel.joined() } == ["ab", "abcde", "abcdefg"])
+    #expect(all.map(\.commitCount) == [2, 3, 2])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func isCalledAfterTheObserversAndBeforeTheCompletion(_ mode: Dispatcher.Mode) async {
+    let counter = dispatcher.register(store: .counter())
+    let steps = Recorder<String>()
+    let token = counter.observe { _ in steps.record("observer") }
+    dispatcher.register(
+      interceptor: StoreInterceptor<Counter, CounterAction> { _ in steps.record("interceptor") })
+    await counter.dispatch(.add(1), mode: mode) { steps.record("completion") }.ended()
+    #expect(steps.all == ["observer", "interceptor", "completion"])
+    token.cancel()
+  }
+
+  @Test func commitsOfOthersLieBetweenWhereTheyInterleave() async {
+    let stage = dispatcher.addStage("stage")
+    let interceptor = TestInterceptor<[String], Script>()
+    dispatcher.register(interceptor: interceptor)
+    let (first, second) = (Latch(), Latch())
+    let handle = stage.dispatch(
+      .suspends { stage in
+        stage.updateModel { $0.append("own") }
+        first.open()
+        await second.opened()
+        stage.updateModel { $0.append("own") }
+      })
+    await first.opened()
+    stage.updateModel { $0.append("other") }
+    second.open()
+    _ = await handle.result
+    stage.updateModel { $0.append("later") }
+    let all = interceptor.interceptions
+    #expect(all.map(\.oldModel) == [[]])
+    #expect(all.map(\.newModel) == [["own", "other", "own"]])
+    #expect(all.map { $0.newVersion - $0.oldVersion } == [3])
+    #expect(all.map(\.commitCount) == [2])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anActionThatCommitsNothingHasTheSameModelTwice(_ mode: Dispatcher.Mode) async {
+    let stage = dispatcher.addStage("stage")
+    let interceptor = TestInterceptor<[String], Script>()
+    dispatcher.register(interceptor: interceptor)
+    stage.updateModel { $0.append("present") }
+    _ = await stage.dispatch(.runs { _ in }, mode: mode).result
+    #expect(interceptor.interceptions.map(\.oldModel) == [["present"]])
+    #expect(interceptor.interceptions.map(\.newModel) == [["present"]])
+    #expect(interceptor.interceptions.map(\.newVersion) == [1])
+    #expect(interceptor.interceptions[0].differences.isEmpty)
+    #expect(interceptor.changes.isEmpty)
+  }
+
+  /// A commit to another store is not this action's there.
+  @Test func whatAnActionCommitsToAnotherStoreIsNotItsOwnThere() async {
+    let (one, other) = (dispatcher.addStage("one"), dispatcher.addStage("other"))
+    let interceptor = TestInterceptor<[String], Script>()
+    dispatcher.register(interceptor: interceptor)
+    _ = await other.dispatch(.adds("first")).result
+    _ = await one.dispatch(.runs { _ in other.updateModel { $0.append("foreign") } }).result
+    _ = await other.dispatch(.adds("last")).result
+    let all = interceptor.interceptions
+    #expect(all.map(\.storeIdentifier) == ["other", "one", "other"])
+    #expect(all.map(\.commitCount) == [1, 0, 1])
+    #expect(all[2].oldModel == ["first", "foreign"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getsAFailedActionWithItsOutcome(_ mode: Dispatcher.Mode) async {
+    let counter = dispatcher.register(store: .counter())
+    let interceptor = TestInterceptor<Counter, CounterAction>()
+    dispatcher.register(interceptor: interceptor)
+    _ = await counter.dispatch(.fail(2), mode: mode).result
+    #expect(interceptor.interceptions.map(\.newModel.count) == [2])
+    #expect(interceptor.interceptions[0].outcome.error is CounterFailure)
+  }
+
+  @Test func doesNotGetWhatWasVetoedOrCancelledBeforeItsStart() async {
+    let counter = dispatcher.register(store: .counter())
+    let interceptor = TestInterceptor<Counter, CounterAction>()
+    dispatcher.register(interceptor: interceptor)
+    dispatcher.register(
+      middleware: .on(CounterAction.self) { action, _ in
+        action == .add(1) ? .veto(reason: "one") : .pass
+      })
+    _ = await counter.dispatch(.add(1)).result
+    dispatcher.queue.isSuspended = true
+    let handle = counter.dispatch(.add(2))
+    handle.cancel()
+    _ = await handle.result
+    dispatcher.queue.isSuspended = false
+    _ = await counter.dispatch(.add(3)).result
+    #expect(interceptor.actions == [.add(3)])
+  }
+
+  /// `shouldNotifyObservers` is false for notes.
+  @Test func seesWhatAReducerWithholdsFromObserversAtTheEndOfTheAction() async {
+    let reducer = ClosureReducer<Counter, CounterAction>(
+      notifies: { if case .note = $0 { false } else { true } },
+      answer: { action, store in
+        ActionOperation(action: action, store: store) { action, store in
+          if case .note(let note) = action { store.updateModel { $0.notes.append(note) } }
+          if case .add(let amount) = action { store.updateModel { $0.count += amount } }
+        }
+      })
+    let store = dispatcher.register(store: CounterStore(reducer: reducer))
+    let interceptor = TestInterceptor<Counter, CounterAction>()
+    dispatcher.register(interceptor: interceptor)
+    for action in [CounterAction.add(1), .note("a"), .add(2)] {
+      _ = await store.dispatch(action).result
+    }
+    let all = interceptor.interceptions
+    #expect(all.map(\.oldModel.notes) == [[], [], ["a"]])
+    #expect(all.map(\.newModel.notes) == [[], ["a"], ["a"]])
+    #expect(all.map(\.commitCount) == [1, 1, 1])
+  }
+
+  /// By the dispatcher's clock: two seconds in the block.
+  @Test func measuresHowLongTheStoreTook() async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let stage = dispatcher.addStage("stage")
+    let interceptor = TestInterceptor<[String], Script>()
+    dispatcher.register(interceptor: interceptor)
+    let (started, end) = (Latch(), Latch())
+    let handle = stage.dispatch(
+      .suspends { _ in
+        started.open()
+        await end.opened()
+      })
+    await started.opened()
+    clock.advance(by: .seconds(2))
+    end.open()
+    _ = await handle.result
+    #expect(interceptor.interceptions.map(\.duration) == [.seconds(2)])
+  }
+}

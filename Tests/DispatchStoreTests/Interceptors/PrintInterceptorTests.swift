@@ -1,0 +1,53 @@
+import DispatchStore
+import Testing
+
+@Suite(.timeLimit(.minutes(30)))
+struct PrintInterceptorTests {
+  private let dispatcher = Dispatcher()
+
+  /// A stream that records what is written.
+  private final class Pages: TextOutputStream, Sendable {
+    let pages = Recorder<String>()
+
+    func write(_ string: String) { pages.record(string) }
+  }
+
+  @Test func linesNameStoreActionOutcomeVersionsDurationAndTransaction() async throws {
+    let counter = dispatcher.register(store: .counter("counter"))
+    let pages = Recorder<String>()
+    dispatcher.register(interceptor: PrintInterceptor { pages.record($0) })
+    let handle = counter.dispatch(.add(2))
+    _ = await handle.result
+    let lines = pages.all[0].split(separator: "\n")
+    #expect(lines[0].hasPrefix("counter: add(2) finished, version 0 → 1, "))
+    #expect(lines[0].hasSuffix(" µs, \(handle.transaction)"))
+    #expect(lines[1] == "  count: 0 → 2")
+    #expect(lines.count == 2)
+  }
+
+  @Test func writesWhatItsDetailsSay() async {
+    let counter = dispatcher.register(store: .counter("counter"))
+    let pages = Pages()
+    dispatcher.register(interceptor: PrintInterceptor(to: pages, details: [.models]))
+    dispatcher.register(interceptor: PrintInterceptor(to: pages, details: []))
+    _ = await counter.dispatch(.note("a\nb")).result
+    _ = await counter.dispatch(.fail(1)).result
+    #expect(
+      pages.pages.all == [
+        "counter: note(\"a\\nb\") finished\n",
+        """
+        counter: note("a\\nb") finished
+          old: Counter(count: 0, notes: [])
+          new: Counter(count: 0, notes: ["a\\nb"])
+
+        """,
+        "counter: fail(1) failed: CounterFailure(amount: 1)\n",
+        """
+        counter: fail(1) failed: CounterFailure(amount: 1)
+          old: Counter(count: 0, notes: ["a\\nb"])
+          new: Counter(count: 1, notes: ["a\\nb"])
+
+        """,
+      ])
+  }
+}
