@@ -65,6 +65,8 @@ extension Dispatcher {
   /// The type of that name in the module.
   public typealias StoreOwnership = DispatchStore::StoreOwnership
   /// The type of that name in the module.
+  public typealias StoreReads = DispatchStore::StoreReads
+  /// The type of that name in the module.
   public typealias StoreResult = DispatchStore::StoreResult
   /// The type of that name in the module.
   public typealias StoreType = DispatchStore::StoreType

@@ -1,16 +1,20 @@
 /// An action of any type, as a store of handlers gets it.
 ///
-/// The action type of such a store: `Store<Model, HandledAction>`, or `HandlerStore<Model>`. Only the library makes
-/// one; programs dispatch the actions themselves, and find them in `base` where an observer or the store's history shows
-/// what ran.
+/// The action type of such a store: `Store<Model, HandledAction>`, or `HandlerStore<Model>`. Programs dispatch the actions
+/// themselves, and find them in `base` where an observer or the store's history shows what ran.
 public struct HandledAction: ActionType, CustomStringConvertible {
   /// The action that was dispatched.
   public let base: any ActionType
   /// The store's handler when the action was dispatched; a later one does not take its place.
   @usableFromInline let handler: (any AnyObject & Sendable)?
 
+  /// Wraps an action, for what takes the store's own action type.
+  public init(_ base: any ActionType) {
+    self.init(base, handler: nil)
+  }
+
   @usableFromInline
-  init(_ base: any ActionType, handler: (any AnyObject & Sendable)? = nil) {
+  init(_ base: any ActionType, handler: (any AnyObject & Sendable)?) {
     self.base = base
     self.handler = handler
   }

@@ -49,7 +49,7 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
-    guard let store = subject(store), let action = action as? Action else { return .pass }
+    guard let store = subject(store), let action = store.reducer.typed(action) else { return .pass }
     return try before(action, store, transaction).untyped
   }
 
@@ -57,7 +57,7 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
   public func didDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws {
-    guard let store = subject(store), let action = action as? Action else { return }
+    guard let store = subject(store), let action = store.reducer.typed(action) else { return }
     try after(action, store, transaction)
   }
 }

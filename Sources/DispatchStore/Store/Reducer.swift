@@ -74,6 +74,9 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     TypedStoreEntry(store, registration)
   }
 
+  /// An action that was dispatched to its store, as the store's action type; nil where it is of another one.
+  func typed(_ action: any ActionType) -> Action? { action as? Action }
+
   /// Whether observers are notified of what this action commits to its store.
   open func shouldNotifyObservers(for action: Action, in store: Store<Model, Action>) -> Bool {
     true

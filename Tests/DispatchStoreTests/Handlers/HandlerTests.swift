@@ -254,4 +254,25 @@ import Testing
     await testStore.receive(Raise(by: 2)) { $0.raised = 3 }
     await testStore.finish()
   }
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func interceptorsAndTypedMiddlewareSeeWhatTheyHandle(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+    }
+    let interceptor = TestInterceptor<Desktop, HandledAction>()
+    dispatcher.register(interceptor: interceptor)
+    dispatcher.register(
+      middleware: .on(desktop) { action, _, _ in
+        (action.base as? Raise).map { .replace(with: HandledAction(Raise(by: $0.by + 1))) } ?? .pass
+      })
+    await dispatcher.dispatch(action: Raise(by: 1), mode: mode).ended()
+    await dispatcher.dispatch(action: Fetch(amount: 5), mode: mode).ended()
+    #expect(
+      interceptor.interceptions.map { "\($0.action)" } == [
+        "\(Raise(by: 2))", "\(Fetch(amount: 5))",
+      ])
+    #expect(interceptor.interceptions.map(\.newModel.raised) == [2, 7])
+  }
 }

@@ -41,6 +41,10 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     try handler(of: action)?.reduce(into: &model, action.base)
   }
 
+  override func typed(_ action: any ActionType) -> HandledAction? {
+    action as? HandledAction ?? HandledAction(action)
+  }
+
   private func handler(of action: HandledAction) -> Handler<Model>? {
     (action.handler as? Handler<Model>) ?? table.handler(for: type(of: action.base))
   }

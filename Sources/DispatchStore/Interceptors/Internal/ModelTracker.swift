@@ -37,7 +37,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
     _ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor
   ) {
     guard let store, case .ended(let span, _) = end(transaction.id, in: store),
-      let action = action as? Action, transaction.outcome?.isHandled == true
+      let action = store.reducer.typed(action), transaction.outcome?.isHandled == true
     else { return }
     interceptor.didHandle(
       Interception(
