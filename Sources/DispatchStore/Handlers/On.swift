@@ -90,7 +90,8 @@ public enum Reduction {
 
   /// The same, and forgets it.
   static func takeUnchanged() -> Bool {
-    defer { ThreadState.current.forgetUnchanged() }
+    let isUnchanged = isUnchanged
+    _ = ThreadState.current.exchangeUnchanged(by: nil)
     return isUnchanged
   }
 }
