@@ -12,14 +12,20 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   let calls: ReducerCalls?
   /// The store itself; nil for a weakly owned one.
   let object: AnyObject?
+  /// The same for hooks; a `DepartedStore` for a weakly owned one.
+  let strongStore: any StoreType
+  var isStrong: Bool { object != nil }
 
   init(
     identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
-    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?, object: AnyObject?
+    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?,
+    strongStore: (any StoreType)?
   ) {
     self.overrides = overrides
     self.calls = calls
-    self.object = object
+    object = strongStore
+    self.strongStore =
+      strongStore ?? DepartedStore(identifier: identifier, actionType: actionType)
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
@@ -91,7 +97,7 @@ final class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @u
       identifier: store.identifier, actionType: Action.self, sequence: sequence, waitFor: waitFor,
       ownership: ownership, overrides: ReducerOverrides(of: store.reducer),
       calls: ownership == .strong ? store.calls : nil,
-      object: ownership == .strong ? store : nil)
+      strongStore: ownership == .strong ? store : nil)
   }
 
   var typed: Store<Model, Action>? { strong ?? weakly }
