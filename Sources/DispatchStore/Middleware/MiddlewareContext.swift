@@ -2,21 +2,61 @@
 public struct MiddlewareContext: Sendable {
   let session: MiddlewareSession
   let storeIndex: Int
-  /// How the store run ended; nil in `willDispatch`.
-  public internal(set) var outcome: StoreOutcome?
-  /// How long the store itself took, from its start to its end; nil in `willDispatch`.
-  ///
-  /// Zero where it was not started. By the dispatcher's clock, as `timeQueued`.
-  public internal(set) var duration: Duration?
-  /// How long the action waited before the store's start: for its scheduler, for dispatches and stores
-  /// before it, and for what its operation depends on; nil in `willDispatch`.
-  ///
-  /// From `willDispatch` on; where the store was not started, to the end of its run.
-  public internal(set) var timeQueued: Duration?
+  /// Nil in `willDispatch`.
+  private let end: End?
 
+  /// How a store run ended, without what a copy would count references to; mostly it finished.
+  private struct End {
+    let unfinished: Unfinished?
+    let duration: Int64
+    let timeQueued: Int64
+  }
+
+  private final class Unfinished: Sendable {
+    let outcome: StoreOutcome
+
+    init(_ outcome: StoreOutcome) {
+      self.outcome = outcome
+    }
+  }
+
+  /// For `willDispatch`.
   init(_ session: MiddlewareSession, at storeIndex: Int) {
     self.session = session
     self.storeIndex = storeIndex
+    end = nil
+  }
+
+  /// For `didDispatch`; durations in nanoseconds.
+  init(
+    _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome, duration: Int64,
+    timeQueued: Int64
+  ) {
+    self.session = session
+    self.storeIndex = storeIndex
+    end = End(
+      unfinished: outcome.isFinished ? nil : Unfinished(outcome), duration: duration,
+      timeQueued: timeQueued)
+  }
+
+  /// How the store run ended; nil in `willDispatch`.
+  public var outcome: StoreOutcome? {
+    end.map { $0.unfinished?.outcome ?? .finished }
+  }
+
+  /// How long the store itself took, from its start to its end; nil in `willDispatch`.
+  ///
+  /// Zero where it was not started. By the dispatcher's clock, as `timeQueued`.
+  public var duration: Duration? {
+    end.map { .nanoseconds($0.duration) }
+  }
+
+  /// How long the action waited before the store's start: for its scheduler, for dispatches and stores
+  /// before it, and for what its operation depends on; nil in `willDispatch`.
+  ///
+  /// From the end of the `willDispatch` hooks on; where the store was not started, to the end of its run.
+  public var timeQueued: Duration? {
+    end.map { .nanoseconds($0.timeQueued) }
   }
 
   /// The identity of the dispatched action; the same for all of its stores.

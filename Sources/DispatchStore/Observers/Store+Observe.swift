@@ -132,7 +132,10 @@ extension Store {
     return ObserverToken { [weak storage] in
       observer.cancel()
       // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
-      if ThreadState.current.exclusive != nil { return }
+      if ThreadState.current.exclusive != nil {
+        storage?.noteCancelledObserver()
+        return
+      }
       storage?.remove(observer)
     }
   }

@@ -57,6 +57,8 @@ struct ThreadState {
     /// Records to be reused.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
+    /// A session to be used again.
+    var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
     /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
@@ -210,6 +212,16 @@ struct ThreadState {
     fields.pointee.spareDetails = details
   }
 
+  func takeSpareSession() -> Unmanaged<MiddlewareSession>? {
+    fields.pointee.spareSession.take()
+  }
+
+  /// Keeps a session, by the only reference to it.
+  func keepSpare(_ session: Unmanaged<MiddlewareSession>) {
+    if let former = fields.pointee.spareSession { former.release() }
+    fields.pointee.spareSession = session
+  }
+
   var hasResumedOthers: Bool {
     get { fields.pointee.hasResumedOthers }
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
@@ -299,6 +311,7 @@ struct ThreadState {
     fields.pointee.spareOperations.destroy()
     fields.pointee.spareTokens.destroy()
     fields.pointee.spareDispatches.removeAll()
+    fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
     fields.deinitialize(count: 1)
     fields.deallocate()

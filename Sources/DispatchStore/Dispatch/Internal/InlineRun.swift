@@ -26,7 +26,8 @@ struct InlineRun: ~Copyable {
   fileprivate var record: Unmanaged<Dispatch>?
   /// Of a run that began without a record; a queued record has its own.
   fileprivate var completion: Completion?
-  fileprivate var session: MiddlewareSession?
+  /// The run's reference, until all stores have ended or a round goes on.
+  fileprivate var session: Unmanaged<MiddlewareSession>?
   /// By store index; empty while all have finished.
   fileprivate var outcomes: [StoreOutcome] = []
   /// What has become of the present store, where that is still to be noted.
@@ -62,7 +63,7 @@ struct InlineRun: ~Copyable {
     self.action = action
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
-    session = record.takeSession()
+    session = record.takeSession().map(Unmanaged.passRetained)
     isPlain = session == nil
     self.record = .passUnretained(record)
     outer = thread.run
@@ -198,8 +199,11 @@ struct InlineRun: ~Copyable {
   }
 
   /// Whether all stores before a position finished, and there are no others.
-  fileprivate func hasRunAll(_ position: Int) -> Bool {
-    isPlain && route._withUnsafeGuaranteedRef { position == $0.count && $0.failure == nil }
+  fileprivate func hasRunAll(_ position: Int) -> Bool { isPlain && isLast(position) }
+
+  /// Whether there is no store from a position on, and nothing that kept stores from running.
+  fileprivate func isLast(_ position: Int) -> Bool {
+    route._withUnsafeGuaranteedRef { position == $0.count && $0.failure == nil }
   }
 
   /// The same for a `.sync` run, if it has no completion either: nothing is left but its end.
@@ -254,16 +258,23 @@ extension InlineRun.Address {
     thread.run = self
     defer { thread.run = outer }
     let action = action()
-    let chain = pointee.route.takeUnretainedValue().chain
-    if !chain.middlewares.isEmpty {
-      pointee.session = MiddlewareSession(
-        of: action, chain, pointee.transaction, parent: parent(on: thread), mode,
-        pointee.callSite, by: dispatcher)
+    let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
+    if let chain {
+      let session = MiddlewareSession.begin(
+        action, chain, pointee.transaction, parent: parent(on: thread), mode, pointee.callSite,
+        by: dispatcher, on: thread)
+      pointee.session = session
       pointee.isPlain = false
+      session._withUnsafeGuaranteedRef { $0.dispatchBegan() }
     }
-    pointee.session?.dispatchBegan()
-    refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
-    pointee.session?.willDispatch(to: pointee.route.takeUnretainedValue().entries)
+    if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
+      refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
+    }
+    pointee.session?._withUnsafeGuaranteedRef { session in
+      pointee.route._withUnsafeGuaranteedRef {
+        session.willDispatch(action, along: $0, startsAtOnce: pointee.record == nil)
+      }
+    }
   }
 
   /// The same for a queued dispatch, which keeps what was prepared.
@@ -274,7 +285,9 @@ extension InlineRun.Address {
     record.keep(
       outer: isPlanted(.hookOutside) ? nil : DispatchContext.enclosing(thread.run, on: thread))
     prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
-    record.keep(pointee.session)
+    guard let session = pointee.session.take() else { return }
+    session._withUnsafeGuaranteedRef { $0.keepAlive() }
+    record.keep(session.takeRetainedValue())
   }
 
   private func parent(on thread: ThreadState) -> TransactionID? {
@@ -301,6 +314,7 @@ extension InlineRun.Address {
 
   private func replaceRoute(by route: Unmanaged<Route>) {
     let former = pointee.route
+    pointee.session?._withUnsafeGuaranteedRef { $0.keepAlive() }
     pointee.route = route
     pointee.record?._withUnsafeGuaranteedRef { $0.keep(route) }
     former._withUnsafeGuaranteedRef { $0.end() }
@@ -317,6 +331,7 @@ extension InlineRun.Address {
   @inline(__always)  // with `reduce`, 15 % of `sync-reduction`
   func runHere(on thread: ThreadState) -> DispatchHandle {
     thread.run = self
+    if let session = pointee.session { return reduce(with: session, on: thread) }
     let position = reduce(on: thread)
     guard pointee.isDone(at: position), pointee.record == nil else {
       return finishHere(from: position, on: thread)
@@ -366,6 +381,42 @@ extension InlineRun.Address {
     }
   }
 
+  /// Does the same where middlewares let the action pass, and runs a `.sync` dispatch to its end.
+  @inline(never)
+  private func reduce(
+    with session: Unmanaged<MiddlewareSession>, on thread: ThreadState
+  ) -> DispatchHandle {
+    let action = pointee.action
+    let position = pointee.route._withUnsafeGuaranteedRef { route in
+      session._withUnsafeGuaranteedRef { session in
+        guard session.letsAllPass else { return 0 }
+        for position in 0..<route.reductionCount {
+          guard pointee.record == nil else { return position }
+          pointee.index = position
+          session.start()
+          switch route.reduce(action, at: position, on: thread) {
+          case .done:
+            pointee.index = InlineRun.noStore
+            session.didDispatch(.finished, at: position, along: route)
+            continue
+          case .observed:
+            pointee.begin(route.reduceObserved(action, at: position, in: self, on: thread))
+          case .failed(let error):
+            pointee.begin(.ended(.of(thrown: error)))
+          }
+          return position
+        }
+        return route.reductionCount
+      }
+    }
+    guard pointee.isLast(position), pointee.record == nil else {
+      return finishHere(from: position, on: thread)
+    }
+    complete(on: thread)
+    thread.run = pointee.outer
+    return pointee.record == nil ? endFinished() : endHere(nil, on: thread)
+  }
+
   @inline(never)
   private func finishHere(from position: Int, on thread: ThreadState) -> DispatchHandle {
     let position = runDirectly(from: position, on: thread)
@@ -409,7 +460,7 @@ extension InlineRun.Address {
     let remainder = pointee.hasRunAll(position) ? nil : runStores(from: position, on: thread)
     pointee.index = InlineRun.noStore
     if remainder == nil {
-      complete()
+      complete(on: thread)
     } else if isPlanted(.completionTwice) {
       pointee.takeCompletion()?.run(pointee.result)
     }
@@ -464,7 +515,7 @@ extension InlineRun.Address {
   private func answer(
     at index: Int, of route: Route, _ hasStarted: inout Bool, on thread: ThreadState
   ) -> InlineStep? {
-    let reply = pointee.session?.reply(at: index)
+    let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return .ended(decided) }
     if pointee.isCancelled {
       return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled(hasStarted: false))
@@ -475,7 +526,7 @@ extension InlineRun.Address {
       return .ended(.failed(error))
     }
     hasStarted = true
-    pointee.session?.start()
+    pointee.session?._withUnsafeGuaranteedRef { $0.start() }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }
@@ -499,13 +550,17 @@ extension InlineRun.Address {
       return false
     }
     pointee.index = InlineRun.noStore
-    pointee.session?.didDispatch(outcome, at: index, in: route.entries[index].storeForHooks)
+    pointee.session?._withUnsafeGuaranteedRef {
+      $0.didDispatch(outcome, at: index, along: route)
+    }
     return true
   }
 
-  private func complete() {
+  private func complete(on thread: ThreadState) {
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
-    if let session = pointee.session { session.dispatchEnded(pointee.result) }
+    guard let session = pointee.session.take() else { return }
+    session._withUnsafeGuaranteedRef { $0.dispatchEnded(pointee.result) }
+    MiddlewareSession.end(session, on: thread)
   }
 
   // MARK: The end
@@ -580,7 +635,8 @@ extension InlineRun.Address {
       let index = remainder.order?[position] ?? position
       ended[index] = pointee.outcomes.isEmpty ? .finished : pointee.outcomes[index]
     }
-    let session = pointee.session
+    let session = pointee.session.take()?.takeRetainedValue()
+    session?.keepAlive()
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
     if let completion = pointee.completion.take() { record.keep(completion) }

@@ -1,12 +1,34 @@
 /// The middlewares of one dispatch, in order of registration: the fan-out of both hooks.
-final class MiddlewareChain: Sendable {
+final class MiddlewareChain: @unchecked Sendable {
+  // because all of its properties are constants, as is what `hooks` points to
   let middlewares: [any Middleware]
   /// Those of them that are called for whole dispatches too.
   let wholes: [any DispatchMiddleware]
+  /// The same middlewares, to be called without a count of references to them, which all threads would write.
+  private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
+  let count: Int
+
+  private final class Hooks: Sendable {
+    let middleware: any Middleware
+
+    init(of middleware: any Middleware) {
+      self.middleware = middleware
+    }
+  }
 
   init(_ middlewares: [any Middleware]) {
     self.middlewares = middlewares
     wholes = middlewares.compactMap { $0 as? any DispatchMiddleware }
+    count = middlewares.count
+    hooks = .allocate(capacity: count)
+    for (index, middleware) in middlewares.enumerated() {
+      (hooks + index).initialize(to: .passRetained(Hooks(of: middleware)))
+    }
+  }
+
+  deinit {
+    for index in 0..<count { hooks[index].release() }
+    hooks.deallocate()
   }
 
   /// The verdicts of all of them about one store, where one did more than let the action pass.
@@ -41,11 +63,15 @@ final class MiddlewareChain: Sendable {
       reply = present
       return present
     }
-    for index in middlewares.indices {
-      let middleware = middlewares[index]
+    for index in 0..<count {
       do {
-        let verdict = try middleware.willDispatch(
-          transaction: context, action: reply?.action ?? action, in: store)
+        let verdict = try hooks[index]._withUnsafeGuaranteedRef {
+          if let reply {
+            try $0.middleware.willDispatch(transaction: context, action: reply.action, in: store)
+          } else {
+            try $0.middleware.willDispatch(transaction: context, action: action, in: store)
+          }
+        }
         switch verdict {
         case .pass:
           continue
@@ -53,17 +79,18 @@ final class MiddlewareChain: Sendable {
           try Self.check(replacement, replaces: action)
           changed().action = replacement
         case .veto(let reason):
-          changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
+          changed().end(as: .vetoed(Veto(middleware: middlewares[index], reason: reason)))
           changed().notifiedCount = index + 1
           return reply
         }
       } catch {
-        changed().end(as: .failed(Self.failure(of: middleware, error, in: store)))
+        changed().end(as: .failed(Self.failure(of: middlewares[index], error, in: store)))
       }
     }
     return reply
   }
 
+  /// - Parameter notifiedCount: How many were called before.
   func didDispatch(
     _ context: MiddlewareContext, action: any ActionType, in store: any StoreType,
     notifiedCount: Int
@@ -71,11 +98,13 @@ final class MiddlewareChain: Sendable {
     var index = notifiedCount
     while index > 0 {
       index -= 1
-      let middleware = middlewares[index]
       do {
-        try middleware.didDispatch(transaction: context, action: action, in: store)
+        try hooks[index]._withUnsafeGuaranteedRef {
+          try $0.middleware.didDispatch(transaction: context, action: action, in: store)
+        }
       } catch {
-        let message = "\(type(of: middleware)) threw in didDispatch of \(context.id): \(error)"
+        let name = "\(type(of: middlewares[index]))"
+        let message = "\(name) threw in didDispatch of \(context.id): \(error)"
         context.dispatcher.report(
           DispatchIncident(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))

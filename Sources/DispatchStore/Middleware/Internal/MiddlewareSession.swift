@@ -2,47 +2,100 @@ import Synchronization
 
 /// One action's way through the middlewares: their verdicts by store, and what `didDispatch` gets of them.
 ///
-/// Made where there are middlewares. The dispatching thread calls `willDispatch`; the step that runs the
-/// dispatch then has the session, in the inline run and in the round.
+/// Begun where there are middlewares. The dispatching thread calls `willDispatch`; the step that runs the
+/// dispatch then has the session, in the inline run and in the round. A thread uses it again where no hook has
+/// kept it.
 final class MiddlewareSession: TransactionScope, @unchecked Sendable {
-  // because what changes belongs to the thread that dispatches, and then to the step that runs
+  // because what changes belongs to the thread that dispatches, and then to the step that runs; what contexts
+  // read that hooks have kept changes only where the library has the one reference
+  @exclusivity(unchecked) private(set) var id = TransactionID(rawValue: 0)
+  @exclusivity(unchecked) private(set) var parent: TransactionID?
+  @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
+  @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
   /// The action as dispatched.
-  let action: any ActionType
-  let id: TransactionID
-  let dispatcher: Dispatcher
-  let parent: TransactionID?
-  let mode: Dispatcher.Mode
-  let callSite: CallSite
-  private let chain: MiddlewareChain
-  private let clock: DispatcherClock
-  /// When the session began, by the dispatcher's clock.
-  private let began: Int64
+  @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
+  /// Both exist as long as the inline run in which the session began; from then on it keeps them.
+  ///
+  /// So a `.sync` dispatch writes no reference count that other threads write.
+  @exclusivity(unchecked) private var present: (Unmanaged<Dispatcher>, Unmanaged<MiddlewareChain>)!
+  @exclusivity(unchecked) private var kept: (Dispatcher, MiddlewareChain)?
+  /// When the `willDispatch` hooks had been called, by the dispatcher's clock.
+  @exclusivity(unchecked) private var began: Int64 = 0
+  /// Whether the first store starts at that moment.
+  @exclusivity(unchecked) private var startsAtOnce = false
   /// When the first store started; kept where whole dispatches have hooks.
   private let firstStart = Atomic<Int64>(.max)
   /// When the present store of the inline run started; in a round, its store run has that.
   @exclusivity(unchecked) private(set) var startedAt: Int64?
-  /// By store index, where a middleware did more than let the action pass.
-  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
+  /// By store index, where a middleware did more than let the action pass; nil where none did.
+  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
 
-  init(
-    of action: any ActionType, _ chain: MiddlewareChain, _ id: TransactionID,
+  /// What a spare session has.
+  private struct NoAction: ActionType {}
+
+  // MARK: Its life
+
+  /// Begins a session, by a spare one of the thread where there is one.
+  ///
+  /// - Returns: The caller's reference, for `end` or `keep`.
+  static func begin(
+    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: TransactionID,
     parent: TransactionID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
-    by dispatcher: Dispatcher
-  ) {
-    self.action = action
-    self.chain = chain
-    self.id = id
-    self.dispatcher = dispatcher
-    self.parent = parent
-    self.mode = mode
-    self.callSite = callSite
-    clock = dispatcher.clock
-    began = clock.nanoseconds
+    by dispatcher: Dispatcher, on thread: ThreadState
+  ) -> Unmanaged<MiddlewareSession> {
+    let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())
+    session._withUnsafeGuaranteedRef {
+      $0.action = action
+      $0.present = (.passUnretained(dispatcher), chain)
+      $0.id = id
+      $0.parent = parent
+      $0.mode = mode
+      $0.callSite = callSite
+    }
+    return session
   }
+
+  /// The inline run in which it began is over, or another one takes it over: it keeps what it refers to.
+  func keepAlive() {
+    guard kept == nil else { return }
+    kept = (present.0.takeUnretainedValue(), present.1.takeUnretainedValue())
+  }
+
+  /// The dispatch has ended in the inline run that has the session.
+  static func end(_ ended: Unmanaged<MiddlewareSession>, on thread: ThreadState) {
+    var session = ended.takeRetainedValue()
+    guard isUniquelyReferencedForReuse(&session) else { return session.keepAlive() }
+    session.clear()
+    thread.keepSpare(.passRetained(consume session))
+  }
+
+  private func clear() {
+    removeValues()
+    action = NoAction()
+    if kept != nil { kept = nil }
+    if replies != nil { replies = nil }
+    startsAtOnce = false
+    startedAt = nil
+    firstStart.store(.max, ordering: .relaxed)
+  }
+
+  var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
+
+  private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {
+    present.1._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Whether whole dispatches have hooks.
+  private var hasWholes: Bool { withChain { !$0.wholes.isEmpty } }
+
+  // MARK: Stores
+
+  /// Whether all stores get the action as dispatched.
+  var letsAllPass: Bool { replies == nil }
 
   /// Nil where the middlewares let the action pass to the store.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
-    replies.isEmpty ? nil : replies[index]
+    replies == nil ? nil : replies?[index]
   }
 
   /// The action that the store at an index gets.
@@ -51,33 +104,59 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   }
 
   /// Calls `willDispatch` for all stores, in their order.
-  func willDispatch(to entries: [StoreEntry]) {
-    for index in entries.indices {
-      let store = entries[index].storeForHooks
-      let reply = chain.willDispatch(
-        MiddlewareContext(self, at: index), action: action, in: store)
-      if let reply { replies[index] = reply }
+  ///
+  /// - Parameter startsAtOnce: Whether the stores follow on this thread.
+  func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
+    for index in 0..<route.count {
+      route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
     }
+    began = now
+    self.startsAtOnce = startsAtOnce
+  }
+
+  private func willDispatch(_ action: any ActionType, at index: Int, to entry: StoreEntry) {
+    let context = MiddlewareContext(self, at: index)
+    let reply = withChain { chain in
+      if entry.isStrong {
+        chain.willDispatch(context, action: action, in: entry.strongStore)
+      } else {
+        chain.willDispatch(context, action: action, in: entry.storeForHooks)
+      }
+    }
+    guard let reply else { return }
+    if replies == nil { replies = [:] }
+    replies?[index] = reply
   }
 
   /// The present time, by the dispatcher's clock.
-  var now: Int64 { clock.nanoseconds }
+  var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
 
   /// A store starts in the inline run.
   func start() {
-    let now = now
+    let now = startsAtOnce ? began : now
+    startsAtOnce = false
     startedAt = now
     noteStart(at: now)
   }
 
   /// A store starts.
   func noteStart(at time: Int64) {
-    if !chain.wholes.isEmpty { firstStart.min(time, ordering: .relaxed) }
+    if hasWholes { firstStart.min(time, ordering: .relaxed) }
   }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.
-  func didDispatch(_ outcome: StoreOutcome, at index: Int, in store: any StoreType) {
-    didDispatch(outcome, at: index, in: store, startedAt: startedAt.take(), endedAt: now)
+  func didDispatch(_ outcome: StoreOutcome, at index: Int, along route: Route) {
+    let endedAt = now
+    let startedAt = startedAt.take()
+    route.withEntry(at: index) { entry in
+      if entry.isStrong {
+        didDispatch(
+          outcome, at: index, in: entry.strongStore, startedAt: startedAt, endedAt: endedAt)
+      } else {
+        didDispatch(
+          outcome, at: index, in: entry.storeForHooks, startedAt: startedAt, endedAt: endedAt)
+      }
+    }
   }
 
   /// Calls `didDispatch` for a store run that has ended.
@@ -85,30 +164,34 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     _ outcome: StoreOutcome, at index: Int, in store: any StoreType, startedAt: Int64?,
     endedAt: Int64
   ) {
-    let reply = reply(at: index)
     let startedAt = startedAt ?? endedAt
-    var context = MiddlewareContext(self, at: index)
-    context.outcome = outcome
-    context.duration = .nanoseconds(endedAt - startedAt)
-    context.timeQueued = .nanoseconds(startedAt - began)
-    chain.didDispatch(
-      context, action: reply?.action ?? action, in: store,
-      notifiedCount: reply?.notifiedCount ?? chain.middlewares.count)
+    let context = MiddlewareContext(
+      self, at: index, outcome, duration: endedAt - startedAt, timeQueued: startedAt - began)
+    withChain {
+      if let reply = reply(at: index) {
+        $0.didDispatch(
+          context, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
+      } else {
+        $0.didDispatch(context, action: action, in: store, notifiedCount: $0.count)
+      }
+    }
   }
 
   // MARK: Whole dispatches
 
   func dispatchBegan() {
-    for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
+    guard hasWholes else { return }
+    let info = info
+    withChain { for middleware in $0.wholes { middleware.dispatchWillBegin(info) } }
   }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
-    guard !chain.wholes.isEmpty else { return }
+    guard hasWholes else { return }
     var info = info
     info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
     let result = result()
-    for middleware in chain.wholes.reversed() {
-      middleware.dispatchDidEnd(info, result: result)
+    withChain {
+      for middleware in $0.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
   }
 

@@ -3,7 +3,9 @@ import Synchronization
 /// What hooks keep for one transaction; nothing is made before they keep something.
 class TransactionScope: @unchecked Sendable {
   // because what it stores is atomic, and locked behind that; subclasses say why they are
-  private let values = AtomicLazyReference<Values>()
+  /// The address of `Values` that this owns; 0 before they are made. (Reading an `AtomicLazyReference` calls
+  /// code that is not compiled for its type, in 500 instructions.)
+  private let address = Atomic<UInt>(0)
 
   private final class Values: Sendable {
     let bySlot = Locked<[Slot: any Sendable]>([:])
@@ -18,17 +20,48 @@ class TransactionScope: @unchecked Sendable {
   subscript<Key: TransactionKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
     get {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      return values.load()?.bySlot.withLock { $0[slot] } as? Key.Value
+      return values?.bySlot.withLock { $0[slot] } as? Key.Value
     }
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      let values = values.load() ?? values.storeIfNil(Values())
       // Released outside the lock: it may run the program's code.
-      let former = values.bySlot.withLock { values in
+      let former = makeValues().bySlot.withLock { values in
         defer { values[slot] = newValue }
         return values[slot]
       }
       withExtendedLifetime(former) {}
     }
+  }
+
+  private var values: Values? {
+    let bits = address.load(ordering: .acquiring)
+    return bits == 0 ? nil : Self.reference(at: bits).takeUnretainedValue()
+  }
+
+  private func makeValues() -> Values {
+    if let values { return values }
+    let made = Unmanaged.passRetained(Values())
+    let (isFirst, present) = address.compareExchange(
+      expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
+    if isFirst { return made.takeUnretainedValue() }
+    // Another thread was first.
+    made.release()
+    return Self.reference(at: present).takeUnretainedValue()
+  }
+
+  private static func reference(at bits: UInt) -> Unmanaged<Values> {
+    .fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
+  }
+
+  /// Releases what hooks have kept; the caller has the only reference.
+  final func removeValues() {
+    let bits = address.load(ordering: .relaxed)
+    guard bits != 0 else { return }
+    address.store(0, ordering: .relaxed)
+    Self.reference(at: bits).release()
+  }
+
+  deinit {
+    removeValues()
   }
 }

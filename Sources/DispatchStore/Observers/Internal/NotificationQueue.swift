@@ -181,9 +181,7 @@ struct NotificationQueue {
   ) {
     for case let registration? in list.slots {
       let observer = registration.observer
-      if observer.isCancelled {
-        kept.hasCancelled = true
-      } else if observer.keep(commit), observer.queue != nil {
+      if !observer.isCancelled, observer.keep(commit), observer.queue != nil {
         kept.schedule(observer)
       }
     }

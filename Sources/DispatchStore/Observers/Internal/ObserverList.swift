@@ -7,6 +7,11 @@ struct ObserverList {
   struct Registration {
     let observer: ObserverRecord
     let firstVersion: UInt64
+
+    @inline(__always)
+    fileprivate var unretained: (Unmanaged<ObserverRecord>, UInt64) {
+      (.passUnretained(observer), firstVersion)
+    }
   }
 
   /// In order of registration; nil for holes.
@@ -17,6 +22,21 @@ struct ObserverList {
 
   var count: Int { slots.count - holeCount }
   var isEmpty: Bool { count == 0 }
+
+  /// Calls a closure with each observer in slots that the caller has copied, which keep them.
+  ///
+  /// Without a count of references to each: that would take more than half of what calling it does.
+  @inline(__always)
+  static func forEach(
+    in slots: [Registration?], _ body: (_ observer: ObserverRecord, _ firstVersion: UInt64) -> Void
+  ) {
+    slots.withUnsafeBufferPointer { slots in
+      for index in slots.indices {
+        guard let (observer, firstVersion) = slots[index]?.unretained else { continue }
+        observer._withUnsafeGuaranteedRef { body($0, firstVersion) }
+      }
+    }
+  }
 
   mutating func append(_ observer: ObserverRecord, from firstVersion: UInt64) {
     if observer.needsModel { modelCount += 1 }

@@ -59,8 +59,6 @@ struct CommitInProgress {
 struct KeptCommit {
   /// Those of which a call is to be scheduled; nil, which costs nothing, where there are none.
   private(set) var due: [ObserverRecord]?
-  /// Whether some were cancelled inside an exclusive section.
-  var hasCancelled = false
 
   @usableFromInline
   init() {}

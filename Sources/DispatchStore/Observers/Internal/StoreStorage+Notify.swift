@@ -34,7 +34,7 @@ extension StoreStorage: DeliveryTurn {
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
     if let due = kept.due { for observer in due { observer.scheduleCall() } }
-    if kept.hasCancelled { releaseCancelledObservers() }
+    releaseCancelledObservers()
   }
 
   /// Ends the exclusive section in which a commit was made, and notifies the observers of it.
@@ -216,16 +216,11 @@ extension StoreStorage: DeliveryTurn {
 
   private func deliver(_ change: ObservedChange, only: ObserverRecord?) {
     if let only { return only.notify(of: change) }
-    var isCancelled = false
-    for case let registration? in withLock({ $0.observers.slots }) {
+    ObserverList.forEach(in: withLock { $0.observers.slots }) { observer, firstVersion in
       yieldPoint(.callObserver, identifier)
-      let observer = registration.observer
-      if registration.firstVersion <= change.version {
-        observer.notify(of: change)
-      }
-      isCancelled = isCancelled || observer.isCancelled
+      if firstVersion <= change.version { observer.notify(of: change) }
     }
-    if isCancelled { releaseCancelledObservers() }
+    releaseCancelledObservers()
   }
 
   /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an
@@ -235,7 +230,8 @@ extension StoreStorage: DeliveryTurn {
   }
 
   /// Removes those that were cancelled inside an exclusive section.
-  func releaseCancelledObservers() {
+  private func releaseCancelledObservers() {
+    guard takeCancelledNote() else { return }
     withExtendedLifetime(withObservers { $0.takeCancelledObservers() }) {}
   }
 

@@ -21,6 +21,10 @@ final class Route: @unchecked Sendable {
   /// The same stores in order of registration, which a refined order is worked out from.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
+  /// The same where there are middlewares, without a reference count; it exists as long as the route.
+  var chainForHooks: Unmanaged<MiddlewareChain>? {
+    chain.middlewares.isEmpty ? nil : .passUnretained(chain)
+  }
   /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
   let failure: DispatchError?
   /// The declared prerequisites under which no store was ever registered.
@@ -32,6 +36,8 @@ final class Route: @unchecked Sendable {
   let needsPreparation: Bool
   let hasRefinements: Bool
   let hasWeakStores: Bool
+  /// Whether a dispatch may get another one: without stores that are gone, or in a refined order.
+  var mayChange: Bool { hasWeakStores || hasRefinements }
   /// By position: the store indices in the order for the concurrent queue; nil where it is that of the
   /// indices.
   let concurrentOrder: [Int]?
@@ -56,8 +62,10 @@ final class Route: @unchecked Sendable {
     /// With the store, nil where that is held weakly.
     let calls: Unmanaged<ReducerCalls>?
     let store: Unmanaged<AnyObject>?
+    let entry: Unmanaged<StoreEntry>
 
     init(_ entry: StoreEntry) {
+      self.entry = .passUnretained(entry)
       kind = entry.overrides.answer
       calls = entry.calls.map(Unmanaged.passUnretained)
       store = entry.object.map(Unmanaged.passUnretained)
@@ -227,6 +235,12 @@ final class Route: @unchecked Sendable {
       if calls.storage.holdsBack(run) { return .heldBack }
       return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
     }
+  }
+
+  /// Passes a store's entry to a closure, without a reference count.
+  @inline(__always)
+  func withEntry<Result>(at index: Int, _ body: (StoreEntry) -> Result) -> Result {
+    targets[index].entry._withUnsafeGuaranteedRef(body)
   }
 
   /// Why a store must not run, by how those that it waits for ended.

@@ -13,14 +13,20 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   let calls: ReducerCalls?
   /// The store itself; nil for a weakly owned one.
   let object: AnyObject?
+  /// The same for hooks; a `DepartedStore` for a weakly owned one.
+  let strongStore: any StoreType
+  var isStrong: Bool { object != nil }
 
   init(
     identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
-    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?, object: AnyObject?
+    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?,
+    strongStore: (any StoreType)?
   ) {
     self.overrides = overrides
     self.calls = calls
-    self.object = object
+    object = strongStore
+    self.strongStore =
+      strongStore ?? DepartedStore(identifier: identifier, actionType: actionType)
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
@@ -117,7 +123,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
       identifier: store.identifier, actionType: actionType, sequence: registration.sequence,
       waitFor: registration.waitFor, ownership: registration.ownership,
       overrides: overrides ?? ReducerOverrides(of: store.reducer),
-      calls: isStrong ? calls ?? store.calls : nil, object: isStrong ? store : nil)
+      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil)
   }
 
   final var typed: Store<Model, Action>? { strong ?? weakly }

@@ -24,6 +24,8 @@ class StoreStorage: @unchecked Sendable {
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
   /// Whether actions are held back; threads that start them read it without the lock.
   private final let isHoldingBack = Atomic(false)
+  /// Whether observers that were cancelled inside an exclusive section are still in their lists.
+  private final let hasCancelled = Atomic(false)
 
   /// Whether each commit publishes its model.
   private let publishes: Bool
@@ -143,6 +145,17 @@ class StoreStorage: @unchecked Sendable {
 
   /// Whether changes of the store were left to its notifier, as far as a thread knows that has no lock.
   final var mayHoldBack: Bool { isHoldingBack.load(ordering: .relaxed) }
+
+  /// An observer was cancelled inside an exclusive section: the next delivery removes it.
+  final func noteCancelledObserver() {
+    hasCancelled.store(true, ordering: .releasing)
+  }
+
+  /// Whether there are such; the caller removes them.
+  final func takeCancelledNote() -> Bool {
+    hasCancelled.load(ordering: .relaxed)
+      && hasCancelled.exchange(false, ordering: .acquiringAndReleasing)
+  }
 
   /// Whether an action is not to start in an inline run.
   final func holdsBack(_ run: InlineRun.Address) -> Bool {
