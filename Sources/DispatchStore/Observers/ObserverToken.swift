@@ -20,7 +20,8 @@ public final class ObserverToken: Sendable {
     end()
   }
 
-  private func end() {
+  /// The same, without a point at which a simulation may switch threads.
+  func end() {
     let onCancel = onCancel.withLock { $0.take() }
     onCancel?()
   }
