@@ -20,8 +20,7 @@ public final class ObserverToken: Sendable {
     end()
   }
 
-  /// The same, without a point at which a simulation may switch threads.
-  func end() {
+  private func end() {
     let onCancel = onCancel.withLock { $0.take() }
     onCancel?()
   }

@@ -120,6 +120,12 @@ extension Store {
 extension Store {
   @usableFromInline
   func observe(_ observer: ObserverRecord, initial: Bool) -> ObserverToken {
+    add(observer, initial: initial)
+    return ObserverToken { [weak storage] in observer.end(in: storage) }
+  }
+
+  /// Adds an observer, until `end(in:)`.
+  func add(_ observer: ObserverRecord, initial: Bool) {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
@@ -128,12 +134,6 @@ extension Store {
     let kept = initial ? keepPresentModel(observer) : KeptCommit()
     let turn = storage.unlockAdding(observer, present, on: thread)
     storage.carryOut(turn, kept, on: thread)
-    return ObserverToken { [weak storage] in
-      observer.cancel()
-      // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
-      if ThreadState.current.exclusive != nil { return }
-      storage?.remove(observer)
-    }
   }
 
   /// The present model as a change, in its exclusive section.

@@ -11,6 +11,14 @@ public struct ValueChange<Value: Sendable, Action: ActionType>: Sendable {
   public let action: Action?
   /// The dispatch that made the commit; nil for one outside a dispatch, and for the present state.
   public let transaction: TransactionID?
+
+  /// Makes a change, for tests of what consumes them.
+  public init(
+    old: Value, new: Value, version: UInt64, action: Action?, transaction: TransactionID? = nil
+  ) {
+    (self.old, self.new, self.version) = (old, new, version)
+    (self.action, self.transaction) = (action, transaction)
+  }
 }
 
 extension ValueChange: Equatable where Value: Equatable, Action: Equatable {}

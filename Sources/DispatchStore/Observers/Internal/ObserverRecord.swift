@@ -41,6 +41,14 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
+  /// Cancels it, and removes it from its store.
+  final func end(in storage: StoreStorage?) {
+    cancel()
+    // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
+    if ThreadState.current.exclusive != nil { return }
+    storage?.remove(self)
+  }
+
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
 

@@ -77,15 +77,12 @@ extension StreamSubscription {
     _ source: StreamSource<Kept>, receive: @escaping (Kept) -> Element?
   ) -> StreamSubscription<Element> {
     let storage = StreamStorage<Kept>(policy)
-    let token = store.map { store in
-      let observer = StreamObserver(storage, of: source, initial: initial, policy)
-      if isPlanted(.lostBeforeSubscription) {
-        store.keepPresentModelBefore(observer)
-        return store.observe(observer, initial: false)
-      }
-      return store.observe(observer, initial: true)
-    }
-    return KeptSubscription(storage, policy, token, receive: receive)
+    // Released at once where the store has gone: then the stream has ended.
+    let observer = StreamObserver(storage, of: source, initial: initial, policy)
+    let isInTwoSteps = isPlanted(.lostBeforeSubscription)
+    if isInTwoSteps { store?.keepPresentModelBefore(observer) }
+    store?.add(observer, initial: !isInTwoSteps)
+    return KeptSubscription(storage, policy, observer, of: store?.storage, receive: receive)
   }
 }
 

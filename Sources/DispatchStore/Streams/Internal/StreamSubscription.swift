@@ -12,8 +12,9 @@ final class KeptSubscription<Kept: Sendable, Element: Sendable>: StreamSubscript
 {
   // because its superclass is
   private let storage: StreamStorage<Kept>
-  /// Nil where the store had gone already.
-  private let token: ObserverToken?
+  /// Weak, so that it is released when the store goes.
+  private weak var observer: StreamObserver<Kept>?
+  private weak var store: StoreStorage?
   /// Makes an element of what was kept, outside of locks; nil where it is not to be delivered.
   private let receive: (Kept) -> Element?
   private let isSuspending: Bool
@@ -21,12 +22,13 @@ final class KeptSubscription<Kept: Sendable, Element: Sendable>: StreamSubscript
   private var consumer: UInt?
 
   init(
-    _ storage: StreamStorage<Kept>, _ policy: StreamBufferingPolicy, _ token: ObserverToken?,
+    _ storage: StreamStorage<Kept>, _ policy: StreamBufferingPolicy,
+    _ observer: StreamObserver<Kept>?, of store: StoreStorage?,
     receive: @escaping (Kept) -> Element?
   ) {
-    (self.storage, self.token, self.receive) = (storage, token, receive)
+    (self.storage, self.receive) = (storage, receive)
+    (self.observer, self.store) = (observer, store)
     isSuspending = if case .suspending = policy { true } else { false }
-    if token == nil { storage.end() }
   }
 
   deinit {
@@ -44,7 +46,8 @@ final class KeptSubscription<Kept: Sendable, Element: Sendable>: StreamSubscript
 
   private func end() {
     if isSuspending { observeWaits(of: nil) }
-    token?.end()
+    observer?.end(in: store)
+    observer = nil
     storage.close()
   }
 
