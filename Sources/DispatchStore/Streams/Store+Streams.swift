@@ -13,7 +13,9 @@ extension Store {
     buffering policy: StreamBufferingPolicy = .bufferingNewest(1), initial: Bool = true
   ) -> StoreStream<Model> {
     if policy == .bufferingNewest(1) { return presentModels(initial: initial) }
-    return stream(policy, initial: initial) { StreamSource { commit, _ in commit.model(of: Self.self) } }
+    return stream(policy, initial: initial) {
+      StreamSource { commit, _ in commit.model(of: Self.self) }
+    }
   }
 
   /// The changes of the store, one for each commit of which observers are notified: action, old and new model.

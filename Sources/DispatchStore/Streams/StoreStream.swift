@@ -9,6 +9,7 @@
 /// Elements come in commit order. They are kept at the commit, in its exclusive section, so that no delivery turn is
 /// taken, and the consumer is resumed once the section has been left. An iterator is used by one task at a time.
 public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
+  /// It throws no error.
   public typealias Failure = Never
 
   private let subscribe: @Sendable () -> StreamSubscription<Element>
@@ -24,6 +25,7 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
 
   /// A subscription to a store; released, it ends.
   public struct Iterator: AsyncIteratorProtocol {
+    /// It throws no error.
     public typealias Failure = Never
 
     fileprivate let subscription: StreamSubscription<Element>

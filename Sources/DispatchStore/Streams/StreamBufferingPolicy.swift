@@ -40,7 +40,7 @@ public enum StreamBufferingPolicy: Sendable, Equatable {
       }
     case .suspending(let bound):
       if bound < 0 {
-        stopProgram("A stream can't be \(bound) elements behind (\(self)): pass a bound of 0 or more.")
+        stopProgram("A stream can't be \(bound) elements behind: pass a bound of 0 or more.")
       }
     }
   }

@@ -67,6 +67,21 @@ struct StreamLifetimeTests {
     await released.opened()
   }
 
+  /// The next commit releases what was left then.
+  @Test func anIteratorMayBeReleasedInAnExclusiveSection() async {
+    let released = Latch()
+    nonisolated(unsafe) var iterator: StoreStream<Int>.Iterator? = stream(
+      until: released, .bufferingNewest(1)
+    ).makeAsyncIterator()
+    #expect(await iterator?.next() == 0)
+    store.updateModel { model in
+      model.count = 1
+      iterator = nil
+    }
+    store.updateModel { $0.count = 2 }
+    await released.opened()
+  }
+
   @Test func cancellingTheConsumerEndsTheIterationAtOnceAndUnsubscribes() async {
     let (released, seen) = (Latch(), Recorder<Int>())
     let consumer = Task { [stream = stream(until: released)] in

@@ -56,9 +56,8 @@ extension Store {
   func presentModels(initial: Bool) -> StoreStream<Model> {
     StoreStream { [weak self] in
       // The storage, so that the last model can be taken when the store has gone.
-      let source = StreamSource<ModelStorage<Model, Action>> { [weak storage = self?.storage] _, _ in
-        storage
-      }
+      weak let storage = self?.storage
+      let source = StreamSource<ModelStorage<Model, Action>> { _, _ in storage }
       var last: UInt64?
       return StreamSubscription.make(self, .bufferingOldest(1), initial, source) { storage in
         let (model, version) = storage.snapshot

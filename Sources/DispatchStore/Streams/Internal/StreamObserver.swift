@@ -1,8 +1,8 @@
 /// What a stream gets of a store's commits.
 struct StreamSource<Element> {
-  /// The element of a commit, or of the present model; nil where there is none. Called under the store's lock.
+  /// The element of a commit, or of the present model; nil where there is none.
   ///
-  /// Gets the element that was kept last, where `comparesWithLast`.
+  /// Called under the store's lock. Gets the element that was kept last, where `comparesWithLast`.
   let element: (_ commit: CommitInProgress, _ last: Element?) -> Element?
   var comparesWithLast = false
 

@@ -110,7 +110,9 @@ struct StreamState<Element, Waiter, Hold> {
     return true
   }
 
-  /// No element is taken any more; the consumer that is to be resumed. `release()` follows.
+  /// No element is taken any more; the consumer that is to be resumed.
+  ///
+  /// `release()` follows, on the consumer's thread.
   mutating func close() -> Waiter? {
     life = .closed
     return waiter.take()

@@ -37,20 +37,45 @@ final class StreamStorage<Element: Sendable>: Sendable {
 
   /// The next element; nil at the end, after which `close()` is called.
   nonisolated(nonsending) func next() async -> Element? {
+    if Task.isCancelled { return nil }
+    switch take() {
+    case .element(let element): return element
+    case .end: return nil
+    case .none: return await nextToCome()
+    }
+  }
+
+  /// The same where nothing was kept: only then may a cancellation have to resume the task.
+  private nonisolated(nonsending) func nextToCome() async -> Element? {
     await withTaskCancellationHandler {
       while true {
-        yieldPoint(.takeElement)
-        switch state.withLock({ $0.next() }) {
-        case .element(let element, let hold):
-          hold?.end()
-          return element
+        await suspend()
+        switch take() {
+        case .element(let element): return element
         case .end: return nil
-        case .none: await suspend()
+        case .none: continue
         }
       }
     } onCancel: {
       // The runtime calls this while it has locked the task: the task itself does the rest.
       state.withLock { $0.close() }?.resume()
+    }
+  }
+
+  private enum Taken {
+    case element(Element)
+    case none
+    case end
+  }
+
+  private func take() -> Taken {
+    yieldPoint(.takeElement)
+    switch state.withLock({ $0.next() }) {
+    case .element(let element, let hold):
+      hold?.end()
+      return .element(element)
+    case .none: return .none
+    case .end: return .end
     }
   }
 
