@@ -31,6 +31,7 @@ public enum StreamBufferingPolicy: Sendable, Equatable {
   /// its executor's queue while that commits from outside. An iterator that is kept and not used has producers wait too.
   case suspending(Int)
 
+  @usableFromInline
   func check() {
     switch self {
     case .unbounded: break
