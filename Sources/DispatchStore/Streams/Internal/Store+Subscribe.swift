@@ -14,12 +14,14 @@ extension Store {
         let new = projection(commit.model(of: Self.self))
         if let old, let areEqual, areEqual(old, new), !commit.isPresentModel { return nil }
         defer { old = new }
-        return Streamed(
-          ValueChange<Value, Action>(
+        return Streamed<ValueChange<Value, Action>>(
+          ValueChange(
             old: old ?? new, new: new, version: commit.version,
             action: commit.action(of: Self.self), transaction: commit.transaction))
       }
-      return StoreStream<ValueChange<Value, Action>>.Iterator(subscription) { Streamed.of($0) }
+      return StoreStream<ValueChange<Value, Action>>.Iterator(subscription) {
+        Streamed<ValueChange<Value, Action>>.of($0)
+      }
     }
   }
 
@@ -32,9 +34,9 @@ extension Store {
     policy.check()
     return StoreStream { [weak self] in
       let subscription = StreamSubscription(to: self, policy, initial: initial) { commit, _ in
-        Streamed(projection(commit.model(of: Self.self)))
+        Streamed<Value>(projection(commit.model(of: Self.self)))
       }
-      return StoreStream<Value>.Iterator(subscription) { Streamed.of($0) }
+      return StoreStream<Value>.Iterator(subscription) { Streamed<Value>.of($0) }
     }
   }
 
@@ -50,7 +52,7 @@ extension Store {
         to: self, policy, initial: initial, comparesWithLast: true
       ) { commit, last in
         let value = projection(commit.model(of: Self.self))
-        return last.map { Streamed<Value>.of($0) == value } == true ? nil : Streamed(value)
+        return last.map { Streamed<Value>.of($0) == value } == true ? nil : Streamed<Value>(value)
       }
       var last: Value?
       return StoreStream<Value>.Iterator(subscription) { kept in
@@ -70,7 +72,7 @@ extension Store {
       weak let storage = self?.storage
       let subscription = StreamSubscription(to: self, .bufferingOldest(1), initial: initial) {
         _, _ in
-        storage.map { Streamed($0) }
+        storage.map { Streamed<ModelStorage<Model, Action>>($0) }
       }
       var last: UInt64?
       return StoreStream<Model>.Iterator(subscription) { kept in

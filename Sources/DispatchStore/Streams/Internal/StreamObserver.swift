@@ -1,6 +1,6 @@
-/// The element of a commit, or of the present model; nil where there is none. Called under the store's lock.
+/// The element of a commit, or of the present model; nil where there is none.
 ///
-/// Gets the element that was kept last, where the stream compares with that.
+/// Called under the store's lock. Gets the element that was kept last, where the stream compares with that.
 @usableFromInline
 typealias StreamSource =
   (_ commit: CommitInProgress, _ last: StreamedElement?) -> StreamedElement?
