@@ -52,6 +52,9 @@ enum Mutants {
     .doubleLane: Scenario.laneNames.name,
     .lostNamesakes: Scenario.laneNames.name,
     .takenTwice: Scenario.sends.name,
+    .lostBeforeSubscription: Scenario.streams.name,
+    .lostElement: Scenario.streams.name,
+    .heldByWaitingConsumer: Scenario.streams.name,
   ]
 
   /// Whether the scenarios catch a mutant.

@@ -123,9 +123,11 @@ extension Dispatch {
     queue?.beginWait()
     defer { queue?.endWait() }
     if !ShortWait.for({ hasEnded }) {
+      let taskWait = TaskWait.begin()
       await withUnsafeContinuation { continuation in
         whenEnded { continuation.resume() }
       }
+      taskWait?.end()
     }
     if let wait { WaitGraph.end(wait) }
     // Read under the lock, not passed through the continuation: Thread Sanitizer understands the lock.

@@ -120,24 +120,20 @@ extension Store {
 extension Store {
   @usableFromInline
   func observe(_ observer: ObserverRecord, initial: Bool) -> ObserverToken {
+    add(observer, initial: initial)
+    return ObserverToken { [weak storage] in observer.end(in: storage) }
+  }
+
+  /// Adds an observer, until `end(in:)`.
+  func add(_ observer: ObserverRecord, initial: Bool) {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
     storage.lockToRead(on: thread)
     let present = initial ? presentModel(for: observer) : nil
-    let isDue = initial && keepsPresentModel(observer)
+    let kept = initial ? keepPresentModel(observer) : KeptCommit()
     let turn = storage.unlockAdding(observer, present, on: thread)
-    if isDue { observer.scheduleCall() }
-    storage.carryOut(turn, on: thread)
-    return ObserverToken { [weak storage] in
-      observer.cancel()
-      // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
-      if ThreadState.current.exclusive != nil {
-        storage?.noteCancelledObserver()
-        return
-      }
-      storage?.remove(observer)
-    }
+    storage.carryOut(turn, kept, on: thread)
   }
 
   /// The present model as a change, in its exclusive section.
@@ -148,13 +144,15 @@ extension Store {
         model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
   }
 
-  /// Lets an observer keep what it gets of the present model; whether it is to be called on its queue.
-  private func keepsPresentModel(_ observer: ObserverRecord) -> Bool {
+  /// Lets an observer keep what it gets of the present model.
+  private func keepPresentModel(_ observer: ObserverRecord) -> KeptCommit {
+    var kept = KeptCommit()
     withUnsafePointer(to: nil as Action?) {
       observer.keep(
         CommitInProgress(
-          model: storage.model, action: $0, version: storage.version, transaction: nil,
-          isPresentModel: true)) && observer.queue != nil
+          model: storage.model, action: $0, version: storage.version, owner: nil,
+          isPresentModel: true), &kept)
     }
+    return kept
   }
 }

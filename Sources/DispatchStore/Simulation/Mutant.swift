@@ -48,6 +48,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case droppedEdge
   /// The completion runs early where a store can't end at once, and again at the end.
   case completionTwice
+  /// A stream takes the present model, and subscribes, in two steps.
+  case lostBeforeSubscription
+  /// A stream's consumer looks for an element, and then suspends, in two steps.
+  case lostElement
+  /// A producer waits for a stream's consumer although that waits inside the library, perhaps for it.
+  case heldByWaitingConsumer
   /// Two threads may notify one store's observers at once.
   case notificationOrder
   /// A dispatch does not wait for the delivery of a commit that was left to the notifier.

@@ -76,6 +76,11 @@ package enum Transition: String, Sendable {
   case takeDeliveryTurn = "take the delivery turn"
   case parkStart = "park an action behind deliveries"
 
+  // A stream.
+  case takeElement = "take an element of a stream"
+  case awaitElement = "await an element of a stream"
+  case wakeConsumer = "resume a stream's consumer"
+
   // The caller's thread.
   case detach = "detach"
   case takeStep = "take a step"

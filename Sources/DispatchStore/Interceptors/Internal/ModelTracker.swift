@@ -1,7 +1,6 @@
 /// Keeps a store's model while actions are under way, and for each of them the models around its commits.
 ///
-/// It is listed with the observers on queues, since those get what they keep in the exclusive section, in commit
-/// order, and need no delivery turn; nothing is ever scheduled there.
+/// It needs no delivery turn: what it keeps, it keeps in the exclusive section, in commit order.
 final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, StoreTracker,
   @unchecked Sendable
 {
@@ -11,19 +10,18 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 
   init(of store: Store<Model, Action>) {
     self.store = store
-    super.init(on: .main)
+    super.init()
   }
 
   var trackedStore: AnyStore? { store }
 
-  override func keep(_ commit: CommitInProgress) -> Bool {
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     let state = ModelHistory.State(
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
     // An action's own commits have it; what it commits to other stores has the transaction alone.
     let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
     let released = history.withLock { $0.commit(state, by: isOfAction ? commit.transaction : nil) }
     withExtendedLifetime(released) {}
-    return false
   }
 
   func begin(_ id: TransactionID) {

@@ -18,10 +18,12 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     super.init(on: queue)
   }
 
-  override func keep(_ commit: CommitInProgress) -> Bool {
-    let isDue = commit.isPresentModel ? kept.request() : kept.put(self.commit(commit))
-    if isDue { scheduled.withLock { $0 = storage } }
-    return isDue
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    guard commit.isPresentModel ? self.kept.request() : self.kept.put(self.commit(commit)) else {
+      return
+    }
+    scheduled.withLock { $0 = storage }
+    kept.schedule(self)
   }
 
   private func commit(_ commit: CommitInProgress) -> StoreCommit<Action> {

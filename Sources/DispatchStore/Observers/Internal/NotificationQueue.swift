@@ -35,7 +35,7 @@ struct NotificationQueue {
 
   /// Those that the notifier calls.
   private(set) var observers = ObserverList()
-  /// Those that are called on queues, in no delivery turn.
+  /// Those that are called elsewhere, in no delivery turn.
   private(set) var queuedObservers = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
@@ -98,7 +98,7 @@ struct NotificationQueue {
     _ observer: ObserverRecord, from firstVersion: UInt64, present: ObservedChange?,
     place: (_ left: Int) -> Place
   ) -> Turn {
-    guard observer.queue == nil else {
+    guard observer.isInTurn else {
       queuedObservers.append(observer, from: firstVersion)
       return .none
     }
@@ -181,8 +181,8 @@ struct NotificationQueue {
   ) {
     for case let registration? in list.slots {
       let observer = registration.observer
-      if !observer.isCancelled, observer.keep(commit), observer.queue != nil {
-        kept.schedule(observer)
+      if !observer.isCancelled {
+        observer.keep(commit, &kept)
       }
     }
   }
@@ -260,7 +260,7 @@ struct NotificationQueue {
 
   /// Removes an observer that was cancelled.
   mutating func remove(_ observer: ObserverRecord) {
-    if observer.queue == nil {
+    if observer.isInTurn {
       observers.remove(observer)
     } else {
       queuedObservers.remove(observer)

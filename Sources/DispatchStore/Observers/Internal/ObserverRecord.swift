@@ -5,12 +5,20 @@ import Synchronization
 class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
   /// Its place in the list of its store's observers; nil where it is not in it.
   final var slot: Int?
-  /// Where it is called; nil where the store's notifier calls it.
+  /// The queue on which it is called.
   final let queue: ObserverQueue?
+  /// Whether the store's notifier calls it, in the delivery turn; others cost a commit no turn.
+  final let isInTurn: Bool
   private let isActive = Atomic(true)
 
   init(on queue: ObserverQueue?) {
     self.queue = queue
+    isInTurn = queue == nil
+  }
+
+  /// One that keeps its part of each commit, and is called in no turn and on no queue.
+  init() {
+    (queue, isInTurn) = (nil, false)
   }
 
   /// Whether it gets the model with a change.
@@ -18,8 +26,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
 
   /// Keeps what it gets of a commit; called in the exclusive section that makes it.
   ///
-  /// - Returns: Whether a call is to be scheduled on its queue.
-  func keep(_ commit: CommitInProgress) -> Bool { false }
+  /// - Parameter kept: Takes what is to be done about that once the lock is unlocked.
+  func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {}
 
   /// The notifier notifies it of a change.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
@@ -33,25 +41,40 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
+  /// Cancels it, and removes it from its store.
+  final func end(in storage: StoreStorage?) {
+    cancel()
+    // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
+    if ThreadState.current.exclusive != nil {
+      storage?.noteCancelledObserver()
+      return
+    }
+    storage?.remove(self)
+  }
+
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
 
-  /// Enqueues a call on its queue.
-  final func scheduleCall() {
+  /// Enqueues a call on its queue; called outside of the store's lock, after it has kept something.
+  func scheduleCall() {
     queue?.enqueue { if self.callOnQueue() { self.scheduleCall() } }
   }
 }
 
 /// A commit while its exclusive section is held, as observers see it that keep something of it.
+@usableFromInline
 struct CommitInProgress {
   /// The store's model.
-  let model: UnsafeRawPointer
+  @usableFromInline let model: UnsafeRawPointer
   /// An optional action of the store's type.
-  let action: UnsafeRawPointer
-  let version: UInt64
-  let transaction: TransactionID?
+  @usableFromInline let action: UnsafeRawPointer
+  @usableFromInline let version: UInt64
+  /// On whose behalf; nil for one outside a dispatch.
+  let owner: (any CommitOwner)?
   /// Whether it is no commit, but the model that an observer gets first.
-  var isPresentModel = false
+  @usableFromInline var isPresentModel = false
+
+  @usableFromInline var transaction: TransactionID? { owner?.transaction }
 }
 
 /// What is to be done, once the lock is unlocked, about observers that have kept something of a commit.
@@ -59,6 +82,8 @@ struct CommitInProgress {
 struct KeptCommit {
   /// Those of which a call is to be scheduled; nil, which costs nothing, where there are none.
   private(set) var due: [ObserverRecord]?
+  /// Where the committing thread waits, once all observers were notified; nil where it does not wait.
+  private(set) var waits: [Gate<Void>]?
 
   @usableFromInline
   init() {}
@@ -66,6 +91,12 @@ struct KeptCommit {
   mutating func schedule(_ observer: ObserverRecord) {
     if due == nil { due = [] }
     due?.append(observer)
+  }
+
+  /// The committing thread is to wait at a gate, as it may (`DispatchContext.mayBlock`).
+  mutating func wait(at gate: Gate<Void>) {
+    if waits == nil { waits = [] }
+    waits?.append(gate)
   }
 }
 

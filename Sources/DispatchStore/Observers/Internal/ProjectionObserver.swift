@@ -19,13 +19,14 @@ final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Senda
     super.init(on: queue)
   }
 
-  override func keep(_ commit: CommitInProgress) -> Bool {
-    kept.put(
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    let isDue = self.kept.put(
       StoreChange(
         model: projection(commit.model.assumingMemoryBound(to: Model.self).pointee),
         version: commit.version,
         action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
         transaction: commit.transaction))
+    if isDue, queue != nil { kept.schedule(self) }
   }
 
   /// Changes are kept, and the notifier's deliveries made, in commit order: the first one kept is of this one.

@@ -48,7 +48,8 @@ extension StoreStorage: DeliveryTurn {
     if let change, withNotifications({ $0.takeTurnIfIdle() }) {
       thread.exclusive = nil
       lock.unlock()
-      return notify(of: change, kept, on: thread)
+      notify(of: change, kept, on: thread)
+      return waitForObservers(kept, on: thread)
     }
     var turn = NotificationQueue.Turn.none
     if let change {
@@ -64,6 +65,15 @@ extension StoreStorage: DeliveryTurn {
     thread.exclusive = nil
     lock.unlock()
     carryOut(turn, kept, on: thread)
+    waitForObservers(kept, on: thread)
+  }
+
+  /// Waits until observers that are behind have come to the commit, after all others were notified.
+  private func waitForObservers(_ kept: KeptCommit, on thread: ThreadState) {
+    guard let waits = kept.waits else { return }
+    let region = BlockingRegion(on: thread)
+    for gate in waits { gate.wait() }
+    region.end()
   }
 
   /// Adds an observer, and ends the exclusive section in which that was decided.
@@ -90,7 +100,7 @@ extension StoreStorage: DeliveryTurn {
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?
   ) -> KeptCommit {
     let commit = CommitInProgress(
-      model: model, action: action, version: version &+ 1, transaction: owner?.transaction)
+      model: model, action: action, version: version &+ 1, owner: owner)
     return withNotifications { $0.keep(commit) }
   }
 

@@ -22,10 +22,13 @@ struct BlockingRegion {
   private let isJobHelper: Bool
   private let blockedThreads: BlockedThreads
   private let turns: [any DeliveryTurn]
+  /// Of the task that this thread runs.
+  private let taskWait: TaskWait?
 
   /// - Parameter queue: The queue on which that may run which the thread waits for.
   init(on thread: ThreadState, for queue: SharedQueue? = nil) {
     turns = thread.turns
+    taskWait = .begin()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.leaveDeliveredOwners()
     blockedThreads = .here(on: thread)
@@ -43,6 +46,7 @@ struct BlockingRegion {
   }
 
   func end() {
+    taskWait?.end()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierHasWaited() } }
     if !isPlanted(.placeNotLent) { blockedThreads.end() }
     for queue in awaited { queue.endWait() }

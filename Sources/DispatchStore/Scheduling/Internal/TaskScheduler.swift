@@ -43,6 +43,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     while true {
       yieldPoint(.takeStep)
       if let step = state.withLock({ $0.steps.popFirst() }) { return step }
+      let wait = TaskWait.begin()
       await withUnsafeContinuation { waiter in
         let hasStep = state.withLock { state in
           if state.steps.isEmpty { state.waiter = waiter }
@@ -50,6 +51,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
         }
         if hasStep { waiter.resume() }
       }
+      wait?.end()
     }
   }
 

@@ -30,7 +30,7 @@ class StoreStorage: @unchecked Sendable {
   /// Whether each commit publishes its model.
   private let publishes: Bool
 
-  init(identifier: String, publishes: Bool) {
+  init(identifier: String, publishes: Bool = false) {
     self.identifier = identifier
     self.publishes = publishes
     isObserved = publishes

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// What others wait for meanwhile, where a task waits inside the library, they must wait for no longer.
+protocol TaskWaitObserver: AnyObject, Sendable {
+  func taskBeginsToWait()
+  func taskHasWaited()
+}
+
+/// The time in which a task waits inside the library, suspended or on a thread that blocks.
+///
+/// What it waits for may need what waits for the task: so those that observe the task have it go on. A task is
+/// known by its address, until its observer is removed; children of it are other tasks.
+struct TaskWait {
+  private let observers: [any TaskWaitObserver]
+
+  /// The wait of the current task begins; nil where no observer has to know.
+  ///
+  /// - Parameter awaited: An observer for which the task waits itself.
+  static func begin(for awaited: (any TaskWaitObserver)? = nil) -> TaskWait? {
+    guard TaskWaitTable.count.load(ordering: .relaxed) > 0, let task = currentTask else {
+      return nil
+    }
+    let observers = TaskWaitTable.observers.withLockOfProcess { $0[task] ?? [] }
+      .filter { $0 !== awaited }
+    if observers.isEmpty { return nil }
+    for observer in observers { observer.taskBeginsToWait() }
+    return TaskWait(observers: observers)
+  }
+
+  func end() {
+    for observer in observers { observer.taskHasWaited() }
+  }
+
+  /// The address of the current task.
+  static var currentTask: UInt? {
+    withUnsafeCurrentTask { task in task.map { unsafeBitCast($0, to: UInt.self) } }
+  }
+}
+
+/// The observers of tasks; code outside of tasks and processes without observers pay for none of it.
+enum TaskWaitTable {
+  fileprivate static let count = Atomic(0)
+  fileprivate static let observers = Locked<[UInt: [any TaskWaitObserver]]>([:])
+
+  static func add(_ observer: any TaskWaitObserver, to task: UInt) {
+    count.add(1, ordering: .relaxed)
+    observers.withLockOfProcess { $0[task, default: []].append(observer) }
+  }
+
+  static func remove(_ observer: any TaskWaitObserver, from task: UInt) {
+    let removed = observers.withLockOfProcess { observers -> [any TaskWaitObserver] in
+      guard var list = observers[task] else { return [] }
+      let (same, others) = (list.filter { $0 === observer }, list.filter { $0 !== observer })
+      list = others
+      observers[task] = list.isEmpty ? nil : list
+      return same
+    }
+    // Released here, outside of the lock.
+    count.subtract(removed.count, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,107 @@
+// Inlinable, so that what is called at each commit is compiled for the store's types.
+extension Store {
+  @inlinable
+  func changes<Value: Sendable>(
+    of projection: @escaping @Sendable (Model) -> Value,
+    by areEqual: (@Sendable (Value, Value) -> Bool)?, _ policy: StreamBufferingPolicy,
+    _ initial: Bool
+  ) -> StoreStream<ValueChange<Value, Action>> {
+    policy.check()
+    return StoreStream { [weak self] in
+      // The value after the change before, which the present one is first of all.
+      var old: Value?
+      let subscription = StreamSubscription(to: self, policy, initial: initial) { commit, _ in
+        let new = projection(commit.model(of: Self.self))
+        if let old, let areEqual, areEqual(old, new), !commit.isPresentModel { return nil }
+        defer { old = new }
+        return Streamed<ValueChange<Value, Action>>(
+          ValueChange(
+            old: old ?? new, new: new, version: commit.version,
+            action: commit.action(of: Self.self), transaction: commit.transaction))
+      }
+      return StoreStream<ValueChange<Value, Action>>.Iterator(subscription) {
+        Streamed<ValueChange<Value, Action>>.of($0)
+      }
+    }
+  }
+
+  /// The values as they are, also equal ones.
+  @inlinable
+  func allValues<Value: Sendable>(
+    of projection: @escaping @Sendable (Model) -> Value, _ policy: StreamBufferingPolicy,
+    _ initial: Bool
+  ) -> StoreStream<Value> {
+    policy.check()
+    return StoreStream { [weak self] in
+      let subscription = StreamSubscription(to: self, policy, initial: initial) { commit, _ in
+        Streamed<Value>(projection(commit.model(of: Self.self)))
+      }
+      return StoreStream<Value>.Iterator(subscription) { Streamed<Value>.of($0) }
+    }
+  }
+
+  /// The values of which none equals the one before: neither where it is kept, nor where it is delivered.
+  @inlinable
+  func distinctValues<Value: Sendable & Equatable>(
+    of projection: @escaping @Sendable (Model) -> Value, _ policy: StreamBufferingPolicy,
+    _ initial: Bool
+  ) -> StoreStream<Value> {
+    policy.check()
+    return StoreStream { [weak self] in
+      let subscription = StreamSubscription(
+        to: self, policy, initial: initial, comparesWithLast: true
+      ) { commit, last in
+        let value = projection(commit.model(of: Self.self))
+        return last.map { Streamed<Value>.of($0) == value } == true ? nil : Streamed<Value>(value)
+      }
+      var last: Value?
+      return StoreStream<Value>.Iterator(subscription) { kept in
+        let value = Streamed<Value>.of(kept)
+        if value == last { return nil }
+        last = value
+        return value
+      }
+    }
+  }
+
+  /// The models as they are when the consumer takes them: what is kept is that there is a new one.
+  @inlinable
+  func presentModels(initial: Bool) -> StoreStream<Model> {
+    StoreStream { [weak self] in
+      // Kept with the storage, so that the last model can be taken when the store has gone.
+      weak let storage = self?.storage
+      let subscription = StreamSubscription(to: self, .bufferingOldest(1), initial: initial) {
+        _, _ in
+        storage.map { Streamed<ModelStorage<Model, Action>>($0) }
+      }
+      var last: UInt64?
+      return StoreStream<Model>.Iterator(subscription) { kept in
+        let (model, version) = Streamed<ModelStorage<Model, Action>>.of(kept).snapshot
+        if version == last { return nil }
+        last = version
+        return model
+      }
+    }
+  }
+}
+
+extension CommitInProgress {
+  @inlinable
+  func model<Model, Action>(of store: Store<Model, Action>.Type) -> Model {
+    model.assumingMemoryBound(to: Model.self).pointee
+  }
+
+  @inlinable
+  func action<Model, Action>(of store: Store<Model, Action>.Type) -> Action? {
+    action.assumingMemoryBound(to: Action?.self).pointee
+  }
+}
+
+extension ModelStorage {
+  /// The model as it is, with its version.
+  @usableFromInline var snapshot: (model: Model, version: UInt64) {
+    ExclusiveSection.check(self, "read", on: .current)
+    yieldPoint(.read, identifier)
+    return withLock { _ in (model.pointee, version) }
+  }
+}

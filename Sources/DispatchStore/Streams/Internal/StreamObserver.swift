@@ -1,0 +1,49 @@
+/// The element of a commit, or of the present model; nil where there is none.
+///
+/// Called under the store's lock. Gets the element that was kept last, where the stream compares with that.
+@usableFromInline
+typealias StreamSource =
+  (_ commit: CommitInProgress, _ last: StreamedElement?) -> StreamedElement?
+
+/// The observer of one subscription: its store keeps it, and releases it when the store goes.
+final class StreamObserver: ObserverRecord, @unchecked Sendable {
+  // because the store's lock guards `source` and `last`
+  private let storage: StreamStorage
+  private let source: StreamSource
+  private let hasInitial: Bool
+  private let comparesWithLast: Bool
+  private var last: StreamedElement?
+
+  init(
+    _ storage: StreamStorage, initial: Bool, comparesWithLast: Bool,
+    _ source: @escaping StreamSource
+  ) {
+    (self.storage, self.source) = (storage, source)
+    (hasInitial, self.comparesWithLast) = (initial, comparesWithLast)
+    super.init()
+  }
+
+  deinit {
+    storage.end()
+  }
+
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    guard let element = source(commit, last) else { return }
+    if commit.isPresentModel, !hasInitial { return note(element) }
+    let push = storage.push(element) {
+      commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
+    }
+    if push.isKept { note(element) }
+    if push.isDue { kept.schedule(self) }
+  }
+
+  private func note(_ element: StreamedElement) {
+    if comparesWithLast { last = element }
+  }
+
+  /// Resumes the consumer on this thread: its task goes on elsewhere.
+  override func scheduleCall() {
+    yieldPoint(.wakeConsumer)
+    storage.wake()
+  }
+}

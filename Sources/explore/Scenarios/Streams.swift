@@ -1,0 +1,100 @@
+import DispatchStore
+
+extension Scenario {
+  /// Streams of one store, whose subscribers come and go; one of them dispatches to it, and producers wait for that one.
+  static let streams = Scenario(
+    name: "streams",
+    summary: "each subscriber gets the present state, and every change after it, to the last one"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let total = 8
+    let faults = Shared([String]())
+    await withTaskGroup { group in
+      let changes = store.changes(initial: true)
+      group.addTask { await follow(changes, "first", to: total, faults) }
+      group.addTask { await comeAndGo(store, to: total, faults) }
+      group.addTask { await reachEnd(store.models(), to: total, faults) }
+      group.addTask { await answer(store, to: total, faults) }
+      for number in 1...3 {
+        group.addTask {
+          let mode: Dispatcher.Mode = [.async, .serial, .serial(lane: "a")][number - 1]
+          await store.send(.note(10 * number), mode: mode)
+          let handle = store.dispatch(.work(10 * number + 1), mode: mode)
+          await follow(changes, "subscriber \(number)", to: total, faults)
+          await handle.ended()
+        }
+      }
+      group.addTask {
+        for await count in store.values(of: \.entries.count, buffering: .bufferingNewest(2)) {
+          if count == total { return }
+        }
+      }
+    }
+    try check(faults.now.isEmpty, "\(faults.now)")
+    try check(store.model.entries.count == total, "\(store.model.entries)")
+  }
+
+  /// Takes every change: each follows the one before it.
+  @Sendable private static func follow(
+    _ changes: StoreStream<ValueChange<Journal, Entry>>, _ name: String, to last: Int,
+    _ faults: Shared<[String]>
+  ) async {
+    var entries: [Int]?
+    for await change in changes {
+      let isNext = change.old.entries == entries ?? change.new.entries
+      let appended = change.new.entries.last
+      if !isNext || change.new.entries.count != change.version
+        || entries != nil && change.action?.number != appended
+      {
+        faults.with { $0.append("\(name) got \(change) after \(entries ?? [])") }
+      }
+      entries = change.new.entries
+      if change.version >= last { return }
+    }
+  }
+
+  /// Subscribes once for each two changes.
+  @Sendable private static func comeAndGo(
+    _ store: JournalStore, to last: Int, _ faults: Shared<[String]>
+  ) async {
+    while true {
+      var versions: [UInt64] = []
+      for await change in store.changes(of: \.entries.count, initial: true) {
+        if change.version != versions.last.map({ $0 + 1 }) ?? change.version {
+          faults.with { $0.append("\(change.version) came after \(versions)") }
+        }
+        versions.append(change.version)
+        if change.new == last { return }
+        if versions.count == 3 { break }
+      }
+    }
+  }
+
+  /// Takes models as they are.
+  @Sendable private static func reachEnd(
+    _ models: StoreStream<Journal>, to last: Int, _ faults: Shared<[String]>
+  ) async {
+    var count = -1
+    for await model in models {
+      if model.entries.count <= count { faults.with { $0.append("\(model) came late") } }
+      count = model.entries.count
+      if count == last { return }
+    }
+  }
+
+  /// Dispatches between two elements, and waits for that, while producers wait for it.
+  @Sendable private static func answer(
+    _ store: JournalStore, to last: Int, _ faults: Shared<[String]>
+  ) async {
+    var versions: [UInt64] = []
+    for await change in store.changes(buffering: .suspending(0), initial: true) {
+      versions.append(change.version)
+      if versions.count == 1 { await store.dispatch(.note(40), mode: .serial).ended() }
+      if versions.count == 2 { await store.send(.note(41), mode: .serial(lane: "a")) }
+      if change.version == last { break }
+    }
+    if zip(versions, versions.dropFirst()).contains(where: { $0 + 1 != $1 }) {
+      faults.with { $0.append("the answering one got \(versions)") }
+    }
+  }
+}

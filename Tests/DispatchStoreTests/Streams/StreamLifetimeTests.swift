@@ -1,0 +1,187 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// How a subscription ends, and that nothing of it stays.
+@Suite(.timeLimit(.minutes(5)))
+struct StreamLifetimeTests {
+  private let store = CounterStore.counter("counter")
+
+  /// A stream of values that keeps an object for as long as there is a sequence, or a subscription.
+  private func stream(
+    until released: Latch, _ policy: StreamBufferingPolicy = .unbounded
+  ) -> StoreStream<Int> {
+    let signal = DeinitSignal(released)
+    return store.values(
+      of: { model in withExtendedLifetime(signal) { model.count } }, buffering: policy)
+  }
+
+  @Test func theStoreIsNotKeptAliveAndItsStreamsEnd() async {
+    var store: CounterStore? = .counter("short")
+    weak let departed = store
+    var all = store!.changes(of: \.count).makeAsyncIterator()
+    var models = store!.models().makeAsyncIterator()
+    let sequence = store!.values(of: \.count)
+    store!.updateModel { $0.count = 1 }
+    store!.updateModel { $0.count = 2 }
+    store = nil
+    #expect(departed == nil)
+    #expect(await models.next()?.count == 2, "The last model can still be taken.")
+    #expect(await models.next() == nil)
+    #expect(await all.next()?.new == 1)
+    #expect(await all.next()?.new == 2)
+    #expect(await all.next() == nil)
+    #expect(await all.next() == nil)
+    for await _ in sequence { Issue.record("The store has gone.") }
+  }
+
+  @Test(arguments: [StreamBufferingPolicy.unbounded, .bufferingNewest(1), .suspending(0)])
+  func aConsumerThatWaitsIsResumedWhenTheStoreGoes(policy: StreamBufferingPolicy) async {
+    var store: CounterStore? = .counter("short")
+    let (models, seen) = (store!.models(buffering: policy), Recorder<Int>())
+    let consumer = Task { for await model in models { seen.record(model.count) } }
+    _ = await seen.first(1)
+    store = nil
+    await consumer.value
+    #expect(seen.all == [0])
+  }
+
+  @Test func breakingOutOfTheLoopUnsubscribes() async {
+    let released = Latch()
+    func consume() async {
+      for await count in stream(until: released) where count == 0 { break }
+    }
+    await consume()
+    await released.opened()
+    store.updateModel { $0.count = 1 }
+  }
+
+  @Test func anIteratorThatIsReleasedUnsubscribes() async {
+    let released = Latch()
+    func take() async {
+      var iterator = stream(until: released).makeAsyncIterator()
+      store.updateModel { $0.count = 1 }
+      #expect(await iterator.next() == 0)
+    }
+    await take()
+    await released.opened()
+  }
+
+  /// The next commit releases what was left then.
+  @Test func anIteratorMayBeReleasedInAnExclusiveSection() async {
+    let released = Latch()
+    nonisolated(unsafe) var iterator: StoreStream<Int>.Iterator? = stream(
+      until: released, .bufferingNewest(1)
+    ).makeAsyncIterator()
+    #expect(await iterator?.next() == 0)
+    store.updateModel { model in
+      model.count = 1
+      iterator = nil
+    }
+    store.updateModel { $0.count = 2 }
+    await released.opened()
+  }
+
+  @Test func cancellingTheConsumerEndsTheIterationAtOnceAndUnsubscribes() async {
+    let (released, seen) = (Latch(), Recorder<Int>())
+    let consumer = Task { [stream = stream(until: released)] in
+      for await count in stream { seen.record(count) }
+    }
+    _ = await seen.first(1)
+    consumer.cancel()
+    await consumer.value
+    #expect(seen.all == [0])
+  }
+
+  @Test func aCancelledConsumerTakesNothingThatIsLeft() async {
+    let (began, cancelled, seen) = (Latch(), Latch(), Recorder<Int>())
+    let consumer = Task { [store] in
+      for await count in store.values(of: \.count, buffering: .unbounded) {
+        seen.record(count)
+        began.open()
+        await cancelled.opened()
+      }
+      return Task.isCancelled
+    }
+    await began.opened()
+    for _ in 1...10 { store.updateModel { $0.count += 1 } }
+    consumer.cancel()
+    cancelled.open()
+    #expect(await consumer.value)
+    #expect(seen.all == [0])
+  }
+
+  @Test func aTaskThatIsCancelledAlreadyGetsNothing() async {
+    let consumer = Task { [store] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      var count = 0
+      for await _ in store.models() { count += 1 }
+      return count
+    }
+    #expect(await consumer.value == 0)
+  }
+
+  /// What was kept is released too, and not under a lock: it may use the stream's store.
+  @Test func whatIsDroppedIsReleasedWhereItMayUseTheStore() async {
+    let dispatcher = Dispatcher(name: "drops")
+    let store = dispatcher.register(
+      store: Store<Int, Ping>(identifier: "drops", model: 0, reducer: ApplyingReducer { _, _ in }))
+    let deaths = EventCount(of: 8)
+    func consume() async {
+      var iterator = store.values(
+        of: { _ in Using(store, deaths) }, buffering: .bufferingNewest(2)
+      ).makeAsyncIterator()
+      for _ in 1...7 { store.updateModel { $0 += 1 } }
+      #expect(deaths.count == 6, "Of 8, two are kept.")
+      _ = await iterator.next()
+    }
+    await consume()
+    await deaths.full()
+  }
+
+  @Test func subscribersComeAndGoUnderContention() async {
+    let deaths = EventCount(of: 400)
+    let stop = Latch()
+    async let producers: Void = onOwnThreads(2) { [store] _ in
+      while !stop.isOpen { store.updateModel { $0.count += 1 } }
+    }
+    await withTaskGroup { group in
+      for number in 0..<400 {
+        group.addTask { [store] in
+          let mortal = Mortal(deaths)
+          let stream = store.changes(
+            of: { model in withExtendedLifetime(mortal) { model.count } },
+            buffering: [.unbounded, .bufferingNewest(2), .suspending(1)][number % 3], initial: true)
+          var last = -1
+          for await change in stream {
+            #expect(change.new > last)
+            last = change.new
+            if number % 2 == 0 || change.new > 1_000 + number { break }
+          }
+        }
+        if number % 5 == 4 { await group.next() }
+      }
+      group.cancelAll()
+    }
+    stop.open()
+    await producers
+    // Those that ended inside another's delivery are released with the next commit.
+    store.updateModel { $0.count += 1 }
+    await deaths.full()
+  }
+}
+
+/// Reads its store when it is released.
+private final class Using: Sendable {
+  private let store: Store<Int, Ping>
+  private let deaths: EventCount
+
+  init(_ store: Store<Int, Ping>, _ deaths: EventCount) {
+    (self.store, self.deaths) = (store, deaths)
+  }
+
+  deinit {
+    _ = store.model
+    deaths.add()
+  }
+}

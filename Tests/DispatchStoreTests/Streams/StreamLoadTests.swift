@@ -1,0 +1,95 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Many producers, and subscribers that come and go.
+@Suite(.timeLimit(.minutes(20)))
+struct StreamLoadTests {
+  private let dispatcher = Dispatcher(name: "stream load")
+  private let store: CounterStore
+  private let producers = 8
+  private var total: Int { producers * Load.count(12_500) }
+
+  init() {
+    store = dispatcher.register(store: .counter("counter"))
+  }
+
+  /// Each change adds 1, in one mode after the other, so the count is the version.
+  private func produce() async {
+    let (store, total, ended) = (store, total, EventCount(of: total))
+    await onOwnThreads(producers) { producer in
+      for number in 0..<(total / 8) {
+        let mode = Dispatcher.Mode.everyMode[(producer + number) % Dispatcher.Mode.everyMode.count]
+        store.dispatch(.add(1), mode: mode) { ended.add() }
+      }
+    }
+    await ended.full()
+  }
+
+  @Test func eachSubscriberSeesAnOrderedPrefixConsistentSequenceAndTheLastState() async {
+    let begun = EventCount(of: 6)
+    await withTaskGroup { group in
+      for number in 0..<6 {
+        // From the first change to the last.
+        group.addTask { [store, total] in
+          var changes = store.changes(buffering: number < 3 ? .unbounded : .suspending(100))
+            .makeAsyncIterator()
+          begun.add()
+          for version in 1...total {
+            let change = await changes.next()
+            guard change?.version == UInt64(version), change?.new.count == version,
+              change?.old.count == version - 1
+            else {
+              Issue.record("\(version) is missing: \(String(describing: change))")
+              return
+            }
+          }
+        }
+      }
+      await begun.full()
+      for number in 0..<8 {
+        group.addTask { [store, total] in await comeAndGo(number, store, total) }
+      }
+      for policy in [StreamBufferingPolicy.bufferingNewest(1), .bufferingNewest(16), .unbounded] {
+        group.addTask { [store, total] in await reachEnd(store.models(buffering: policy), total) }
+        group.addTask { [store, total] in
+          var last = -1
+          for await count in store.values(of: \.count, buffering: policy) {
+            #expect(count > last)
+            last = count
+            if count == total { return }
+          }
+        }
+      }
+      await produce()
+      #expect(store.model.count == total)
+    }
+
+    @Sendable func reachEnd(_ models: StoreStream<Counter>, _ total: Int) async {
+      var last = -1
+      for await model in models {
+        #expect(model.count > last)
+        last = model.count
+        if last == total { return }
+      }
+    }
+
+    /// Subscribes again and again, and takes some changes each time.
+    @Sendable func comeAndGo(_ number: Int, _ store: CounterStore, _ total: Int) async {
+      var round = 0
+      while true {
+        var (expected, taken): (UInt64?, Int) = (nil, 0)
+        for await change in store.changes(initial: true) {
+          #expect(change.version == expected ?? change.version)
+          #expect(change.new.count == change.version)
+          #expect(change.old.count == Int(change.version) - (expected == nil ? 0 : 1))
+          expected = change.version + 1
+          taken += 1
+          if change.version == total { return }
+          if taken > 10 * number + round % 100 { break }
+        }
+        round += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// Producers that wait for a stream's consumer, and those that don't.
+@Suite(.timeLimit(.minutes(5)))
+struct SuspendingStreamTests {
+  private let dispatcher = Dispatcher(name: "suspending")
+  private let store: CounterStore
+
+  init() {
+    store = dispatcher.register(store: .counter("counter"))
+  }
+
+  private func versions(
+    _ bound: Int
+  ) -> StoreStream<ValueChange<Int, CounterAction>>.Iterator {
+    store.changes(of: \.count, buffering: .suspending(bound)).makeAsyncIterator()
+  }
+
+  static let scheduled: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
+
+  /// The test's task consumes, and awaits nothing of the library but elements.
+  @Test(arguments: scheduled)
+  func aDispatchEndsOnceTheConsumerIsWithinTheBound(mode: Dispatcher.Mode) async {
+    var changes = versions(2)
+    let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
+    let token = store.observe(\.count) { committed.record($0.version) }
+    for number in 1...2 { store.dispatch(.add(1), mode: mode) { ended.record(number) } }
+    _ = await ended.first(2)
+    store.dispatch(.add(1), mode: mode) { ended.record(3) }
+    _ = await committed.first(3)
+    #expect(ended.count == 2)
+    #expect(await changes.next()?.version == 1)
+    #expect(await ended.first(3).last == 3)
+    token.cancel()
+  }
+
+  @Test(arguments: scheduled)
+  func aTaskThatSendsGoesOnOnceTheConsumerIsWithinTheBound(mode: Dispatcher.Mode) async {
+    var changes = versions(0)
+    let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
+    let token = store.observe(\.count) { committed.record($0.version) }
+    let sender = Task { [store] in
+      for number in 1...3 {
+        await store.send(.add(1), mode: mode)
+        ended.record(number)
+      }
+    }
+    for version: UInt64 in 1...3 {
+      _ = await committed.first(Int(version))
+      #expect(ended.count < version)
+      #expect(await changes.next()?.version == version)
+      _ = await ended.first(Int(version))
+    }
+    await sender.value
+    token.cancel()
+  }
+
+  @Test func aLaneGoesOnAfterTheDelivery() async {
+    var changes = versions(0)
+    let committed = Recorder<UInt64>()
+    let token = store.observe(\.count) { committed.record($0.version) }
+    for _ in 1...50 { store.dispatch(.add(1), mode: .serial) }
+    for version: UInt64 in 1...50 {
+      #expect(await changes.next()?.version == version)
+      #expect(committed.count <= version + 1)
+    }
+    token.cancel()
+  }
+
+  @Test func aThreadOutsideBlocksAfterItsObserversWereNotified() async {
+    var changes = versions(1)
+    let (committed, returned) = (Recorder<UInt64>(), Recorder<Int>())
+    let token = store.observe(\.count) { committed.record($0.version) }
+    async let thread: Void = onOwnThread { [store] in
+      for number in 1...4 {
+        if number % 2 == 0 {
+          store.dispatch(.add(1), mode: .sync)
+        } else {
+          store.updateModel { $0.count += 1 }
+        }
+        returned.record(number)
+      }
+    }
+    for version: UInt64 in 1...3 {
+      _ = await committed.first(Int(version) + 1)
+      #expect(returned.count == version)
+      #expect(await changes.next()?.version == version)
+      _ = await returned.first(Int(version) + 1)
+    }
+    await thread
+    token.cancel()
+  }
+
+  @Test func noTaskBlocksItsThread() async {
+    let changes = versions(0)
+    await withTaskGroup { group in
+      for _ in 0..<64 {
+        group.addTask { [store] in
+          store.updateModel { $0.count += 1 }
+          sync(store)
+        }
+      }
+    }
+    #expect(store.version == 128)
+    withExtendedLifetime(changes) {}
+
+    func sync(_ store: CounterStore) { store.dispatch(.add(1), mode: .sync) }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aConsumerMayDispatchToItsStoreAndWait(mode: Dispatcher.Mode) async {
+    let goOn = Latch()
+    let consumer = Task { [store] in
+      var count = 0
+      for await _ in store.changes(buffering: .suspending(0), initial: true) {
+        count += 1
+        if count == 1 { goOn.open() }
+        if count <= 20 { await store.dispatch(.add(1), mode: mode).ended() }
+        if count == 41 { break }
+      }
+    }
+    await goOn.opened()
+    for _ in 1...20 { await store.dispatch(.add(1), mode: mode).ended() }
+    await consumer.value
+    #expect(store.model.count == 40)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aConsumerMaySendToItsStore(mode: Dispatcher.Mode) async {
+    let goOn = Latch()
+    let consumer = Task { [store] in
+      var count = 0
+      for await _ in store.changes(buffering: .suspending(1), initial: true) {
+        count += 1
+        if count == 1 { goOn.open() }
+        if count <= 20 {
+          if case .sync = mode {
+            store.updateModel { $0.count += 1 }
+          } else {
+            await store.send(.add(1), mode: mode)
+          }
+        }
+        if count == 41 { break }
+      }
+    }
+    await goOn.opened()
+    for _ in 1...20 { await store.dispatch(.add(1), mode: mode).ended() }
+    await consumer.value
+    #expect(store.model.count == 40)
+  }
+
+  @Test func consumersThatDispatchToEachOthersStoresEnd() async {
+    let other = dispatcher.register(store: .counter("other"))
+    await withTaskGroup { group in
+      for (mine, its) in [(store, other), (other, store)] {
+        group.addTask {
+          var count = 0
+          for await _ in mine.changes(buffering: .suspending(0), initial: true) {
+            count += 1
+            if count <= 50 { await its.dispatch(.add(1), mode: .serial).ended() }
+            if count == 40 { break }
+          }
+        }
+      }
+    }
+    #expect(store.model.count >= 39 && other.model.count >= 39)
+  }
+
+  @Test func producersGoOnWhenTheIteratorIsReleased() async {
+    let ended = Recorder<Int>()
+    func leave() async {
+      var changes = versions(0)
+      for number in 1...4 {
+        store.dispatch(.add(1), mode: .serial(lane: number)) { ended.record(number) }
+      }
+      _ = await changes.next()
+    }
+    await leave()
+    #expect(await ended.first(4).sorted() == [1, 2, 3, 4])
+  }
+
+  @Test func producersGoOnWhenTheConsumerIsCancelled() async {
+    let (ended, began, goOn) = (Recorder<Int>(), Latch(), Latch())
+    let consumer = Task { [store] in
+      for await _ in store.changes(buffering: .suspending(0)) {
+        began.open()
+        await goOn.opened()
+      }
+    }
+    while !began.isOpen {
+      store.updateModel { $0.count += 1 }
+      await Task.yield()
+    }
+    for number in 1...4 {
+      store.dispatch(.add(1), mode: .serial(lane: number)) { ended.record(number) }
+    }
+    consumer.cancel()
+    goOn.open()
+    #expect(await ended.first(4).sorted() == [1, 2, 3, 4])
+    await consumer.value
+  }
+
+  /// The block's own dispatch is one that the stream has not end.
+  @Test func anOperationMayConsumeTheStreamOfItsStore() async {
+    let store = dispatcher.register(
+      store: CounterStore(
+        identifier: "self",
+        reducer: ClosureReducer { action, store in
+          ActionOperation(action: action, store: store) { _, store async in
+            var changes = store.changes(buffering: .suspending(0)).makeAsyncIterator()
+            for _ in 1...5 { store.updateModel { $0.count += 1 } }
+            for _ in 1...3 { _ = await changes.next() }
+          }
+        }))
+    let result = await store.dispatch(.add(1), mode: .serial).result
+    #expect(result.isSuccess)
+    #expect(store.model.count == 5)
+  }
+}
