@@ -124,6 +124,7 @@ extension Store {
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
     storage.lockToRead(on: thread)
+    observer.begin(with: storage.model, version: storage.version)
     let present = initial ? presentModel(for: observer) : nil
     let isDue = initial && keepsPresentModel(observer)
     let turn = storage.unlockAdding(observer, present, on: thread)
