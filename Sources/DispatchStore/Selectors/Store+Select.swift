@@ -46,7 +46,7 @@ extension StoreStorage {
 
 // For tests; DispatchStoreTesting has the public forms.
 extension Store {
-  package func computationCount<Value>(of selector: Selector<Model, Value>) -> Int {
+  package func selectorComputations<Value>(of selector: Selector<Model, Value>) -> Int {
     ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in
       storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef {

@@ -6,7 +6,7 @@ extension Store {
   ///
   /// A test compares the number before and after. It is that of a selector made from a key path or a closure, too;
   /// these read each version of the model in which they are used.
-  public func computationCount<Value>(ofSelector selector: Selector<Model, Value>) -> Int {
-    computationCount(of: selector)
+  public func computationCount<Value>(of selector: Selector<Model, Value>) -> Int {
+    selectorComputations(of: selector)
   }
 }

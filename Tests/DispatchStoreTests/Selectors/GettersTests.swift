@@ -32,6 +32,6 @@ struct GettersTests {
       #expect(store.getters.label == "6 \(unit)")
       #expect(store.getters.sum == 6)
     }
-    #expect(store.computationCount(ofSelector: SummedTally.Getters.sum) == 1)
+    #expect(store.computationCount(of: SummedTally.Getters.sum) == 1)
   }
 }

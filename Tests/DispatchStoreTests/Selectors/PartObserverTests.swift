@@ -186,6 +186,21 @@ struct PartObserverTests {
     withExtendedLifetime(other) {}
   }
 
+  @Test func isNotCalledWhereItIsCancelledWhileItsValueIsComputed() {
+    let tokens = Recorder<ObserverToken>()
+    let count = Selector.combine(selectors.items) { items in
+      if items.count == 2 { tokens.all[0].cancel() }
+      return items.count
+    }
+    let received = Recorder<Int>()
+    tokens.record(store.observe(changesOf: count) { received.record($0.value) })
+    store.updateModel { $0.items = [] }
+    store.updateModel {
+      $0.items = [PricedItem(name: "a", price: 1), PricedItem(name: "b", price: 2)]
+    }
+    #expect(received.all == [0])
+  }
+
   @Test func mayChangeItsStoreAndIsCalledWithThatNext() {
     let received = Recorder<[Int?]>()
     let store = store

@@ -36,7 +36,7 @@ struct SelectorMemoTests {
     }
     #expect(deaths.count >= count - 16)
     #expect(store.select(kept) == 2)
-    #expect(store.computationCount(ofSelector: kept) == 1)
+    #expect(store.computationCount(of: kept) == 1)
   }
 
   @Test func isOneForEachStore() {
@@ -45,7 +45,7 @@ struct SelectorMemoTests {
     for _ in 0..<2 {
       for (index, store) in stores.enumerated() { #expect(store.select(selector) == index * 10) }
     }
-    #expect(stores.allSatisfy { $0.computationCount(ofSelector: selector) == 1 })
+    #expect(stores.allSatisfy { $0.computationCount(of: selector) == 1 })
   }
 
   @Test func isFoundAmongManySelectors() {
@@ -56,7 +56,7 @@ struct SelectorMemoTests {
         #expect(store.select(selector) == 1 + index)
       }
     }
-    #expect(selectors.allSatisfy { store.computationCount(ofSelector: $0) == 1 })
+    #expect(selectors.allSatisfy { store.computationCount(of: $0) == 1 })
   }
 
   @Test func isNotReplacedByWhatAThreadHasFoundOutLater() async {
@@ -77,6 +77,6 @@ struct SelectorMemoTests {
     mayEnd.open()
     #expect(await late == 10)
     #expect(store.select(slow) == 20)
-    #expect(store.computationCount(ofSelector: slow) == 2)
+    #expect(store.computationCount(of: slow) == 2)
   }
 }

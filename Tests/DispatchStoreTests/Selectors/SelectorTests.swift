@@ -22,11 +22,11 @@ struct SelectorTests {
       store.updateModel { $0.note = "\(number)" }
       #expect(store.select(selectors.subtotal) == sum)
     }
-    #expect(store.computationCount(ofSelector: selectors.subtotal) == 1)
-    #expect(store.computationCount(ofSelector: selectors.items) == 11)
+    #expect(store.computationCount(of: selectors.subtotal) == 1)
+    #expect(store.computationCount(of: selectors.items) == 11)
     store.updateModel { $0.items[5].price += 1 }
     #expect(store.select(selectors.subtotal) == sum + 1)
-    #expect(store.computationCount(ofSelector: selectors.subtotal) == 2)
+    #expect(store.computationCount(of: selectors.subtotal) == 2)
   }
 
   @Test func ofAChainComputesOnlyWhatHasChanged() {
@@ -72,8 +72,8 @@ struct SelectorTests {
     #expect(store.select(text) == "0")
     store.updateModel { $0.note = "other" }
     #expect(store.select(text) == "0")
-    #expect(store.computationCount(ofSelector: number) == 2)
-    #expect(store.computationCount(ofSelector: text) == 1)
+    #expect(store.computationCount(of: number) == 2)
+    #expect(store.computationCount(of: text) == 1)
     store.updateModel { $0.stamp.opaque.number = 7 }
     #expect(store.select(text) == "7")
   }
@@ -84,7 +84,7 @@ struct SelectorTests {
     #expect(store.select(number) == 0)
     store.updateModel { $0.stamp = PricedCart.Unequal() }
     #expect(store.select(number) == 0)
-    #expect(store.computationCount(ofSelector: number) == 1)
+    #expect(store.computationCount(of: number) == 1)
   }
 
   @Test func isEvaluatedOnceHoweverManyAreCombinedFromIt() {

@@ -74,8 +74,14 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     let before = old.finish()
     var new = SelectorEvaluation(of: node, notice.roots, after: old, stamp: notice.version)
     let after = new.finish()
-    last.withLock { $0 = new }
-    guard notice.isInitial || after.stamp != before.stamp else { return }
+    // Released outside the lock, because what the program keeps in values may run code then.
+    let replaced = last.withLock { last in
+      defer { last = new }
+      return last
+    }
+    withExtendedLifetime(replaced) {}
+    // Once more, because what was computed meanwhile may take long.
+    guard notice.isInitial || after.stamp != before.stamp, mayCall else { return }
     body(
       PartChange(
         old: notice.isInitial ? nil : node.value(of: before), value: node.value(of: after),
