@@ -49,7 +49,7 @@ struct SelectorEvaluation {
   /// Calls what reads the model; in its store's exclusive section, where it has one.
   mutating func read(_ model: UnsafeRawPointer) {
     let plan = node.plan
-    for index in steps.indices where steps[index].isNeeded && plan.inputs[index].isEmpty {
+    for index in steps.indices where plan.isRoot[index] && steps[index].isNeeded {
       steps[index].present = plan.node(index, of: node).read(
         model, last: steps[index].last, stamp: stamp)
       steps[index].isComputed = true
@@ -75,14 +75,14 @@ struct SelectorEvaluation {
   }
 
   private mutating func finish(_ node: SelectorNode, at index: Int) {
-    guard self.node.plan.inputs[index].isEmpty else { return compute(node, at: index) }
+    guard self.node.plan.isRoot[index] else { return compute(node, at: index) }
     guard let last = steps[index].last else { return }
     steps[index].present = node.settle(steps[index].present!, last: last)
   }
 
   private mutating func compute(_ node: SelectorNode, at index: Int) {
     let inputs = SelectedInputs(steps, at: self.node.plan.inputs[index])
-    if let last = steps[index].last, last.inputs == inputs.stamps {
+    if let last = steps[index].last, inputs.haveStamps(last.inputs) {
       steps[index].present = last
       return
     }
@@ -101,6 +101,10 @@ struct SelectedInputs {
   init(_ steps: [SelectorEvaluation.Step], at places: [Int]) {
     self.steps = steps
     self.places = places
+  }
+
+  func haveStamps(_ stamps: [UInt64]) -> Bool {
+    stamps.elementsEqual(places.lazy.map { steps[$0].present!.stamp })
   }
 
   var stamps: [UInt64] { places.map { steps[$0].present!.stamp } }

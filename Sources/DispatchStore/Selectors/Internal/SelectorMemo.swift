@@ -1,7 +1,7 @@
 /// What a store knows of one selector; its store's lock guards it.
 final class SelectorMemo {
   let id: UInt64
-  private weak let node: SelectorNode?
+  private weak let life: SelectorLife?
   // Unchecked, because the lock excludes overlapping accesses.
   /// The version of the model for which `selection` holds.
   @exclusivity(unchecked) var version = SelectorMemo.noVersion
@@ -16,7 +16,7 @@ final class SelectorMemo {
 
   init(of node: SelectorNode) {
     id = node.id
-    self.node = node
+    life = node.life
   }
 
   deinit {
@@ -24,7 +24,7 @@ final class SelectorMemo {
   }
 
   /// Whether its selector is gone.
-  var isDead: Bool { node == nil }
+  var isDead: Bool { life == nil }
 
   /// Returns the selection that was there before, which the caller releases.
   func replaceSelection(by selection: Selection, for version: UInt64) -> Selection? {

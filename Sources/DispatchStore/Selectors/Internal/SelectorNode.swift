@@ -6,7 +6,7 @@ class SelectorNode: @unchecked Sendable {
   /// Unique in the process: that of a selector that is gone is never used again.
   final let id: UInt64
   final let plan: SelectorPlan
-  final var isRoot: Bool { plan.inputs[plan.target].isEmpty }
+  final let life = SelectorLife()
 
   private static let lastID = Atomic<UInt64>(0)
 
@@ -32,6 +32,10 @@ class SelectorNode: @unchecked Sendable {
     fatalError("SelectorNode is abstract.")
   }
 }
+
+/// Lives as long as a node: memos refer weakly to this object, because weak references would make the counting of
+/// others to the node slow.
+final class SelectorLife: Sendable {}
 
 /// The same with the type of its value.
 final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendable {

@@ -4,6 +4,8 @@ struct SelectorPlan {
   private let others: [SelectorNode]
   /// The places of each one's inputs; those of the selector itself are last.
   let inputs: [[Int]]
+  /// Whether a place has no inputs, and so reads the model.
+  let isRoot: [Bool]
   /// The place of the selector itself.
   var target: Int { others.count }
   var count: Int { others.count + 1 }
@@ -23,6 +25,7 @@ struct SelectorPlan {
     }
     indices.append(inputs.map { places[$0.id]! })
     (self.others, self.inputs) = (others, indices)
+    isRoot = indices.map(\.isEmpty)
   }
 
   /// - Parameter owner: The node that has this plan.

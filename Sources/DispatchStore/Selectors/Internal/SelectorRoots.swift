@@ -7,7 +7,7 @@ struct SelectorRoots: Sendable {
     let plan = node.plan
     if selections.isEmpty { selections = Array(repeating: nil, count: plan.count) }
     var hasChanged = false
-    for index in selections.indices where plan.inputs[index].isEmpty {
+    for index in selections.indices where plan.isRoot[index] {
       let last = selections[index]
       let selection = plan.node(index, of: node).read(model, last: last, stamp: stamp)
       guard selection !== last else { continue }
