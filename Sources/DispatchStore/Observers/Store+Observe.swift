@@ -130,6 +130,7 @@ extension Store {
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
     storage.lockToRead(on: thread)
+    observer.begin(with: storage.model, version: storage.version)
     let present = initial ? presentModel(for: observer) : nil
     let kept = initial ? keepPresentModel(observer) : KeptCommit()
     let turn = storage.unlockAdding(observer, present, on: thread)

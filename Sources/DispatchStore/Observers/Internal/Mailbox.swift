@@ -34,6 +34,14 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
+  /// The next one, where a condition holds for it; for one that is called without being scheduled.
+  func take(where condition: (Notice) -> Bool) -> Notice? {
+    state.withLock { state in
+      guard let first = state.notices.first, condition(first) else { return nil }
+      return state.notices.popFirst()
+    }
+  }
+
   /// All of them: the next one schedules another call.
   func takeAll() -> [Notice] {
     var notices = state.withLock { state in

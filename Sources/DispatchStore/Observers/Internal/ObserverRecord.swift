@@ -24,6 +24,10 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether it gets the model with a change.
   var needsModel: Bool { false }
 
+  /// Sees the model, and its version, from which on it is notified; called in the exclusive section in which it is
+  /// added, and first.
+  func begin(with model: UnsafeRawPointer, version: UInt64) {}
+
   /// Keeps what it gets of a commit; called in the exclusive section that makes it.
   ///
   /// - Parameter kept: Takes what is to be done about that once the lock is unlocked.

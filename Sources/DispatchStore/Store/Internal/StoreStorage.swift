@@ -21,6 +21,8 @@ class StoreStorage: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
   /// Whether observers keep something of a commit while it is made.
   @exclusivity(unchecked) @usableFromInline final var isKept = false
+  /// What other parts of the library keep with the store.
+  @exclusivity(unchecked) final var attachments: Unmanaged<StoreAttachment>?
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
   /// Whether actions are held back; threads that start them read it without the lock.
   private final let isHoldingBack = Atomic(false)
@@ -46,6 +48,7 @@ class StoreStorage: @unchecked Sendable {
   }
 
   deinit {
+    attachments?.release()
     lock.destroy()
   }
 

@@ -1,0 +1,28 @@
+/// A selector whose value is computed from those of others; made by `Selector.combine`.
+///
+/// Wherever a `Selector` is used, this one can be, too.
+public final class CombinedSelector<Model: Sendable, Value: Sendable, each Input: Sendable>:
+  Selector<Model, Value>, @unchecked Sendable
+{
+  // because its superclass is, and it is constant, too
+  private let project: @Sendable (repeat each Input) -> Value
+
+  init(
+    _ inputs: repeat Selector<Model, each Input>,
+    projector: @escaping @Sendable (repeat each Input) -> Value
+  ) {
+    project = projector
+    var nodes: [SelectorNode] = []
+    for input in repeat each inputs { nodes.append(input.node) }
+    super.init(
+      TypedSelectorNode(of: nodes) { values in
+        var values = values
+        return projector(repeat values.next((each Input).self))
+      })
+  }
+
+  /// Computes the value from these of the inputs, without a store or a model: for tests.
+  public func projector(_ inputs: repeat each Input) -> Value {
+    project(repeat each inputs)
+  }
+}

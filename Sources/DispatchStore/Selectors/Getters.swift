@@ -1,0 +1,33 @@
+/// A model whose derived values are gathered in one type, as selectors.
+///
+///     extension Cart: GettersProviding {
+///       enum Getters {
+///         static let items = Selector(\Cart.items)
+///         static let count = Selector.combine(items) { $0.count }
+///       }
+///     }
+///     store.getters.count
+public protocol GettersProviding: Sendable {
+  /// A type whose static properties are selectors of this model.
+  associatedtype Getters
+}
+
+extension Store where Model: GettersProviding {
+  /// The values of the model's getters: `store.getters.total` is `store.select(Model.Getters.total)`.
+  public var getters: GetterValues<Model, Action> { GetterValues(_store: self) }
+}
+
+/// The values that the getters of a model have in a store, by their names.
+///
+/// Each access selects: on any thread, cached by the store as long as the inputs are the same.
+@dynamicMemberLookup
+public struct GetterValues<Model: GettersProviding, Action: ActionType>: Sendable {
+  fileprivate let _store: Store<Model, Action>
+
+  /// The value of a getter for the present model.
+  public subscript<Value, Getter: Selector<Model, Value>>(
+    dynamicMember getter: KeyPath<Model.Getters.Type, Getter>
+  ) -> Value {
+    _store.select(Model.Getters.self[keyPath: getter])
+  }
+}

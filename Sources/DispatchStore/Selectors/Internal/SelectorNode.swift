@@ -1,0 +1,102 @@
+import Synchronization
+
+/// What a selector does, without the types of its model and value.
+class SelectorNode: @unchecked Sendable {
+  // because it is constant
+  /// Unique in the process: that of a selector that is gone is never used again.
+  final let id: UInt64
+  final let plan: SelectorPlan
+  final let life = SelectorLife()
+
+  private static let lastID = Atomic<UInt64>(0)
+
+  init(inputs: [SelectorNode]) {
+    id = Self.lastID.add(1, ordering: .relaxed).newValue
+    plan = SelectorPlan(of: inputs)
+  }
+
+  /// Reads the model; returns the last selection itself where that has the same bytes.
+  func read(
+    _ model: UnsafeRawPointer, last: Selection?, stamp: UInt64
+  ) -> Selection { fatalError("SelectorNode is abstract.") }
+
+  /// Computes from the inputs.
+  func compute(_ inputs: SelectedInputs, stamp: UInt64) -> Selection {
+    fatalError("SelectorNode is abstract.")
+  }
+
+  /// The selection, with the stamp of the last one where both values are equal.
+  ///
+  /// With its own value, which may share memory with the model.
+  func settle(_ selection: Selection, last: Selection) -> Selection {
+    fatalError("SelectorNode is abstract.")
+  }
+}
+
+/// Lives as long as a node: memos refer weakly to this object, because weak references would make the counting of
+/// others to the node slow.
+final class SelectorLife: Sendable {}
+
+/// The same with the type of its value.
+final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendable {
+  // because its superclass is, and it is constant, too
+  private enum Source {
+    case model(@Sendable (UnsafeRawPointer) -> Value)
+    case inputs(@Sendable (SelectedInputs) -> Value)
+  }
+
+  private let source: Source
+  /// Nil where the type is not `Equatable`.
+  private let areEqual: ((Value, Value) -> Bool)?
+
+  /// - Parameter read: Called with the address of a model, inside the store's exclusive section.
+  init(reading read: @escaping @Sendable (UnsafeRawPointer) -> Value) {
+    source = .model(read)
+    areEqual = equality(of: Value.self)
+    super.init(inputs: [])
+  }
+
+  init(of inputs: [SelectorNode], _ compute: @escaping @Sendable (SelectedInputs) -> Value) {
+    source = .inputs(compute)
+    areEqual = equality(of: Value.self)
+    super.init(inputs: inputs)
+  }
+
+  func value(of selection: Selection) -> Value {
+    unsafeDowncast(selection, to: TypedSelection<Value>.self).value
+  }
+
+  override func read(
+    _ model: UnsafeRawPointer, last: Selection?, stamp: UInt64
+  ) -> Selection {
+    guard case .model(let read) = source else {
+      return compute(SelectedInputs([], at: []), stamp: stamp)
+    }
+    let value = read(model)
+    // Other values may be references to what has changed all the same.
+    if areEqual != nil, let last, haveSameBytes(value, self.value(of: last)) { return last }
+    return TypedSelection(value, stamp: stamp)
+  }
+
+  override func compute(_ inputs: SelectedInputs, stamp: UInt64) -> Selection {
+    guard case .inputs(let compute) = source else { fatalError("A root has no inputs.") }
+    return TypedSelection(compute(inputs), stamp: stamp, inputs: inputs.stamps)
+  }
+
+  override func settle(_ selection: Selection, last: Selection) -> Selection {
+    if selection === last { return last }
+    let (value, lastValue) = (value(of: selection), value(of: last))
+    guard let areEqual, haveSameBytes(value, lastValue) || areEqual(value, lastValue) else {
+      return selection
+    }
+    return TypedSelection(value, stamp: last.stamp, inputs: selection.inputs)
+  }
+}
+
+/// `==` of a type that is `Equatable`, which only the run time knows; nil for any other.
+private func equality<Value>(of type: Value.Type) -> ((Value, Value) -> Bool)? {
+  func open<Known: Equatable>(_ type: Known.Type) -> (Value, Value) -> Bool {
+    { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
+  }
+  return (type as? any Equatable.Type).map { open($0) }
+}

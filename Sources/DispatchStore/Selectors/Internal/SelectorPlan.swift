@@ -1,0 +1,35 @@
+/// In which order a selector and those that it is combined from are evaluated: each once, after its inputs.
+struct SelectorPlan {
+  /// Without the selector itself, whose node has this plan.
+  private let others: [SelectorNode]
+  /// The places of each one's inputs; those of the selector itself are last.
+  let inputs: [[Int]]
+  /// Whether a place has no inputs, and so reads the model.
+  let isRoot: [Bool]
+  /// The place of the selector itself.
+  var target: Int { others.count }
+  var count: Int { others.count + 1 }
+
+  init(of inputs: [SelectorNode]) {
+    var (others, indices): ([SelectorNode], [[Int]]) = ([], [])
+    var places: [UInt64: Int] = [:]
+    for input in inputs {
+      for index in 0..<input.plan.count {
+        let node = input.plan.node(index, of: input)
+        guard places[node.id] == nil else { continue }
+        places[node.id] = others.count
+        indices.append(
+          input.plan.inputs[index].map { places[input.plan.node($0, of: input).id]! })
+        others.append(node)
+      }
+    }
+    indices.append(inputs.map { places[$0.id]! })
+    (self.others, self.inputs) = (others, indices)
+    isRoot = indices.map(\.isEmpty)
+  }
+
+  /// - Parameter owner: The node that has this plan.
+  func node(_ index: Int, of owner: SelectorNode) -> SelectorNode {
+    index == others.count ? owner : others[index]
+  }
+}
