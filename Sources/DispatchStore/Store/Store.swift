@@ -35,7 +35,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The number of its commits so far.
   public var version: UInt64 {
-    ExclusiveSection.check(storage, "read", on: .current)
+    let thread = ThreadState.current
+    ExclusiveSection.check(storage, "read", on: thread)
+    storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
   }
 
@@ -44,8 +46,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// While the program holds a snapshot, the next change copies what the model stores by copy-on-write; to read
   /// a part of a large model, use `withModel`.
   public var model: Model {
-    ExclusiveSection.check(storage, "read", on: .current)
-    yieldPoint(.read, identifier)
+    let thread = ThreadState.current
+    ExclusiveSection.check(storage, "read", on: thread)
+    storage.noteRead(on: thread)
+    yieldPoint(.read, on: thread, identifier)
     return storage.withLock { _ in storage.model.pointee }
   }
 
@@ -55,6 +59,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let thread = ThreadState.here(storage)
+    storage.noteRead(on: thread)
     storage.lockToRead(on: thread)
     defer { storage.unlockUnchanged(on: thread) }
     return try body(storage.model.pointee)

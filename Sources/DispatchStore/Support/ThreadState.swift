@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 import Synchronization
 
 #if canImport(Glibc)
@@ -58,6 +59,12 @@ struct ThreadState {
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
     let routeCache = RouteCache()
+    /// What finds out whether reads of stores are tracked that have no tracker.
+    var readProbe: ObservationRegistrar?
+    /// Whether a read that is to be found out about is tracked.
+    var readIsTracked = false
+    /// Which notification of tracked code is under way on this thread; zero for none.
+    var trackedNotice: UInt64 = 0
     /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
     /// Whether its last spin wait has found work.
@@ -232,6 +239,21 @@ struct ThreadState {
   var spareOperations: Spares { fields.pointee.spareOperations }
   var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
+
+  var readProbe: ObservationRegistrar? {
+    get { fields.pointee.readProbe }
+    nonmutating _modify { yield &fields.pointee.readProbe }
+  }
+
+  var trackedNotice: UInt64 {
+    get { fields.pointee.trackedNotice }
+    nonmutating set { fields.pointee.trackedNotice = newValue }
+  }
+
+  var readIsTracked: Bool {
+    get { fields.pointee.readIsTracked }
+    nonmutating set { fields.pointee.readIsTracked = newValue }
+  }
 
   /// Whether there is a spare loop, with no other reference to it.
   var hasFreeLoop: Bool {

@@ -24,12 +24,15 @@ class StoreStorage: @unchecked Sendable {
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
   /// Whether actions are held back; threads that start them read it without the lock.
   private final let isHoldingBack = Atomic(false)
+  /// The address of its `ReadTracker`; zero before code is tracked that reads it.
+  final let tracker = Atomic<UInt>(0)
 
   init(identifier: String) {
     self.identifier = identifier
   }
 
   deinit {
+    releaseTracker()
     lock.destroy()
   }
 
