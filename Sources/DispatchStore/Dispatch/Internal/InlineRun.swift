@@ -502,6 +502,7 @@ extension InlineRun.Address {
   }
 
   private func complete() {
+    pointee.record?._withUnsafeGuaranteedRef { $0.details?.storesEnded() }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     if let session = pointee.session { session.dispatchEnded(pointee.result) }
   }

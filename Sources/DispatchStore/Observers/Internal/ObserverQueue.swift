@@ -2,11 +2,14 @@ import Dispatch
 
 /// Where an observer is called that the notifier does not call.
 struct ObserverQueue: Sendable {
-  private let queue: DispatchQueue
+  /// Nil for the thread that commits, once it has left the exclusive section.
+  private let queue: DispatchQueue?
 
   static let main = ObserverQueue(queue: .main)
+  /// On the thread that commits, in no delivery turn.
+  static let committingThread = ObserverQueue(queue: nil)
 
-  private init(queue: DispatchQueue) {
+  private init(queue: DispatchQueue?) {
     self.queue = queue
   }
 
@@ -16,6 +19,7 @@ struct ObserverQueue: Sendable {
   }
 
   func enqueue(_ body: @escaping @Sendable () -> Void) {
+    guard let queue else { return body() }
     if let world = ThreadState.current.simulated?.world {
       world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue)), body)
     } else {

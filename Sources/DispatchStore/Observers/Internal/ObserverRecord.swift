@@ -50,6 +50,8 @@ struct CommitInProgress {
   let action: UnsafeRawPointer
   let version: UInt64
   let transaction: TransactionID?
+  /// On whose behalf it is made; it does not end before the section does.
+  var owner: (any CommitOwner)?
   /// Whether it is no commit, but the model that an observer gets first.
   var isPresentModel = false
 }

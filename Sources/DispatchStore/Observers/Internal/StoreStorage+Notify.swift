@@ -90,7 +90,8 @@ extension StoreStorage: DeliveryTurn {
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?
   ) -> KeptCommit {
     let commit = CommitInProgress(
-      model: model, action: action, version: version &+ 1, transaction: owner?.transaction)
+      model: model, action: action, version: version &+ 1, transaction: owner?.transaction,
+      owner: owner)
     return withNotifications { $0.keep(commit) }
   }
 
