@@ -1,5 +1,5 @@
 extension Dispatcher {
-  /// Notifies an observer of several stores, once for each dispatch that has changed some of them, until its token ends.
+  /// Notifies an observer of several stores, once for each dispatch that has changed some of them.
   ///
   /// As `StoreGroup.observe(initial:_:)`, with a group that the token keeps.
   ///

@@ -50,8 +50,8 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
   /// It is called on the thread that is about to run the dispatch's completion, before that, or on the one that has
   /// made the change, one call after the other. Where another thread calls the group's observers meanwhile, a caller
   /// from outside or of `.sync` waits for its turn; a thread of a lane or of the concurrent queue leaves the call
-  /// to that one and goes on, as in `Store.observe(initial:_:)`. The observer may dispatch in every mode, change stores, and
-  /// cancel itself or others. The token keeps the group.
+  /// to that one and goes on, as in `Store.observe(initial:_:)`. The observer may dispatch in every mode, change
+  /// stores, and cancel itself or others. The token keeps the group.
   ///
   /// - Parameters:
   ///   - initial: Whether it is notified of the present models first.
