@@ -1,5 +1,4 @@
 import Foundation
-import Observation
 import Synchronization
 
 #if canImport(Glibc)
@@ -60,7 +59,7 @@ struct ThreadState {
     var spareDetails: DispatchDetails?
     let routeCache = RouteCache()
     /// What finds out whether reads of stores are tracked that have no tracker.
-    var readProbe: ObservationRegistrar?
+    var readProbe: Unmanaged<ReadProbe>?
     /// Whether a read that is to be found out about is tracked.
     var readIsTracked = false
     /// Which notification of tracked code is under way on this thread; zero for none.
@@ -240,9 +239,14 @@ struct ThreadState {
   var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
-  var readProbe: ObservationRegistrar? {
+  /// Not a reference, whose count each read of a store would change; taken and released by `takeReadProbe`.
+  var readProbe: Unmanaged<ReadProbe>? {
     get { fields.pointee.readProbe }
-    nonmutating _modify { yield &fields.pointee.readProbe }
+    nonmutating set { fields.pointee.readProbe = newValue }
+  }
+
+  func takeReadProbe() -> ReadProbe? {
+    fields.pointee.readProbe.take()?.takeRetainedValue()
   }
 
   var trackedNotice: UInt64 {
@@ -314,6 +318,7 @@ struct ThreadState {
     fields.pointee.spareTokens.destroy()
     fields.pointee.spareDispatches.removeAll()
     fields.pointee.routeCache.destroy()
+    fields.pointee.readProbe?.release()
     fields.deinitialize(count: 1)
     fields.deallocate()
   }

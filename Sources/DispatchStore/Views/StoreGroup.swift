@@ -8,7 +8,7 @@
 ///
 /// A dispatch that changes several stores of the group, or one of them several times, is one call, before its
 /// completion; one that changes none is none. A change outside a dispatch is a call at once. Each action of
-/// a sequence, and each dispatch that another one makes, is a dispatch of its own. As with other observers, what
+/// a sequence, and each dispatch that another one makes, counts by itself. As with other observers, what
 /// `shouldNotifyObservers(for:in:)` excludes, or a reducer that says `noChange()`, is no change.
 ///
 /// The group keeps the models and not the stores, and may be used from any thread. While it exists, a commit of its

@@ -129,7 +129,7 @@ struct TrackedReadTests {
     let store = dispatcher.register(
       store: ProbeStore(
         model: 0,
-        reducer: ClosureReducer<Int, Ping>(notifies: { $0.name == "told" }) { action, store in
+        reducer: ClosureReducer<Int, Ping>(notifies: { $0.name == "shown" }) { action, store in
           ActionOperation(action: action, store: store) { _, store in
             store.updateModel { $0 += 1 }
           }
@@ -142,7 +142,7 @@ struct TrackedReadTests {
     }
     store.dispatch(Ping(name: "kept"), mode: .sync)
     #expect(changes.count == 0)
-    store.dispatch(Ping(name: "told"), mode: .sync)
+    store.dispatch(Ping(name: "shown"), mode: .sync)
     #expect(changes.all == [2])
   }
 

@@ -6,12 +6,12 @@ import Synchronization
 /// A store has one from its first tracked read on. It is registered as an observer as long as a tracked read has not
 /// been followed by a change: tracking ends with the first change, so that a store which is read no longer by tracked
 /// code is not observed either.
-final class ReadTracker: ObserverRecord, Observable, @unchecked Sendable {
+final class ReadTracker: ObserverRecord, @unchecked Sendable {
   // because the store's lock guards what changes
-  let registrar: ObservationRegistrar
+  let probe: ReadProbe
   let progress: ReadProgress
   /// Those that found out about tracked reads of the store at the same time: they go with the store.
-  private var others: [ObservationRegistrar] = []
+  private var others: [ReadProbe] = []
   /// The version that the last tracked read has seen at least.
   private var lastRead: UInt64 = 0
   private var lastPath: LastPath?
@@ -20,18 +20,13 @@ final class ReadTracker: ObserverRecord, Observable, @unchecked Sendable {
   /// Equal to all others, and never late.
   private let anyRead: any TrackedRead.Path
 
-  /// Stands for any of them where the registrar does not care.
-  static let subject = ReadTracker(of: nil, ObservationRegistrar())
-
-  init(of storage: StoreStorage?, _ registrar: ObservationRegistrar) {
-    self.registrar = registrar
+  init(of storage: StoreStorage, _ probe: ReadProbe) {
+    self.probe = probe
     progress = ReadProgress(of: storage)
     anyRead = TrackedRead.path(.max, in: 0, of: progress)
     super.init(on: nil)
     progress.tracker = self
   }
-
-  subscript(read: TrackedRead) -> UInt64 { 0 }
 
   /// Tracked code is about to read the store.
   func track(in storage: StoreStorage, on thread: ThreadState) {
@@ -48,7 +43,7 @@ final class ReadTracker: ObserverRecord, Observable, @unchecked Sendable {
       // The former one is released outside of the lock.
       storage.withLock { _ in swap(&lastPath, &last) }
     }
-    registrar.access(self, keyPath: path)
+    probe.registrar.access(probe, keyPath: path)
   }
 
   private static let noticeCount = Atomic<UInt64>(0)
@@ -64,12 +59,12 @@ final class ReadTracker: ObserverRecord, Observable, @unchecked Sendable {
     let outer = thread.trackedNotice
     thread.trackedNotice = Self.noticeCount.add(1, ordering: .relaxed).newValue
     defer { thread.trackedNotice = outer }
-    registrar.withMutation(of: self, keyPath: anyRead) {}
+    probe.registrar.withMutation(of: probe, keyPath: anyRead) {}
   }
 
-  /// Keeps a registrar in which a read of the store was tracked, too.
-  func keep(_ registrar: ObservationRegistrar, in storage: StoreStorage) {
-    storage.withLock { _ in others.append(registrar) }
+  /// Keeps a probe by which a read of the store was tracked, too.
+  func keep(_ probe: ReadProbe, in storage: StoreStorage) {
+    storage.withLock { _ in others.append(probe) }
   }
 }
 
@@ -82,7 +77,7 @@ final class ReadProgress: @unchecked Sendable {
   private let notified = Atomic<UInt64>(0)
   private let isLate = Atomic(false)
 
-  init(of storage: StoreStorage?) {
+  init(of storage: StoreStorage) {
     self.storage = storage
   }
 

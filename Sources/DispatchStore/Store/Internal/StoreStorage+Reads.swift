@@ -1,4 +1,3 @@
-import Observation
 import Synchronization
 
 // Reads that the toolchain's Observation may track.
@@ -10,13 +9,12 @@ extension StoreStorage {
   final func noteRead(on thread: ThreadState) {
     let bits = tracker.load(ordering: .acquiring)
     if bits != 0 {
-      guard
-        Self.tracker(at: bits)._withUnsafeGuaranteedRef({ tracker in
-          TrackedRead.isTracked(by: tracker.registrar, on: thread)
-        }) || !TrackedRead.isFoundOut
-      else { return }
+      let isTracked = Self.tracker(at: bits)._withUnsafeGuaranteedRef {
+        $0.probe.isTracked(on: thread)
+      }
+      guard isTracked || !ReadProbe.isRight else { return }
     } else if let probe = thread.readProbe {
-      guard TrackedRead.isTracked(by: probe, on: thread) else { return }
+      guard probe._withUnsafeGuaranteedRef({ $0.isTracked(on: thread) }) else { return }
     } else if !isTrackedByNewProbe(on: thread) {
       return
     }
@@ -25,10 +23,10 @@ extension StoreStorage {
 
   @inline(never)
   private func isTrackedByNewProbe(on thread: ThreadState) -> Bool {
-    guard TrackedRead.isFoundOut else { return true }
-    let probe = ObservationRegistrar()
-    thread.readProbe = probe
-    return TrackedRead.isTracked(by: probe, on: thread)
+    guard ReadProbe.isRight else { return true }
+    let probe = ReadProbe()
+    thread.readProbe = .passRetained(probe)
+    return probe.isTracked(on: thread)
   }
 
   @inline(never)
@@ -43,14 +41,14 @@ extension StoreStorage {
   private func makeTracker(on thread: ThreadState) -> ReadTracker {
     let present = tracker.load(ordering: .acquiring)
     if present != 0 { return Self.tracker(at: present).takeUnretainedValue() }
-    let registrar = thread.readProbe.take() ?? ObservationRegistrar()
-    let made = Unmanaged.passRetained(ReadTracker(of: self, registrar))
+    let probe = thread.takeReadProbe() ?? ReadProbe()
+    let made = Unmanaged.passRetained(ReadTracker(of: self, probe))
     let (isDone, other) = tracker.compareExchange(
       expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
     if isDone { return made.takeUnretainedValue() }
     made.release()
     let tracker = Self.tracker(at: other).takeUnretainedValue()
-    tracker.keep(registrar, in: self)
+    tracker.keep(probe, in: self)
     return tracker
   }
 

@@ -1,6 +1,3 @@
-import Dispatch
-import Observation
-
 /// A read of a store, as the argument that a key path captures.
 ///
 /// `ObservationRegistrar` has no function that says whether the calling code is tracked. But it hashes the key path
@@ -36,7 +33,7 @@ final class TrackedRead: Hashable, Sendable {
     if thread.trackedNotice == notice { progress.check(version) }
   }
 
-  typealias Path = KeyPath<ReadTracker, UInt64> & Sendable
+  typealias Path = KeyPath<ReadProbe, UInt64> & Sendable
 
   /// The key path under which such a read is registered; making it costs some microseconds.
   static func path(
@@ -45,33 +42,8 @@ final class TrackedRead: Hashable, Sendable {
     path(TrackedRead(progress, version, notice))
   }
 
-  private static func path(_ read: TrackedRead) -> any Path { \ReadTracker[read] }
+  /// The one that only finds out whether reads are tracked.
+  static let probe = path(TrackedRead(nil, 0, 0))
 
-  private static let probe = path(TrackedRead(nil, 0, 0))
-
-  /// Whether the code that runs here is tracked; then it is tracked as reading from this registrar, too.
-  static func isTracked(by registrar: ObservationRegistrar, on thread: ThreadState) -> Bool {
-    thread.readIsTracked = false
-    registrar.access(ReadTracker.subject, keyPath: probe)
-    return thread.readIsTracked
-  }
-
-  /// Whether the registrar hashes as described; where not, every read is taken for a tracked one.
-  ///
-  /// Found out once, on another thread, since the calling code may be tracked.
-  static let isFoundOut: Bool = {
-    let (isRight, isDone) = (Locked(false), DispatchSemaphore(value: 0))
-    HelperThreads.run {
-      let (registrar, thread) = (ObservationRegistrar(), ThreadState.current)
-      let isOutside = isTracked(by: registrar, on: thread)
-      let isInside = withObservationTracking {
-        isTracked(by: registrar, on: thread)
-      } onChange: {
-      }
-      isRight.withLockOfProcess { $0 = isInside && !isOutside }
-      isDone.signal()
-    }
-    isDone.wait()
-    return isRight.withLockOfProcess { $0 }
-  }()
+  private static func path(_ read: TrackedRead) -> any Path { \ReadProbe[read] }
 }
