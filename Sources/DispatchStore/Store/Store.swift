@@ -38,8 +38,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The number of its commits so far.
   public var version: UInt64 {
-    if let published = storage.published { return published.read().version }
-    ExclusiveSection.check(storage, "read", on: .current)
+    let thread = ThreadState.current
+    if let published = storage.readPublished(on: thread) { return published.version }
+    ExclusiveSection.check(storage, "read", on: thread)
+    storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
   }
 
@@ -48,9 +50,11 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// While the program holds a snapshot, the next change copies what the model stores by copy-on-write; to read
   /// a part of a large model, use `withModel`.
   public var model: Model {
-    yieldPoint(.read, identifier)
-    if let published = storage.published { return published.read().model }
-    ExclusiveSection.check(storage, "read", on: .current)
+    let thread = ThreadState.current
+    yieldPoint(.read, on: thread, identifier)
+    if let published = storage.readPublished(on: thread) { return published.model }
+    ExclusiveSection.check(storage, "read", on: thread)
+    storage.noteRead(on: thread)
     return storage.withLock { _ in storage.model.pointee }
   }
 
@@ -60,8 +64,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    if let published = storage.publishedModel { return try body(published) }
     let thread = ThreadState.here(storage)
+    if let published = storage.readPublished(on: thread) { return try body(published.model) }
+    storage.noteRead(on: thread)
     storage.lockToRead(on: thread)
     defer { storage.unlockUnchanged(on: thread) }
     return try body(storage.model.pointee)

@@ -60,6 +60,12 @@ struct ThreadState {
     /// A session to be used again.
     var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
+    /// What finds out whether reads of stores are tracked that have no tracker.
+    var readProbe: Unmanaged<ReadProbe>?
+    /// Whether a read that is to be found out about is tracked.
+    var readIsTracked = false
+    /// Which notification of tracked code is under way on this thread; zero for none.
+    var trackedNotice: UInt64 = 0
     /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
     /// Whether its last spin wait has found work.
@@ -253,6 +259,26 @@ struct ThreadState {
   var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
+  /// Not a reference, whose count each read of a store would change; taken and released by `takeReadProbe`.
+  var readProbe: Unmanaged<ReadProbe>? {
+    get { fields.pointee.readProbe }
+    nonmutating set { fields.pointee.readProbe = newValue }
+  }
+
+  func takeReadProbe() -> ReadProbe? {
+    fields.pointee.readProbe.take()?.takeRetainedValue()
+  }
+
+  var trackedNotice: UInt64 {
+    get { fields.pointee.trackedNotice }
+    nonmutating set { fields.pointee.trackedNotice = newValue }
+  }
+
+  var readIsTracked: Bool {
+    get { fields.pointee.readIsTracked }
+    nonmutating set { fields.pointee.readIsTracked = newValue }
+  }
+
   /// Whether there is a spare loop, with no other reference to it.
   var hasFreeLoop: Bool {
     fields.pointee.spareLoop != nil && isUniquelyReferencedForReuse(&fields.pointee.spareLoop)
@@ -313,6 +339,7 @@ struct ThreadState {
     fields.pointee.spareDispatches.removeAll()
     fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
+    fields.pointee.readProbe?.release()
     fields.deinitialize(count: 1)
     fields.deallocate()
   }

@@ -99,6 +99,7 @@ extension Dispatch {
     yieldPoint(.complete, id.description)
     makeDetails().withState { $0.beginEnding() }
     let scheduler = scheduler
+    if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
     sequence?.dispatchEnded(self, result)

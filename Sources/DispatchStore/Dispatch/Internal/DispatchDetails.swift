@@ -7,6 +7,8 @@ final class DispatchDetails: @unchecked Sendable {
   private let state: Locked<Guarded>
   /// Whether the state has a result: read without the lock, which the end itself needs.
   let hasEnded = Atomic(false)
+  /// Read without the lock, which others that have details need not take.
+  private let hasCallsAtStoresEnd = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
@@ -21,6 +23,8 @@ final class DispatchDetails: @unchecked Sendable {
     var undelivered = 0
     /// What stores have replied, by their identifiers.
     var replies: [String: any Sendable] = [:]
+    /// What is called once its stores have ended, before the completion.
+    var atStoresEnd: [@Sendable () -> Void] = []
     /// The round that goes on with the inline run, and the index of that store.
     var successor: (round: Round, index: Int)?
   }
@@ -82,6 +86,30 @@ final class DispatchDetails: @unchecked Sendable {
     // A former reply is released outside of the lock.
     let former = state.withLock { $0.replies.updateValue(reply, forKey: storeIdentifier) }
     withExtendedLifetime(former) {}
+  }
+
+  // MARK: The end of its stores
+
+  /// Calls a closure once all of its stores have ended, before the completion, on that thread.
+  ///
+  /// To be called while one of them runs, also under that one's lock.
+  func atStoresEnd(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.atStoresEnd.append(body) }
+    hasCallsAtStoresEnd.store(true, ordering: .releasing)
+  }
+
+  /// Whether closures are to be called at the end of its stores.
+  var callsAtStoresEnd: Bool { hasCallsAtStoresEnd.load(ordering: .acquiring) }
+
+  /// The thread that is about to run the completion calls these closures, in the dispatch's context.
+  func storesEnded() {
+    guard callsAtStoresEnd else { return }
+    hasCallsAtStoresEnd.store(false, ordering: .relaxed)
+    let bodies = state.withLock { state in
+      defer { state.atStoresEnd = [] }
+      return state.atStoresEnd
+    }
+    for body in bodies { body() }
   }
 
   // MARK: Deferred commits

@@ -557,6 +557,7 @@ extension InlineRun.Address {
   }
 
   private func complete(on thread: ThreadState) {
+    pointee.record?._withUnsafeGuaranteedRef { $0.details?.storesEnded() }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     guard let session = pointee.session.take() else { return }
     session._withUnsafeGuaranteedRef { $0.dispatchEnded(pointee.result) }

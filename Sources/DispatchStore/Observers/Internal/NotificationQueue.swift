@@ -107,6 +107,11 @@ struct NotificationQueue {
     return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
+  /// The same for one that is not notified of the present model.
+  mutating func add(_ observer: ObserverRecord, from firstVersion: UInt64) {
+    _ = add(observer, from: firstVersion, present: nil) { _ in .waits }
+  }
+
   private mutating func enqueue(
     _ delivery: Delivery, place: (_ left: Int) -> Place
   ) -> Turn {

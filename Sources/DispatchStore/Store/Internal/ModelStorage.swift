@@ -16,8 +16,14 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     super.init(identifier: identifier, publishes: reads == .published)
   }
 
-  /// The model of the last commit, where reads are published.
-  @usableFromInline var publishedModel: Model? { published?.read().model }
+  /// The model of the last commit, with its version, where reads are published.
+  @usableFromInline
+  func readPublished(on thread: ThreadState) -> (model: Model, version: UInt64)? {
+    guard let published else { return nil }
+    // Inside an exclusive section no second lock is locked, and so the read is not tracked.
+    if thread.exclusive == nil { noteRead(on: thread) }
+    return published.read()
+  }
 
   override func publish() {
     published?.publish(model.pointee, version)

@@ -28,6 +28,8 @@ class StoreStorage: @unchecked Sendable {
   private final let isHoldingBack = Atomic(false)
   /// Whether observers that were cancelled inside an exclusive section are still in their lists.
   private final let hasCancelled = Atomic(false)
+  /// The address of its `ReadTracker`; zero before code is tracked that reads it.
+  final let tracker = Atomic<UInt>(0)
 
   /// Whether each commit publishes its model.
   private let publishes: Bool
@@ -49,6 +51,7 @@ class StoreStorage: @unchecked Sendable {
 
   deinit {
     attachments?.release()
+    releaseTracker()
     lock.destroy()
   }
 

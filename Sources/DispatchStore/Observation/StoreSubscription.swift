@@ -1,0 +1,117 @@
+#if canImport(Combine)
+  import Combine
+  import Foundation
+#elseif OPENCOMBINE
+  import DispatchStore
+  import Foundation
+  import OpenCombine
+#endif
+
+#if canImport(Combine) || OPENCOMBINE
+  /// What the observer of a store refers to, which does not know the subscriber's type: that is not Sendable.
+  class ValueReceiver<Value: Sendable>: @unchecked Sendable {
+    // because its subclass is
+    func receive(_ value: Value) { fatalError("ValueReceiver is abstract.") }
+
+    final var weakReceive: @Sendable (Value) -> Void {
+      { [weak self] value in self?.receive(value) }
+    }
+  }
+
+  /// One subscriber's part of a `StorePublisher`.
+  final class StoreSubscription<Downstream: Subscriber>: ValueReceiver<Downstream.Input>,
+    Subscription, @unchecked Sendable
+  where Downstream.Input: Sendable, Downstream.Failure == Never {
+    // because `lock` guards what changes, and one thread at a time calls the subscriber
+    typealias Observe =
+      @Sendable (@escaping @Sendable (Downstream.Input) -> Void) -> ObserverToken?
+
+    private let lock = NSLock()
+    private var state: StoreSubscriptionState<Downstream.Input>
+    private var subscriber: Downstream?
+    private var observe: Observe?
+    private var token: ObserverToken?
+
+    init(_ subscriber: Downstream, _ observe: @escaping Observe) {
+      self.subscriber = subscriber
+      self.observe = observe
+      state = StoreSubscriptionState()
+      super.init()
+    }
+
+    func request(_ demand: Subscribers.Demand) {
+      let observe = lock.withLock {
+        state.request(demand)
+        defer { self.observe = nil }
+        return self.observe
+      }
+      if let observe { begin(observe) }
+      send()
+    }
+
+    private func begin(_ observe: Observe) {
+      let token = observe(weakReceive)
+      let isCancelled = lock.withLock {
+        if subscriber != nil { self.token = token }
+        return subscriber == nil
+      }
+      if isCancelled { token?.cancel() }
+    }
+
+    override func receive(_ value: Downstream.Input) {
+      lock.withLock { state.receive(value) }
+      send()
+    }
+
+    /// Sends what is due; another thread that comes meanwhile leaves its value to this one.
+    private func send() {
+      while let (subscriber, value) = lock.withLock({ takeNext() }) {
+        let demand = subscriber.receive(value)
+        lock.withLock { state.hasSent(demand) }
+      }
+    }
+
+    private func takeNext() -> (Downstream, Downstream.Input)? {
+      guard let subscriber, let value = state.takeNext() else { return nil }
+      return (subscriber, value)
+    }
+
+    func cancel() {
+      // What is released may run code, which must not be under the lock.
+      let released = lock.withLock {
+        defer { (subscriber, observe, token) = (nil, nil, nil) }
+        return (subscriber, observe, token)
+      }
+      released.2?.cancel()
+    }
+  }
+
+  /// What a subscriber has requested, and the value that waits for it.
+  struct StoreSubscriptionState<Value> {
+    private var demand = Subscribers.Demand.none
+    private var newest: Value?
+    private var isSending = false
+
+    mutating func request(_ more: Subscribers.Demand) {
+      demand += more
+    }
+
+    mutating func receive(_ value: Value) {
+      newest = value
+    }
+
+    /// The value to send now, after which `hasSent` follows; nil where there is none or no demand, or one is being sent.
+    mutating func takeNext() -> Value? {
+      guard !isSending, demand > .none, let value = newest else { return nil }
+      newest = nil
+      demand -= 1
+      isSending = true
+      return value
+    }
+
+    mutating func hasSent(_ more: Subscribers.Demand) {
+      isSending = false
+      demand += more
+    }
+  }
+#endif

@@ -1,0 +1,38 @@
+import Dispatch
+import Observation
+
+/// Finds out whether the code that reads a store is tracked: a registrar, of a store or of a thread.
+final class ReadProbe: Observable, @unchecked Sendable {
+  // because all of its properties are constants
+  let registrar = ObservationRegistrar()
+  // At hand, because a global is looked up by a call.
+  private let path: KeyPath<ReadProbe, UInt64> = TrackedRead.probe
+
+  subscript(read: TrackedRead) -> UInt64 { 0 }
+
+  /// Whether the code that runs here is tracked; then it is tracked as reading from this registrar, too.
+  func isTracked(on thread: ThreadState) -> Bool {
+    thread.readIsTracked = false
+    registrar.access(self, keyPath: path)
+    return thread.readIsTracked
+  }
+
+  /// Whether the registrar hashes key paths as `TrackedRead` says; where not, every read is taken for a tracked one.
+  ///
+  /// Found out once, on another thread, since the calling code may be tracked.
+  static let isRight: Bool = {
+    let (isRight, isDone) = (Locked(false), DispatchSemaphore(value: 0))
+    HelperThreads.run {
+      let (probe, thread) = (ReadProbe(), ThreadState.current)
+      let isOutside = probe.isTracked(on: thread)
+      let isInside = withObservationTracking {
+        probe.isTracked(on: thread)
+      } onChange: {
+      }
+      isRight.withLockOfProcess { $0 = isInside && !isOutside }
+      isDone.signal()
+    }
+    isDone.wait()
+    return isRight.withLockOfProcess { $0 }
+  }()
+}

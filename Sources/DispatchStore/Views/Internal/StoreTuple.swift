@@ -1,0 +1,79 @@
+/// The models of several stores, to be read at one instant.
+struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
+  // because the models are read under the stores' locks
+  private let storages: [StoreStorage]
+  private let models: (repeat UnsafeMutablePointer<each Model>)
+  /// Each store once, in the order in which threads lock several of them.
+  let lockOrder: [StoreStorage]
+
+  init<each Action: ActionType>(_ stores: repeat Store<each Model, each Action>) {
+    var storages: [StoreStorage] = []
+    repeat storages.append((each stores).storage)
+    self.storages = storages
+    models = (repeat (each stores).storage.model)
+    var byAddress: [ObjectIdentifier: StoreStorage] = [:]
+    for storage in storages { byAddress[ObjectIdentifier(storage)] = storage }
+    lockOrder = byAddress.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// Reads them one after the other until none has changed meanwhile, so that no lock is held while another is
+  /// awaited, which a reduction may have for long; or else, after some attempts, under all of the locks.
+  ///
+  /// - Parameter dispatchesUnderWay: Called between the reads of models and versions, or under the locks: what has
+  ///   committed by then is in one of the models, or leads to another attempt.
+  func snapshot(
+    attempts: Int = 3, _ dispatchesUnderWay: () -> [TransactionID]?
+  ) -> StoreSnapshot<repeat each Model> {
+    let thread = ThreadState.current
+    for storage in storages {
+      ExclusiveSection.check(storage, "read", on: thread)
+      storage.noteRead(on: thread)
+    }
+    for _ in 0..<attempts {
+      let reads = ConsecutiveReads(of: storages, on: thread)
+      let copies: (repeat each Model) = (repeat reads.next(each models))
+      let underWay = dispatchesUnderWay()
+      yieldPoint(.read, on: thread)
+      if reads.areCurrent {
+        return StoreSnapshot(repeat each copies, versions: reads.versions, underWay)
+      }
+    }
+    yieldPoint(.read, on: thread)
+    for storage in lockOrder { storage.lock.lock() }
+    defer { for storage in lockOrder.reversed() { storage.lock.unlock() } }
+    let versions = storages.map(\.version)
+    return StoreSnapshot(
+      repeat Self.copy(each models), versions: versions, dispatchesUnderWay())
+  }
+
+  private static func copy<Value>(_ model: UnsafeMutablePointer<Value>) -> Value { model.pointee }
+}
+
+/// Reads the models of several stores, one after the other.
+private final class ConsecutiveReads {
+  private let storages: [StoreStorage]
+  private let thread: ThreadState
+  private(set) var versions: [UInt64] = []
+
+  init(of storages: [StoreStorage], on thread: ThreadState) {
+    self.storages = storages
+    self.thread = thread
+  }
+
+  /// The model of the next store.
+  func next<Value>(_ model: UnsafeMutablePointer<Value>) -> Value {
+    let storage = storages[versions.count]
+    yieldPoint(.read, on: thread, storage.identifier)
+    return storage.withLock { _ in
+      versions.append(storage.version)
+      return model.pointee
+    }
+  }
+
+  /// Whether the stores have the versions that were read.
+  var areCurrent: Bool {
+    zip(storages, versions).allSatisfy { storage, version in
+      storage.withLock { _ in storage.version } == version
+    }
+  }
+}

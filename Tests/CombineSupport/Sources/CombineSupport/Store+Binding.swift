@@ -1,0 +1,1 @@
+../../../../Sources/DispatchStore/Observation/Store+Binding.swift

@@ -1,0 +1,189 @@
+import DispatchStore
+import Foundation
+import Synchronization
+import Testing
+
+/// Observers of several stores.
+@Suite(.timeLimit(.minutes(30)))
+struct StoreGroupTests {
+  typealias Seen = (counts: [Int], versions: [UInt64], transaction: TransactionID?)
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [OperationStyle.returning, .suspending, .applying])
+  func oneCallForADispatchAfterAllOfItsStores(
+    _ mode: Dispatcher.Mode, _ style: OperationStyle
+  ) async {
+    let pair = PairedStores(style: style)
+    let seen = Recorder<Seen>()
+    let token = pair.dispatcher.observe(stores: pair.left, pair.right) { change in
+      let (left, right) = change.models
+      pair.events.record("view \(left) \(right)")
+      seen.record(([left, right], change.versions, change.transaction))
+    }
+    let handle = pair.dispatcher.dispatch(action: Ping(), mode: mode) {
+      pair.events.record("completion")
+    }
+    await handle.ended()
+    #expect(
+      pair.events.all == ["+left", "-left", "+right", "-right", "view 1 1", "completion"])
+    #expect(seen.all.map(\.transaction) == [handle.transaction])
+    #expect(seen.all.map(\.versions) == [[1, 1]])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneCallWhereAStoreChangesSeveralTimesOrTheDispatchFails(_ mode: Dispatcher.Mode) async {
+    let pair = PairedStores(fails: true)
+    let seen = Recorder<[Int]>()
+    let group = StoreGroup(pair.left, pair.right)
+    let token = group.observe { change in seen.record([change.models.0, change.models.1]) }
+    let extra = pair.dispatcher.register(
+      store: ProbeStore(
+        model: 0,
+        reducer: ApplyingReducer { _, _ in
+          for _ in 0..<3 { pair.left.updateModel { $0 += 1 } }
+        }))
+    let result = await pair.dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(!result.isSuccess)
+    #expect(seen.all == [[4, 1]])
+    withExtendedLifetime((token, extra)) {}
+  }
+
+  @Test func aChangeOutsideADispatchIsACallAtOnce() {
+    let pair = PairedStores()
+    let seen = Recorder<Seen>()
+    let token = pair.dispatcher.observe(stores: pair.left, pair.right, initial: true) { change in
+      seen.record(([change.models.0, change.models.1], change.versions, change.transaction))
+    }
+    #expect(seen.all.map(\.counts) == [[0, 0]])
+    pair.left.updateModel { $0 = 7 }
+    #expect(seen.all.map(\.counts) == [[0, 0], [7, 0]])
+    pair.right.inject(model: 8)
+    #expect(seen.all.map(\.counts) == [[0, 0], [7, 0], [7, 8]])
+    #expect(seen.all.allSatisfy { $0.transaction == nil })
+    token.cancel()
+    pair.left.updateModel { $0 = 9 }
+    #expect(seen.count == 3)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func noCallForADispatchThatChangesNoStoreOfTheGroup(_ mode: Dispatcher.Mode) async {
+    let pair = PairedStores()
+    let other = pair.dispatcher.register(store: CounterStore.counter())
+    let seen = Recorder<UInt64>()
+    let token = pair.dispatcher.observe(stores: pair.left, pair.right) { change in
+      seen.record(change.versions[0])
+    }
+    await other.dispatch(.add(1), mode: mode).ended()
+    #expect(seen.count == 0)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func eachActionOfASequenceAndEachNestedDispatchIsACall(_ mode: Dispatcher.Mode) async {
+    let equal = EqualStores()
+    let seen = Recorder<TransactionID?>()
+    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
+      seen.record(change.transaction)
+    }
+    let actions = (1...3).map { CounterAction.add($0) }
+    await equal.dispatcher.dispatch(actions: actions, mode: mode).ended()
+    #expect(seen.count == 3)
+    #expect(Set(seen.all).count == 3)
+    let outer = equal.dispatcher.register(
+      store: ProbeStore(
+        model: 0,
+        reducer: ApplyingReducer { _, store in
+          equal.dispatcher.dispatch(action: CounterAction.add(1), mode: .sync)
+          #expect(seen.count == 4, "the nested dispatch has ended")
+          equal.left.updateModel { $0.count += 1 }
+        }))
+    let handle = outer.dispatch(Ping(), mode: mode)
+    await handle.ended()
+    #expect(seen.count == 5)
+    #expect(seen.all.last == handle.transaction)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theObserverMayDispatchInEveryMode(_ mode: Dispatcher.Mode) async {
+    let equal = EqualStores()
+    let handles = Recorder<DispatchHandle>()
+    let counts = Recorder<Int>()
+    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
+      let count = change.models.0.count
+      counts.record(count)
+      guard count < 3 else { return }
+      handles.record(equal.dispatcher.dispatch(action: CounterAction.add(1), mode: mode))
+    }
+    await equal.dispatcher.dispatch(action: CounterAction.add(1), mode: mode).ended()
+    _ = await counts.first(3)
+    for handle in await handles.first(2) { await handle.ended() }
+    #expect(counts.all == [1, 2, 3])
+    #expect(equal.right.model.count == 3)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func onceForEachOfManyContendingDispatches() async {
+    let equal = EqualStores()
+    let seen = Recorder<TransactionID?>()
+    let versions = Recorder<[UInt64]>()
+    let inside = NSLock()
+    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
+      let isAlone = inside.try()
+      #expect(isAlone)
+      seen.record(change.transaction)
+      versions.record(change.versions)
+      if isAlone { inside.unlock() }
+    }
+    let (threads, each) = (4, Load.count(200))
+    let handles = Recorder<DispatchHandle>()
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .serial(lane: "named")]
+    await onOwnThreads(threads) { index in
+      for _ in 0..<each {
+        handles.record(
+          equal.dispatcher.dispatch(action: CounterAction.add(1), mode: modes[index]))
+      }
+    }
+    for handle in handles.all { await handle.ended() }
+    _ = await seen.first(threads * each)
+    #expect(Set(seen.all.compactMap { $0 }) == Set(handles.all.map(\.transaction)))
+    #expect(seen.count == threads * each)
+    for (former, next) in zip(versions.all, versions.all.dropFirst()) {
+      #expect(zip(former, next).allSatisfy { $0 <= $1 })
+    }
+    #expect(versions.all.last == [UInt64(threads * each), UInt64(threads * each)])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func onAQueueOnceForEachDispatchInOrder() async {
+    let equal = EqualStores()
+    let queue = DispatchQueue(label: "views", attributes: .concurrent)
+    let (seen, onMain) = (Recorder<TransactionID?>(), Recorder<Bool>())
+    let group = StoreGroup(equal.left, equal.right)
+    let tokens = [
+      group.observe(on: .queue(queue)) { seen.record($0.transaction) },
+      group.observe(on: .main) { _ in onMain.record(Here.isMainQueue) },
+    ]
+    var handles: [DispatchHandle] = []
+    for _ in 0..<20 {
+      handles.append(equal.dispatcher.dispatch(action: CounterAction.add(1), mode: .serial))
+    }
+    #expect(await seen.first(20) == handles.map(\.transaction))
+    #expect(await onMain.first(20).allSatisfy { $0 })
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func aStoreMayBeInSeveralGroupsAndTwiceInOne() async {
+    let pair = PairedStores()
+    let calls = Recorder<String>()
+    let tokens = [
+      pair.dispatcher.observe(stores: pair.left, pair.left) { change in
+        calls.record("twice \(change.models.0) \(change.models.1)")
+      },
+      pair.dispatcher.observe(stores: pair.left, pair.right) { calls.record("\($0.versions)") },
+    ]
+    await pair.dispatcher.dispatch(action: Ping(), mode: .serial).ended()
+    #expect(calls.all.sorted() == ["[1, 1]", "twice 1 1"])
+    withExtendedLifetime(tokens) {}
+  }
+}
