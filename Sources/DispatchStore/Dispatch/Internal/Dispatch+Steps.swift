@@ -5,14 +5,17 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: The scheduler's only reference.
   static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    if dispatch.beginInline() { return runInline(&dispatch, on: thread) }
+    if dispatch.beginInline() {
+      return dispatch.isAction
+        ? runInline(&dispatch, on: thread) : runSequence(&dispatch, on: thread)
+    }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
     switch details.withState({ $0.start() }) {
     case .run where dispatch.isOfTask:
       (details.scheduler as? TaskScheduler)?.start()
-    case .run where details.sequence != nil:
-      dispatch.runSequence(on: thread)
+    case .run where !dispatch.isAction:
+      return runSequence(&dispatch, on: thread)
     case .run:
       return details.taskLocals.bind { runInline(&dispatch, on: thread) }
     case .park:
@@ -97,7 +100,7 @@ extension Dispatch {
     let scheduler = scheduler
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     session?.dispatchEnded(result)
-    makeDetails().sequence?.dispatchEnded(self, result)
+    sequence?.dispatchEnded(self, result)
     yieldBeforeEnd()
     end(result)
     scheduler.release(self)
@@ -144,7 +147,7 @@ extension Dispatch {
   ) {
     leaveScheduler()
     let details = makeDetails()
-    if let sequence = details.sequence {
+    if let sequence {
       complete(sequence.result(of: id, cutBy: details.withState(\.refusal) ?? CancellationError()))
     } else {
       var dispatch = self

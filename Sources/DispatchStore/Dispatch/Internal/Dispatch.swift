@@ -41,6 +41,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case session(MiddlewareSession)
     /// While it runs on its caller's thread.
     case outer(DispatchContext)
+    /// To its end, with that context where there is one.
+    case sequence(DispatchSequence)
   }
 
   override init() {}
@@ -107,7 +109,24 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Its code runs on this thread now, inside another context.
   func keep(outer: DispatchContext?) {
-    attachment = outer.map(Attachment.outer) ?? .none
+    if let sequence {
+      sequence.outer = outer
+    } else {
+      attachment = outer.map(Attachment.outer) ?? .none
+    }
+  }
+
+  /// It is to run a sequence; before another thread knows it.
+  func put(_ sequence: DispatchSequence) {
+    attachment = .sequence(sequence)
+  }
+
+  /// Whether it is of one action: it has a route.
+  var isAction: Bool { route != nil }
+
+  /// The sequence that it runs, until its end; nil for an action.
+  var sequence: DispatchSequence? {
+    if case .sequence(let sequence) = attachment { sequence } else { nil }
   }
 
   /// Runs on this thread only: no other one knows it.
@@ -168,13 +187,17 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   override var owner: StoreRun? { nil }
 
   override var outer: DispatchContext? {
-    if case .outer(let context) = attachment { context } else { nil }
+    switch attachment {
+    case .outer(let context): context
+    case .sequence(let sequence): sequence.outer
+    case .none, .session: nil
+    }
   }
 
   /// The context that waits for its end: its caller's, or the sequence's.
   var caller: DispatchContext? {
     guard let outer else { return nil }
-    let isStep = outer.dispatch.id == parent && outer.dispatch.details?.sequence != nil
+    let isStep = outer.dispatch.id == parent && outer.dispatch.sequence != nil
     return isSynchronous || isOfTask || isStep ? outer : nil
   }
 
@@ -280,7 +303,7 @@ extension Dispatch {
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
   /// Whether it is a sequence without actions.
-  var isEmpty: Bool { details?.sequence?.isEmpty ?? false }
+  var isEmpty: Bool { sequence?.isEmpty ?? false }
 
   /// Whether it runs, or waits for its turn: it still needs its scheduler.
   var needsScheduler: Bool { details?.withState(\.needsScheduler) ?? true }

@@ -9,7 +9,6 @@ final class DispatchDetails: @unchecked Sendable {
   let hasEnded = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
-  var sequence: DispatchSequence?
   /// What the dispatcher carries to where the dispatch runs.
   var taskLocals: [CapturedTaskLocal] = []
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
@@ -131,10 +130,8 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Releases what only the way to the end needed: chains of handles and closures end here.
   func clear() {
-    let sequence = sequence.take()
     (dispatcher, taskLocals) = (nil, [])
     state.withLock { $0.successor = nil }
-    withExtendedLifetime(sequence) {}
   }
 
   /// Resumes those that wait for the end.

@@ -1,16 +1,35 @@
 /// Several actions of one dispatch, each a dispatch by itself, one after the other where the whole runs.
 final class DispatchSequence: TransactionScope, @unchecked Sendable {
-  // because `results` and `startedAt` belong to the step that runs
+  // because what changes belongs to the step that runs
   let dispatcher: Dispatcher
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let actions: [any ActionType]
   private let middlewares: [any DispatchMiddleware]
   private let continuesOnFailure: Bool
-  private var results: [DispatchResult] = []
+  @exclusivity(unchecked) private var steps: [Step] = []
+  /// Whether none of them failed, and whether the last one did not.
+  @exclusivity(unchecked) private var isSuccess = true
+  @exclusivity(unchecked) private var mayContinue = true
+  /// The context around it on its caller's thread, while it runs there.
+  @exclusivity(unchecked) var outer: DispatchContext?
   /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
   private let began: Int64
-  private var startedAt = Int64.max
+  @exclusivity(unchecked) private var startedAt = Int64.max
+
+  /// How an action ended.
+  private enum Step {
+    /// It finished, without a record.
+    case finished(DispatchHandle)
+    indirect case ended(DispatchResult)
+
+    var result: DispatchResult {
+      switch self {
+      case .finished(let handle): handle.resultIfEnded.unsafelyUnwrapped
+      case .ended(let result): result
+      }
+    }
+  }
 
   init(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
@@ -28,28 +47,43 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   var isEmpty: Bool { actions.isEmpty }
 
   /// Whether another action follows one that was dispatched.
-  var isBetweenActions: Bool { results.count < actions.count }
+  var isBetweenActions: Bool { steps.count < actions.count }
+
+  /// Whether all of its actions were dispatched, and none failed.
+  var hasSucceeded: Bool { isSuccess && !isBetweenActions }
 
   /// The action that is next; nil at the end, and after one that did not succeed.
   var next: (any ActionType)? {
-    guard isBetweenActions, continuesOnFailure || results.last?.isSuccess != false else {
-      return nil
-    }
-    return actions[results.count]
+    guard isBetweenActions, continuesOnFailure || mayContinue else { return nil }
+    return actions[steps.count]
   }
 
   /// Its first action is about to be dispatched.
   func start() {
-    if !middlewares.isEmpty, results.isEmpty { startedAt = dispatcher.clock.nanoseconds }
+    if !middlewares.isEmpty, steps.isEmpty { startedAt = dispatcher.clock.nanoseconds }
   }
 
   func append(_ result: DispatchResult) {
-    results.append(result)
+    append(.ended(result), result.isSuccess)
+  }
+
+  /// Adds an action that has ended; mostly without a record.
+  func append(_ handle: DispatchHandle) {
+    if let dispatch = handle.dispatch { return append(dispatch.result!) }
+    append(.finished(handle), true)
+  }
+
+  private func append(_ step: Step, _ isSuccess: Bool) {
+    if steps.isEmpty { steps.reserveCapacity(actions.count) }
+    steps.append(step)
+    mayContinue = isSuccess
+    self.isSuccess = self.isSuccess && isSuccess
   }
 
   /// - Parameter error: Why it ends before its last action, where no action has failed.
   func result(of id: TransactionID, cutBy error: (any Error)?) -> DispatchResult {
-    DispatchResult(
+    let results = steps.map(\.result)
+    return DispatchResult(
       transaction: id, steps: results, skippedActionCount: actions.count - results.count,
       error: results.lazy.compactMap(\.error).first ?? (isBetweenActions ? error : nil))
   }
@@ -60,8 +94,9 @@ extension DispatchSequence {
     for middleware in middlewares { middleware.dispatchWillBegin(info(of: dispatch)) }
   }
 
-  func dispatchEnded(_ dispatch: Dispatch, _ result: DispatchResult) {
+  func dispatchEnded(_ dispatch: Dispatch, _ result: @autoclosure () -> DispatchResult) {
     guard !middlewares.isEmpty else { return }
+    let result = result()
     var info = info(of: dispatch)
     info.setTimes(began: began, started: startedAt, ended: dispatcher.clock.nanoseconds)
     for middleware in middlewares.reversed() { middleware.dispatchDidEnd(info, result: result) }
@@ -76,39 +111,76 @@ extension DispatchSequence {
 
 extension Dispatch {
   /// Runs action after action, until one has to wait or none is left.
-  func runSequence(on thread: ThreadState) {
-    guard let details, let sequence = details.sequence else { return }
+  ///
+  /// - Parameter dispatch: The caller's only reference.
+  static func runSequence(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+    guard let sequence = dispatch.sequence else { return .ended }
     var hasEnded = false
-    perform(nil) { hasEnded = runSteps(of: sequence, details, on: thread) }
-    guard hasEnded else { return }
-    complete(sequence.result(of: id, cutBy: isCancelled ? CancellationError() : nil))
+    dispatch.perform(nil) { hasEnded = dispatch.runSteps(of: sequence, on: thread) }
+    return hasEnded ? end(&dispatch, sequence, on: thread) : .continues
   }
 
-  private func runSteps(
-    of sequence: DispatchSequence, _ details: DispatchDetails, on thread: ThreadState
-  ) -> Bool {
+  /// Goes on after an action that another thread has ended.
+  private func continueSequence() {
+    // Kept, since nothing else does after the end.
+    let scheduler = scheduler
+    var dispatch = self
+    if case .continues = Self.runSequence(&dispatch, on: .current) { return }
+    scheduler.release(dispatch)
+  }
+
+  private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {
     while !isCancelled, let action = sequence.next {
       sequence.start()
-      var step = makeStep(action, of: sequence, details, on: thread)
-      if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
-      if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {
-        return false
+      let route = sequence.dispatcher.route(
+        to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
+      if let reduced = reduce(action, along: route, on: thread) {
+        yieldPoint(.closeRound, id.description)
+        sequence.append(reduced)
+      } else {
+        guard run(action, along: route, of: sequence, on: thread) else { return false }
       }
-      if !mayContinue(after: step, sequence) { return false }
-      Self.recycle(step, on: thread)
+      if pause(sequence) { return false }
     }
+    return true
+  }
+
+  /// Takes an action to the one store that responds, and only reduces, without a record; nil, and nothing done,
+  /// where more follows.
+  private func reduce(
+    _ action: any ActionType, along route: Unmanaged<Route>, on thread: ThreadState
+  ) -> DispatchHandle? {
+    guard route._withUnsafeGuaranteedRef(\.isReduction) else { return nil }
+    return withAddress(of: action) { address in
+      InlineRun.withMemory { run in
+        run.initialize(to: InlineRun(address, to: route, of: nil, nil, callSite, on: thread))
+        return run.reduceHere(on: thread)
+      }
+    }
+  }
+
+  /// Runs the dispatch of an action; false where it goes on.
+  private func run(
+    _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
+    on thread: ThreadState
+  ) -> Bool {
+    let details = makeDetails()
+    var step = makeStep(action, along: route, of: sequence, details, on: thread)
+    if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
+    if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {
+      return false
+    }
+    noteEnd(of: step, sequence)
+    Self.recycle(step, on: thread)
     return true
   }
 
   /// The dispatch of one action, which runs where the sequence does; no other thread can start it.
   private func makeStep(
-    _ action: any ActionType, of sequence: DispatchSequence, _ details: DispatchDetails,
-    on thread: ThreadState
+    _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
+    _ details: DispatchDetails, on thread: ThreadState
   ) -> Dispatch {
     let step = thread.spareDispatches.pop() ?? Dispatch()
-    let dispatcher = sequence.dispatcher
-    let route = dispatcher.route(
-      to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
     step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
     step.put(action)
     if isSynchronous {
@@ -119,7 +191,8 @@ extension Dispatch {
       step.enter(scheduler)
     }
     if !details.taskLocals.isEmpty { step.makeDetails().taskLocals = details.taskLocals }
-    dispatcher.prepare(step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
+    sequence.dispatcher.prepare(
+      step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }
     return step
   }
@@ -128,23 +201,48 @@ extension Dispatch {
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     step.makeDetails().withState { life in
       life.wait {
-        if self.mayContinue(after: step, sequence) { self.runSequence(on: .current) }
+        self.noteEnd(of: step, sequence)
+        if !self.pause(sequence) { self.continueSequence() }
       }
     }
   }
 
-  /// Notes the result of a step.
-  ///
-  /// A suspended queue stops a sequence between two actions; its lane stays held.
-  private func mayContinue(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
+  private func noteEnd(of step: Dispatch, _ sequence: DispatchSequence) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
     sequence.append(step.result!)
+  }
+
+  /// Waits for a suspended queue between two actions, where its lane stays held; false where none is suspended.
+  private func pause(_ sequence: DispatchSequence) -> Bool {
+    guard sequence.isBetweenActions else { return false }
     // Read before the pause: from then on, a cancellation may take it out of the scheduler.
     let scheduler = scheduler
-    guard sequence.isBetweenActions, scheduler.isSuspended else { return true }
+    guard scheduler.isSuspended else { return false }
     makeDetails().withState { $0.pause() }
     scheduler.unpark(self)
-    return false
+    return true
+  }
+
+  private static func end(
+    _ dispatch: inout Dispatch, _ sequence: DispatchSequence, on thread: ThreadState
+  ) -> InlineEnd {
+    yieldPoint(.complete, dispatch.id.description)
+    if let details = dispatch.details { details.withState { $0.beginEnding() } }
+    let error: (any Error)? = dispatch.isCancelled ? CancellationError() : nil
+    var result: DispatchResult { sequence.result(of: dispatch.id, cutBy: error) }
+    if let completion = dispatch.takeCompletion() {
+      dispatch.perform(nil) { completion.run(result) }
+    }
+    sequence.dispatchEnded(dispatch, result)
+    dispatch.yieldBeforeEnd()
+    // In this order: once there is no other reference, no other thread can make details.
+    if sequence.hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
+      dispatch.clear()
+      if dispatch.details != nil { dispatch.recycleDetails(on: thread) }
+      return .reusable
+    }
+    dispatch.end(result)
+    return .ended
   }
 }

@@ -82,10 +82,11 @@ extension Dispatcher {
     let thread = ThreadState.current
     let callSite = CallSite(fileID: fileID, line: line)
     func makeSequence(of dispatch: Dispatch) {
+      let middlewares = registry.withLock(\.middlewares)
       let sequence = DispatchSequence(
         of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
-        by: self, MiddlewareChain(registry.withLock(\.middlewares)).wholes)
-      dispatch.makeDetails().sequence = sequence
+        by: self, middlewares.isEmpty ? [] : MiddlewareChain(middlewares).wholes)
+      dispatch.put(sequence)
       sequence.dispatchBegan(dispatch)
     }
     if thread.exclusive != nil {
@@ -97,7 +98,7 @@ extension Dispatcher {
         return schedule(dispatch, mode) {}
       }
     }
-    let dispatch = Dispatch()
+    let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
     makeSequence(of: dispatch)
     if mode.isSync {
@@ -145,7 +146,7 @@ extension Dispatcher {
     let scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
     // A scheduler of its own is kept by nothing else while the dispatch is parked there.
-    if isEmpty { dispatch.details?.scheduler = scheduler }
+    if isEmpty { dispatch.makeDetails().scheduler = scheduler }
     // Nor is the dispatcher, with its pool, while a dispatch waits for others.
     if !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare()
