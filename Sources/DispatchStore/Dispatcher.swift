@@ -142,7 +142,11 @@ public final class Dispatcher: Sendable {
   }
 
   /// The carried task-local values, as they are bound here.
-  func captureTaskLocals() -> [CapturedTaskLocal] {
-    carriedTaskLocals.map { $0.capture() }
+  func captureTaskLocals() -> CapturedTaskLocal? {
+    var captured: CapturedTaskLocal?
+    for local in carriedTaskLocals {
+      captured = CapturedTaskLocal(local.capture(), before: captured)
+    }
+    return captured
   }
 }

@@ -52,6 +52,26 @@ struct CarriedTaskLocalTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func followEachActionOfASequence(_ mode: Dispatcher.Mode) async {
+    let log = log
+    let stage = dispatcher.addStage()
+    let token = stage.observe { _ in log.record("observer \(Self.seen)") }
+    let script = Script.suspends { store in
+      await Task.yield()
+      store.updateModel { $0.append("") }
+    }
+    let handle = Request.$id.withValue("7") {
+      dispatcher.dispatch(actions: [script, script], mode: mode) {
+        log.record("then \(Self.seen)")
+      }
+    }
+    _ = await handle.result
+    let observed = "observer 7 of nobody"
+    #expect(log.all == [observed, observed, "then 7 of nobody"])
+    token.cancel()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func areThoseOfTheDispatchThatRuns(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     let script = Script.runs { [log] _ in log.record(Self.seen) }

@@ -5,19 +5,14 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: The scheduler's only reference.
   static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    if dispatch.beginInline() {
-      return dispatch.isAction
-        ? runInline(&dispatch, on: thread) : runSequence(&dispatch, on: thread)
-    }
+    if dispatch.beginInline() { return run(&dispatch, on: thread) }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
     switch details.withState({ $0.start() }) {
     case .run where dispatch.isOfTask:
       (details.scheduler as? TaskScheduler)?.start()
-    case .run where !dispatch.isAction:
-      return runSequence(&dispatch, on: thread)
     case .run:
-      return details.taskLocals.bind { runInline(&dispatch, on: thread) }
+      return run(&dispatch, on: thread)
     case .park:
       break
     case .skip:
@@ -25,6 +20,12 @@ extension Dispatch {
       return isPlanted(.keptPlace) ? .continues : .ended
     }
     return .continues
+  }
+
+  private static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+    guard dispatch.isAction else { return runSequence(&dispatch, on: thread) }
+    guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
+    return carried.bind { runInline(&dispatch, on: thread) }
   }
 
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
@@ -72,7 +73,7 @@ extension Dispatch {
     let details = makeDetails()
     if details.scheduler == nil {
       details.scheduler = isSynchronous ? SyncLoop.make(on: thread) : queuedAt
-      if isSynchronous { details.taskLocals = dispatcher?.captureTaskLocals() ?? [] }
+      if isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
     }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
     return details
@@ -151,7 +152,7 @@ extension Dispatch {
       complete(sequence.result(of: id, cutBy: details.withState(\.refusal) ?? CancellationError()))
     } else {
       var dispatch = self
-      _ = details.taskLocals.bind { Self.runInline(&dispatch, on: thread) }
+      _ = bound { Self.runInline(&dispatch, on: thread) }
     }
     if wasParked { scheduler.resume { scheduler.release(self) } }
   }
@@ -165,9 +166,7 @@ extension Dispatch {
 
   /// Runs user code of a round, or the completion after it.
   func perform(_ storeRun: StoreRun?, _ body: () -> Void) {
-    withContext(of: storeRun, on: .current) {
-      if let taskLocals = details?.taskLocals { taskLocals.bind(body) } else { body() }
-    }
+    withContext(of: storeRun, on: .current) { bound(body) }
   }
 
   /// Runs user code for which the dispatch waits, on any thread: no state of the dispatch is read.

@@ -22,7 +22,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// While it is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
   @exclusivity(unchecked) private var completion: Completion?
-  @exclusivity(unchecked) private var attachment = Attachment.none
+  /// Whether it carries task-local values: does not change while another thread may refer to it.
+  @exclusivity(unchecked) private(set) var isCarrying = false
+  @exclusivity(unchecked) private var stored = Attachment.none
   /// Its phase, or the address of its details, which then have the state.
   private let word = Atomic<UInt>(Phase.waiting.rawValue)
 
@@ -35,7 +37,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   /// What it needs before it runs and while it runs; never both.
-  private enum Attachment {
+  enum Attachment {
     case none
     /// While it is pending.
     case session(MiddlewareSession)
@@ -43,6 +45,19 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case outer(DispatchContext)
     /// To its end, with that context where there is one.
     case sequence(DispatchSequence)
+    /// To its end, with one of the others.
+    case carrying(CapturedTaskLocal)
+  }
+
+  private var attachment: Attachment {
+    get { if case .carrying(let carried) = stored { carried.attachment } else { stored } }
+    set {
+      if case .carrying(let carried) = stored {
+        carried.attachment = newValue
+      } else {
+        stored = newValue
+      }
+    }
   }
 
   override init() {}
@@ -121,6 +136,24 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     attachment = .sequence(sequence)
   }
 
+  /// It binds task-local values where it runs.
+  func carry(_ values: CapturedTaskLocal?) {
+    guard let values else { return }
+    values.attachment = stored
+    stored = .carrying(values)
+    isCarrying = true
+  }
+
+  /// The task-local values that it binds where it runs.
+  var carried: CapturedTaskLocal? {
+    if isCarrying, case .carrying(let carried) = stored { carried } else { nil }
+  }
+
+  /// Calls a closure with these values bound.
+  func bound<Result>(_ body: () -> Result) -> Result {
+    if let carried { carried.bind(body) } else { body() }
+  }
+
   /// Whether it is of one action: it has a route.
   var isAction: Bool { route != nil }
 
@@ -133,7 +166,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   func beginHere(inside outer: DispatchContext?) {
     word.store(Phase.running.rawValue, ordering: .relaxed)
     activeScheduler = nil
-    keep(outer: outer)
+    stored = outer.map(Attachment.outer) ?? .none
   }
 
   /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
@@ -190,7 +223,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session: nil
+    case .none, .session, .carrying: nil
     }
   }
 
@@ -283,7 +316,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     noteEnd()
     action = nil
     completion = nil
-    attachment = .none
+    isCarrying = false
+    stored = .none
     route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

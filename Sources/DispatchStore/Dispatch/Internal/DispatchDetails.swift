@@ -9,8 +9,6 @@ final class DispatchDetails: @unchecked Sendable {
   let hasEnded = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
-  /// What the dispatcher carries to where the dispatch runs.
-  var taskLocals: [CapturedTaskLocal] = []
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
   var waits: [Int: WaitGraph.Edge] = [:]
   var isReached = false
@@ -130,7 +128,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Releases what only the way to the end needed: chains of handles and closures end here.
   func clear() {
-    (dispatcher, taskLocals) = (nil, [])
+    dispatcher = nil
     state.withLock { $0.successor = nil }
   }
 

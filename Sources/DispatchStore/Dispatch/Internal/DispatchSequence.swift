@@ -164,9 +164,8 @@ extension Dispatch {
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
   ) -> Bool {
-    let details = makeDetails()
-    var step = makeStep(action, along: route, of: sequence, details, on: thread)
-    if details.withState({ $0.begin(.step(step)) }) { step.cancel() }
+    var step = makeStep(action, along: route, of: sequence, on: thread)
+    if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }
     if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {
       return false
     }
@@ -178,7 +177,7 @@ extension Dispatch {
   /// The dispatch of one action, which runs where the sequence does; no other thread can start it.
   private func makeStep(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
-    _ details: DispatchDetails, on thread: ThreadState
+    on thread: ThreadState
   ) -> Dispatch {
     let step = thread.spareDispatches.pop() ?? Dispatch()
     step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
@@ -190,7 +189,7 @@ extension Dispatch {
     } else {
       step.enter(scheduler)
     }
-    if !details.taskLocals.isEmpty { step.makeDetails().taskLocals = details.taskLocals }
+    step.carry(carried?.copy())
     sequence.dispatcher.prepare(
       step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }

@@ -117,7 +117,7 @@ extension Dispatcher {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-    if carriesTaskLocals { dispatch.makeDetails().taskLocals = captureTaskLocals() }
+    if carriesTaskLocals { dispatch.carry(captureTaskLocals()) }
     note(dispatch, mode, on: thread)
   }
 

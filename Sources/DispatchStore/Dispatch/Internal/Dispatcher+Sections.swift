@@ -19,7 +19,7 @@ extension Dispatcher {
         return
       }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-      let scheduler = details.taskLocals.bind { accept(dispatch) }
+      let scheduler = dispatch.bound { accept(dispatch) }
       // One that its hook cancelled is skipped by its lane, which may have retired since.
       withExtendedLifetime(scheduler) {
         // Whatever began to wait for it before could not see what it would be behind.
