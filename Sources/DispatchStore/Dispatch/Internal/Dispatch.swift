@@ -117,9 +117,17 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   func takeSession() -> MiddlewareSession? {
-    guard case .session(let session) = attachment else { return nil }
-    attachment = .none
-    return session
+    switch stored {
+    case .session(let session):
+      stored = .none
+      return session
+    case .carrying(let carried):
+      guard case .session(let session) = carried.attachment else { return nil }
+      carried.attachment = .none
+      return session
+    case .none, .outer, .sequence:
+      return nil
+    }
   }
 
   /// Its code runs on this thread now, inside another context.
