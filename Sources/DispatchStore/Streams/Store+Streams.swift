@@ -9,13 +9,12 @@ extension Store {
   /// - Parameters:
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present model comes first; else the one of the next commit.
+  @inlinable
   public func models(
     buffering policy: StreamBufferingPolicy = .bufferingNewest(1), initial: Bool = true
   ) -> StoreStream<Model> {
     if policy == .bufferingNewest(1) { return presentModels(initial: initial) }
-    return stream(policy, initial: initial) {
-      StreamSource { commit, _ in commit.model(of: Self.self) }
-    }
+    return allValues(of: { $0 }, policy, initial)
   }
 
   /// The changes of the store, one for each commit of which observers are notified: action, old and new model.
@@ -26,6 +25,7 @@ extension Store {
   /// - Parameters:
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present model comes first, as old and new one and without an action.
+  @inlinable
   public func changes(
     buffering policy: StreamBufferingPolicy = .unbounded, initial: Bool = false
   ) -> StoreStream<ValueChange<Model, Action>> {
@@ -39,6 +39,7 @@ extension Store {
   ///     reads its argument alone, and is quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first, as old and new one and without an action.
+  @inlinable
   public func changes<Value: Sendable>(
     of projection: @escaping @Sendable (Model) -> Value,
     buffering policy: StreamBufferingPolicy = .unbounded, initial: Bool = false
@@ -49,10 +50,11 @@ extension Store {
   /// The changes of a part of the model, of commits that make it another one.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread, and
-  ///     so is `==`: they read their arguments alone, and are quick.
+  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
+  ///     and so is `==`: they read their arguments alone, and are quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first, as old and new one and without an action.
+  @inlinable
   public func changes<Value: Sendable & Equatable>(
     of projection: @escaping @Sendable (Model) -> Value,
     buffering policy: StreamBufferingPolicy = .unbounded, initial: Bool = false
@@ -68,11 +70,12 @@ extension Store {
   ///     reads its argument alone, and is quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first; else the one of the next commit.
+  @inlinable
   public func values<Value: Sendable>(
     of projection: @escaping @Sendable (Model) -> Value,
     buffering policy: StreamBufferingPolicy = .bufferingNewest(1), initial: Bool = true
   ) -> StoreStream<Value> {
-    values(of: projection, by: nil, policy, initial)
+    allValues(of: projection, policy, initial)
   }
 
   /// The values of a part of the model, beginning with the present one; an equal one is not delivered again.
@@ -80,14 +83,15 @@ extension Store {
   /// Neither where a commit leaves the value equal, nor where the ones between were dropped.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread, and
-  ///     so is `==`: they read their arguments alone, and are quick.
+  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
+  ///     and so is `==`: they read their arguments alone, and are quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first; else the first one that differs from it.
+  @inlinable
   public func values<Value: Sendable & Equatable>(
     of projection: @escaping @Sendable (Model) -> Value,
     buffering policy: StreamBufferingPolicy = .bufferingNewest(1), initial: Bool = true
   ) -> StoreStream<Value> {
-    values(of: projection, by: { $0 == $1 }, policy, initial)
+    distinctValues(of: projection, policy, initial)
   }
 }

@@ -12,15 +12,16 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
   /// It throws no error.
   public typealias Failure = Never
 
-  private let subscribe: @Sendable () -> StreamSubscription<Element>
+  private let subscribe: @Sendable () -> Iterator
 
-  init(_ subscribe: @escaping @Sendable () -> StreamSubscription<Element>) {
+  @usableFromInline
+  init(_ subscribe: @escaping @Sendable () -> Iterator) {
     self.subscribe = subscribe
   }
 
   /// Subscribes to the store.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: subscribe())
+    subscribe()
   }
 
   /// A subscription to a store; released, it ends.
@@ -28,16 +29,28 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     /// It throws no error.
     public typealias Failure = Never
 
-    fileprivate let subscription: StreamSubscription<Element>
+    @usableFromInline let subscription: StreamSubscription
+    /// Makes an element of what was kept, outside of locks; nil where it is not to be delivered.
+    @usableFromInline let receive: (StreamedElement) -> Element?
+
+    @inlinable
+    init(_ subscription: StreamSubscription, receive: @escaping (StreamedElement) -> Element?) {
+      (self.subscription, self.receive) = (subscription, receive)
+    }
 
     /// The next element; nil at the end, and once the calling task is cancelled, also where elements are left.
+    @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await subscription.next()
+      while let kept = await subscription.next() {
+        if let element = receive(kept) { return element }
+      }
+      return nil
     }
 
     /// The same, isolated to the caller's actor.
+    @inlinable
     public nonisolated(nonsending) mutating func next() async -> Element? {
-      await subscription.next()
+      await next(isolation: #isolation)
     }
   }
 }

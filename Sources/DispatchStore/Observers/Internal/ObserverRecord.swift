@@ -59,18 +59,19 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
 }
 
 /// A commit while its exclusive section is held, as observers see it that keep something of it.
+@usableFromInline
 struct CommitInProgress {
   /// The store's model.
-  let model: UnsafeRawPointer
+  @usableFromInline let model: UnsafeRawPointer
   /// An optional action of the store's type.
-  let action: UnsafeRawPointer
-  let version: UInt64
+  @usableFromInline let action: UnsafeRawPointer
+  @usableFromInline let version: UInt64
   /// On whose behalf; nil for one outside a dispatch.
   let owner: (any CommitOwner)?
   /// Whether it is no commit, but the model that an observer gets first.
-  var isPresentModel = false
+  @usableFromInline var isPresentModel = false
 
-  var transaction: TransactionID? { owner?.transaction }
+  @usableFromInline var transaction: TransactionID? { owner?.transaction }
 }
 
 /// What is to be done, once the lock is unlocked, about observers that have kept something of a commit.

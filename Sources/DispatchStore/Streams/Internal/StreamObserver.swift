@@ -1,34 +1,25 @@
-/// What a stream gets of a store's commits.
-struct StreamSource<Element> {
-  /// The element of a commit, or of the present model; nil where there is none.
-  ///
-  /// Called under the store's lock. Gets the element that was kept last, where `comparesWithLast`.
-  let element: (_ commit: CommitInProgress, _ last: Element?) -> Element?
-  var comparesWithLast = false
-
-  init(
-    comparesWithLast: Bool = false, _ element: @escaping (CommitInProgress, Element?) -> Element?
-  ) {
-    self.comparesWithLast = comparesWithLast
-    self.element = element
-  }
-}
+/// The element of a commit, or of the present model; nil where there is none.
+///
+/// Called under the store's lock. Gets the element that was kept last, where the stream compares with that.
+@usableFromInline
+typealias StreamSource =
+  (_ commit: CommitInProgress, _ last: StreamedElement?) -> StreamedElement?
 
 /// The observer of one subscription: its store keeps it, and releases it when the store goes.
-final class StreamObserver<Element: Sendable>: ObserverRecord, @unchecked Sendable {
+final class StreamObserver: ObserverRecord, @unchecked Sendable {
   // because the store's lock guards `source` and `last`
-  private let storage: StreamStorage<Element>
-  private let source: StreamSource<Element>
+  private let storage: StreamStorage
+  private let source: StreamSource
   private let hasInitial: Bool
-  private let holds: Bool
-  private var last: Element?
+  private let comparesWithLast: Bool
+  private var last: StreamedElement?
 
   init(
-    _ storage: StreamStorage<Element>, of source: StreamSource<Element>, initial: Bool,
-    _ policy: StreamBufferingPolicy
+    _ storage: StreamStorage, initial: Bool, comparesWithLast: Bool,
+    _ source: @escaping StreamSource
   ) {
-    (self.storage, self.source, hasInitial) = (storage, source, initial)
-    holds = if case .suspending = policy { true } else { false }
+    (self.storage, self.source) = (storage, source)
+    (hasInitial, self.comparesWithLast) = (initial, comparesWithLast)
     super.init()
   }
 
@@ -37,17 +28,17 @@ final class StreamObserver<Element: Sendable>: ObserverRecord, @unchecked Sendab
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
-    guard let element = source.element(commit, last) else { return }
+    guard let element = source(commit, last) else { return }
     if commit.isPresentModel, !hasInitial { return note(element) }
     let push = storage.push(element) {
-      holds && !commit.isPresentModel ? StreamHold.begin(commit, &kept) : nil
+      commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
     }
     if push.isKept { note(element) }
     if push.isDue { kept.schedule(self) }
   }
 
-  private func note(_ element: Element) {
-    if source.comparesWithLast { last = element }
+  private func note(_ element: StreamedElement) {
+    if comparesWithLast { last = element }
   }
 
   /// Resumes the consumer on this thread: its task goes on elsewhere.

@@ -1,6 +1,6 @@
 /// What a stream's observer and its consumer share: the state, and the consumer's task.
-final class StreamStorage<Element: Sendable>: Sendable {
-  typealias State = StreamState<Element, UnsafeContinuation<Void, Never>, StreamHold>
+final class StreamStorage: Sendable {
+  typealias State = StreamState<StreamedElement, UnsafeContinuation<Void, Never>, StreamHold>
 
   private let state: Locked<State>
 
@@ -11,7 +11,7 @@ final class StreamStorage<Element: Sendable>: Sendable {
   // MARK: The producer
 
   /// Keeps the element of a commit, under the store's lock; whether `wake()` follows, outside of it.
-  func push(_ element: Element, hold: () -> StreamHold?) -> State.Push {
+  func push(_ element: StreamedElement, hold: () -> StreamHold?) -> State.Push {
     state.withLock { $0.push(element, hold: hold) }
   }
 
@@ -36,7 +36,7 @@ final class StreamStorage<Element: Sendable>: Sendable {
   // MARK: The consumer
 
   /// The next element; nil at the end, after which `close()` is called.
-  nonisolated(nonsending) func next() async -> Element? {
+  nonisolated(nonsending) func next() async -> StreamedElement? {
     if Task.isCancelled { return nil }
     switch take() {
     case .element(let element): return element
@@ -46,7 +46,7 @@ final class StreamStorage<Element: Sendable>: Sendable {
   }
 
   /// The same where nothing was kept: only then may a cancellation have to resume the task.
-  private nonisolated(nonsending) func nextToCome() async -> Element? {
+  private nonisolated(nonsending) func nextToCome() async -> StreamedElement? {
     await withTaskCancellationHandler {
       while true {
         await suspend()
@@ -63,7 +63,7 @@ final class StreamStorage<Element: Sendable>: Sendable {
   }
 
   private enum Taken {
-    case element(Element)
+    case element(StreamedElement)
     case none
     case end
   }

@@ -1,47 +1,41 @@
 /// The consumer's part of a stream; an iterator has it, and releasing it ends the subscription.
-class StreamSubscription<Element: Sendable>: @unchecked Sendable {
-  // because one task at a time uses it
-  nonisolated(nonsending) func next() async -> Element? {
-    fatalError("StreamSubscription is abstract.")
-  }
-}
-
-/// The same, with what is kept for it.
-final class KeptSubscription<Kept: Sendable, Element: Sendable>: StreamSubscription<Element>,
-  @unchecked Sendable
-{
-  // because its superclass is
-  private let storage: StreamStorage<Kept>
+@usableFromInline
+final class StreamSubscription: @unchecked Sendable {  // because one task at a time uses it
+  private let storage: StreamStorage
   /// Weak, so that it is released when the store goes.
-  private weak var observer: StreamObserver<Kept>?
+  private weak var observer: StreamObserver?
   private weak var store: StoreStorage?
-  /// Makes an element of what was kept, outside of locks; nil where it is not to be delivered.
-  private let receive: (Kept) -> Element?
   private let isSuspending: Bool
   /// The task that called `next` last, where the stream observes its waits.
   private var consumer: UInt?
 
-  init(
-    _ storage: StreamStorage<Kept>, _ policy: StreamBufferingPolicy,
-    _ observer: StreamObserver<Kept>?, of store: StoreStorage?,
-    receive: @escaping (Kept) -> Element?
+  /// Subscribes to a store: what it gets of the present model, and the commits after it, in one transition.
+  @usableFromInline
+  init<Model, Action>(
+    to store: Store<Model, Action>?, _ policy: StreamBufferingPolicy, initial: Bool,
+    comparesWithLast: Bool = false, _ source: @escaping StreamSource
   ) {
-    (self.storage, self.receive) = (storage, receive)
-    (self.observer, self.store) = (observer, store)
+    storage = StreamStorage(policy)
     isSuspending = if case .suspending = policy { true } else { false }
+    // Released at once where the store has gone: then the stream has ended.
+    let observer = StreamObserver(
+      storage, initial: initial, comparesWithLast: comparesWithLast, source)
+    let isInTwoSteps = isPlanted(.lostBeforeSubscription)
+    if isInTwoSteps { store?.keepPresentModelBefore(observer) }
+    store?.add(observer, initial: !isInTwoSteps)
+    (self.observer, self.store) = (observer, store?.storage)
   }
 
   deinit {
     end()
   }
 
-  override nonisolated(nonsending) func next() async -> Element? {
+  @usableFromInline
+  nonisolated(nonsending) func next() async -> StreamedElement? {
     if isSuspending { observeWaits(of: TaskWait.currentTask) }
-    while let kept = await storage.next() {
-      if let element = receive(kept) { return element }
-    }
-    end()
-    return nil
+    let element = await storage.next()
+    if element == nil { end() }
+    return element
   }
 
   private func end() {
