@@ -50,8 +50,8 @@ extension Store {
   /// The changes of a part of the model, of commits that make it another one.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread, and
-  ///     so is `==`: they read their arguments alone, and are quick.
+  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
+  ///     and so is `==`: they read their arguments alone, and are quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first, as old and new one and without an action.
   @inlinable
@@ -83,8 +83,8 @@ extension Store {
   /// Neither where a commit leaves the value equal, nor where the ones between were dropped.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread, and
-  ///     so is `==`: they read their arguments alone, and are quick.
+  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
+  ///     and so is `==`: they read their arguments alone, and are quick.
   ///   - policy: What is kept for a consumer that is behind.
   ///   - initial: Whether the present value comes first; else the first one that differs from it.
   @inlinable

@@ -28,7 +28,8 @@ public enum StreamBufferingPolicy: Sendable, Equatable {
   /// that called `next` last waits inside the library (for a handle, `send`, `.sync`, its turn, or another stream of a
   /// store), the stream has no producer wait. Of other waits the library does not know. Between two
   /// elements a consumer must not wait so for a producer: by child tasks, semaphores or queues of the program, or for
-  /// its executor's queue while that commits from outside. An iterator that is kept and not used has producers wait too.
+  /// its executor's queue while that commits from outside. An iterator that is kept and not used has producers wait
+  /// too.
   case suspending(Int)
 
   @usableFromInline
