@@ -22,6 +22,6 @@ struct Row: Sendable {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
       + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
       + PendingRows.all + MemoryRows.all
-      + ContentionRows.all
+      + ContentionRows.all + ElementRows.all
   }
 }

@@ -98,13 +98,20 @@ struct NotificationQueue {
     _ observer: ObserverRecord, from firstVersion: UInt64, present: ObservedChange?,
     place: (_ left: Int) -> Place
   ) -> Turn {
-    guard observer.queue == nil else {
+    guard observer.isNotified else {
       queuedObservers.append(observer, from: firstVersion)
       return .none
     }
     observers.append(observer, from: firstVersion)
     guard let present else { return .none }
-    return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
+    return enqueue(present, only: observer, place: place)
+  }
+
+  /// One observer is to be notified of the present model.
+  mutating func enqueue(
+    _ present: ObservedChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
+  ) -> Turn {
+    enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
   private mutating func enqueue(
@@ -183,8 +190,8 @@ struct NotificationQueue {
       let observer = registration.observer
       if observer.isCancelled {
         kept.hasCancelled = true
-      } else if observer.keep(commit), observer.queue != nil {
-        kept.schedule(observer)
+      } else {
+        observer.keep(commit, scheduling: &kept)
       }
     }
   }
@@ -262,7 +269,7 @@ struct NotificationQueue {
 
   /// Removes an observer that was cancelled.
   mutating func remove(_ observer: ObserverRecord) {
-    if observer.queue == nil {
+    if observer.isNotified {
       observers.remove(observer)
     } else {
       queuedObservers.remove(observer)

@@ -5,12 +5,21 @@ import Synchronization
 class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
   /// Its place in the list of its store's observers; nil where it is not in it.
   final var slot: Int?
-  /// Where it is called; nil where the store's notifier calls it.
+  /// Where it is called; nil where the store's notifier calls it, or where it schedules its calls itself.
   final let queue: ObserverQueue?
+  /// Whether the store's notifier calls it, in a delivery turn.
+  final let isNotified: Bool
   private let isActive = Atomic(true)
 
   init(on queue: ObserverQueue?) {
     self.queue = queue
+    isNotified = queue == nil
+  }
+
+  /// One that has no queue, and that the notifier may not call either.
+  init(isNotified: Bool) {
+    queue = nil
+    self.isNotified = isNotified
   }
 
   /// Whether it gets the model with a change.
@@ -20,6 +29,11 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   ///
   /// - Returns: Whether a call is to be scheduled on its queue.
   func keep(_ commit: CommitInProgress) -> Bool { false }
+
+  /// The same for one that keeps it for others, of which calls may have to be scheduled, too.
+  func keep(_ commit: CommitInProgress, scheduling kept: inout KeptCommit) {
+    if keep(commit), !isNotified { kept.schedule(self) }
+  }
 
   /// The notifier notifies it of a change.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
@@ -36,8 +50,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
 
-  /// Enqueues a call on its queue.
-  final func scheduleCall() {
+  /// Enqueues a call on its queue; called outside the store's lock.
+  func scheduleCall() {
     queue?.enqueue { if self.callOnQueue() { self.scheduleCall() } }
   }
 }

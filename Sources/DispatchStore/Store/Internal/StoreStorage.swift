@@ -22,6 +22,8 @@ class StoreStorage: @unchecked Sendable {
   /// Whether observers keep something of a commit while it is made.
   @exclusivity(unchecked) @usableFromInline final var isKept = false
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
+  /// What code outside the core keeps with a store, by keys of that code.
+  @exclusivity(unchecked) final var attachments: [AnyHashable: AnyObject]?
   /// Whether actions are held back; threads that start them read it without the lock.
   private final let isHoldingBack = Atomic(false)
 

@@ -1,0 +1,30 @@
+/// Compares elements of a type that may be `Equatable`; looked up once, since a cast takes longer than most comparisons.
+struct ElementEquality<Value: Sendable>: Sendable {
+  private let areEqual: (@Sendable (Value, Value) -> Bool)?
+
+  init() {
+    areEqual = (Value.self as? any Equatable.Type).map { Self.comparison($0) }
+  }
+
+  /// Whether an element has changed: also where it can't be compared.
+  func differ(_ old: Value?, _ new: Value?) -> Bool {
+    switch (old, new) {
+    case (nil, nil): false
+    case (let old?, let new?): areEqual.map { !$0(old, new) } ?? true
+    default: true
+    }
+  }
+
+  private static func comparison<Equal: Equatable>(
+    _ type: Equal.Type
+  ) -> @Sendable (Value, Value) -> Bool {
+    { one, other in
+      // They are of this type, which the compiler does not know.
+      withUnsafeBytes(of: one) { one in
+        withUnsafeBytes(of: other) { other in
+          one.assumingMemoryBound(to: Equal.self)[0] == other.assumingMemoryBound(to: Equal.self)[0]
+        }
+      }
+    }
+  }
+}
