@@ -10,4 +10,15 @@ public struct ElementChange<Element: Sendable, Action: ActionType>: Sendable {
   public let action: Action?
   /// The dispatch that made the commit; nil for one outside a dispatch.
   public let transaction: TransactionID?
+
+  @inlinable
+  init(
+    old: Element?, new: Element?, version: UInt64, action: Action?, transaction: TransactionID?
+  ) {
+    self.old = old
+    self.new = new
+    self.version = version
+    self.action = action
+    self.transaction = transaction
+  }
 }

@@ -33,17 +33,21 @@ public protocol KeyedCollection<ElementKey, ElementValue> {
 
 extension KeyedCollection {
   /// Nothing is to be done.
+  @inlinable
   public func release(_ checkpoint: Checkpoint) {}
 }
 
 extension KeyedCollection where Checkpoint == Void {
   /// False: observers compare elements.
+  @inlinable
   public static var tracksChanges: Bool { false }
 
   /// Nothing is kept.
+  @inlinable
   public func makeCheckpoint() {}
 
   /// Unknown: observers compare elements.
+  @inlinable
   public func changes(since checkpoint: Void) -> KeyedChanges<ElementKey, ElementValue> { .unknown }
 }
 
@@ -88,9 +92,11 @@ extension Dictionary: KeyedCollection where Value: Equatable {
   public typealias ElementValue = Value
 
   /// The element with this key; nil where there is none.
+  @inlinable
   public func value(forKey key: Key) -> Value? { self[key] }
 
   /// The dictionary itself.
+  @inlinable
   public var valuesByKey: [Key: Value] { self }
 }
 
@@ -103,9 +109,11 @@ extension Array: KeyedCollection where Element: Identifiable & Equatable {
   public typealias ElementValue = Element
 
   /// The first element with this identity; nil where there is none.
+  @inlinable
   public func value(forKey key: Element.ID) -> Element? { first { $0.id == key } }
 
   /// The elements by their identity.
+  @inlinable
   public var valuesByKey: [Element.ID: Element] {
     [Element.ID: Element](lazy.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
   }

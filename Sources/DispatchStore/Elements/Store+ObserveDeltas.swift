@@ -15,13 +15,15 @@ extension Store {
   ///   - elements: The collection.
   ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
   ///   - body: Called with each delta, never while the store's lock is held.
+  @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, initial: Bool = false,
     _ body:
       @escaping @Sendable (KeyedDelta<Elements.ElementKey, Elements.ElementValue>) -> Void
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    add(InlineDeltaObserver(elements, body), initial: initial)
+    add(
+      InlineDeltaObserver(DeltaWork(elements)) { body(TypedDelta.delta(of: $0)) }, initial: initial)
   }
 
   /// The same on a queue, in batches: a queue that is behind gets one delta, with the net effect of all commits since
@@ -35,6 +37,7 @@ extension Store {
   ///   - delivery: The queue.
   ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
   ///   - body: Called on the queue with each delta, one call after the other.
+  @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, on delivery: ObserverDelivery,
     initial: Bool = false,
@@ -42,7 +45,9 @@ extension Store {
       @escaping @Sendable (KeyedDelta<Elements.ElementKey, Elements.ElementValue>) -> Void
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    add(QueuedDeltaObserver(elements, on: ObserverQueue(delivery), body), initial: initial)
+    add(
+      QueuedDeltaObserver(DeltaWork(elements), on: delivery) { body(TypedDelta.delta(of: $0)) },
+      initial: initial)
   }
 
   /// The same on the main queue, isolated to the main actor.
@@ -52,6 +57,7 @@ extension Store {
   ///   - delivery: `.main`.
   ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
   ///   - body: Called on the main queue with each delta.
+  @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, on delivery: MainDelivery,
     initial: Bool = false,
@@ -61,6 +67,7 @@ extension Store {
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     add(
-      QueuedDeltaObserver(elements, on: .main, ObserverQueue.onMain(body)), initial: initial)
+      QueuedDeltaObserver(DeltaWork(elements), onMain: { body(TypedDelta.delta(of: $0)) }),
+      initial: initial)
   }
 }

@@ -17,13 +17,14 @@ extension Store {
   ///   - id: The element's key; there need not be one now.
   ///   - initial: Whether it is notified of the present element first, which may be absent.
   ///   - body: Called with each change, never while the store's lock is held.
+  @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
     _ elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
     initial: Bool = false,
     _ body: @escaping @Sendable (ElementChange<Elements.ElementValue, Action>) -> Void
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    observe(elements, id, initial: initial, ElementObserver(on: nil, body))
+    observe(elements, id, initial, TypedElementObserver { body(Self.unpack($0)) })
   }
 
   /// The same on a queue.
@@ -37,13 +38,14 @@ extension Store {
   ///   - delivery: The queue.
   ///   - initial: Whether it is notified of the present element first, which may be absent.
   ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
+  @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
     _ elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
     on delivery: ObserverDelivery, initial: Bool = false,
     _ body: @escaping @Sendable (ElementChange<Elements.ElementValue, Action>) -> Void
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    observe(elements, id, initial: initial, ElementObserver(on: ObserverQueue(delivery), body))
+    observe(elements, id, initial, TypedElementObserver(on: delivery) { body(Self.unpack($0)) })
   }
 
   /// The same on the main queue, isolated to the main actor.
@@ -54,13 +56,34 @@ extension Store {
   ///   - delivery: `.main`.
   ///   - initial: Whether it is notified of the present element first, which may be absent.
   ///   - body: Called on the main queue with each change; no commit waits for it.
+  @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
     _ elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (ElementChange<Elements.ElementValue, Action>) -> Void
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    observe(
-      elements, id, initial: initial, ElementObserver(on: .main, ObserverQueue.onMain(body)))
+    observe(elements, id, initial, TypedElementObserver(onMain: { body(Self.unpack($0)) }))
+  }
+
+  /// Inlinable, as what it gives the hub is called for each commit.
+  @inlinable
+  func observe<Elements: KeyedCollection & Sendable>(
+    _ elements: any KeyPath<Model, Elements> & Sendable, _ id: Elements.ElementKey,
+    _ initial: Bool, _ observer: TypedElementObserver<Elements.ElementValue>
+  ) -> ObserverToken
+  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+    observe(elements, id, initial: initial, observer) { table, isNotified in
+      ElementHub(table, isNotified: isNotified) { commit, hub, kept in
+        table.keep(commit, for: hub, &kept)
+      }
+    }
+  }
+
+  @inlinable
+  static func unpack<Element: Sendable>(
+    _ change: KeptElementChange
+  ) -> ElementChange<Element, Action> {
+    unsafeDowncast(change, to: TypedElementChange<Element, Action>.self).change
   }
 }

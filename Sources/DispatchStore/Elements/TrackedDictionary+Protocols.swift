@@ -8,9 +8,11 @@ extension TrackedDictionary: KeyedCollection {
   public var valuesByKey: [Key: Value] { elements }
 
   /// True: it notes the keys of elements that are changed.
+  @inlinable
   public static var tracksChanges: Bool { true }
 
   /// The present content; from now on changes are noted, until they are more than a new copy would be.
+  @inlinable
   public func makeCheckpoint() -> TrackingCheckpoint {
     log.beginRecording()
     return log.position
@@ -18,6 +20,7 @@ extension TrackedDictionary: KeyedCollection {
 
   /// The elements that were changed since; unknown where this value has not come from the one of the checkpoint, or has
   /// been changed in more elements than it has.
+  @inlinable
   public func changes(since checkpoint: TrackingCheckpoint) -> KeyedChanges<Key, Value> {
     defer { log.markRead() }
     return log.entries(since: checkpoint).map { .touched($0) } ?? .unknown

@@ -277,17 +277,18 @@ struct DeltaObserverTests {
 
   @Test func aFeedIsSignalledOnceAndHoldsTheNetEffect() {
     let signals = EventCount(of: .max)
-    let feed = DeltaFeed(\ParcelBook.parcels) { signals.add() }
+    let feed = DeltaFeed(DeltaWork(\ParcelBook.parcels)) { signals.add() }
     let token = store.add(feed, initial: true)
     for step in 1...10 { store.updateModel { $0.put(1, step) } }
     #expect(signals.count == 1)
-    let first = feed.take()
+    let take: () -> ParcelDelta? = { feed.take().map { TypedDelta.delta(of: $0) } }
+    let first = take()
     #expect(first?.isReset == true && first?.versions == 0...10)
     #expect(first?.inserted == [1: Parcel(id: 1, amount: 10)])
     #expect(feed.take() == nil)
     store.updateModel { $0.put(1, 11) }
     #expect(signals.count == 2)
-    #expect(feed.take()?.changed[1]?.new.amount == 11)
+    #expect(take()?.changed[1]?.new.amount == 11)
     token.cancel()
     store.updateModel { $0.put(1, 12) }
     #expect(feed.take() == nil)

@@ -3,9 +3,19 @@ import Synchronization
 /// One content of a tracked collection.
 public struct TrackingCheckpoint: Sendable, Equatable {
   /// Of the log; no two logs have the same.
-  let log: UInt64
+  @usableFromInline let log: UInt64
   /// How often the content of this log, and of those that it was copied from, has changed.
-  var number: UInt64
+  @usableFromInline var number: UInt64
+
+  init(log: UInt64, number: UInt64) {
+    (self.log, self.number) = (log, number)
+  }
+
+  /// Whether both stand for the same content.
+  @inlinable
+  public static func == (one: Self, other: Self) -> Bool {
+    one.log == other.log && one.number == other.number
+  }
 }
 
 /// A change log without its element types.
@@ -16,13 +26,13 @@ public struct TrackingCheckpoint: Sendable, Equatable {
 class ChangeLogState: @unchecked Sendable {
   // because only the one value that refers to it changes it, but for `mark`
   /// The present content.
-  @exclusivity(unchecked) final var position: TrackingCheckpoint
+  @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
   /// The content before the first entry.
-  @exclusivity(unchecked) final var base: TrackingCheckpoint
+  @exclusivity(unchecked) @usableFromInline final var base: TrackingCheckpoint
   /// How many elements it had.
-  @exclusivity(unchecked) final var baseCount = 0
+  @exclusivity(unchecked) @usableFromInline final var baseCount = 0
   /// Since this number there has been one entry for each change.
-  @exclusivity(unchecked) final var exactFrom: UInt64
+  @exclusivity(unchecked) @usableFromInline final var exactFrom: UInt64
   /// 0 where no reader is known; else one more than the number of the content that was read last.
   ///
   /// Readers set it while they share the log with others. It decides what is kept, not what is right.
@@ -62,15 +72,18 @@ class ChangeLogState: @unchecked Sendable {
   final var isRecording: Bool { mark.load(ordering: .relaxed) != 0 }
 
   /// Whether all entries have been read, as far as is known here.
+  @usableFromInline
   final var isRead: Bool { mark.load(ordering: .relaxed) == position.number + 1 }
 
   /// All entries have been read.
+  @usableFromInline
   final func markRead() {
     mark.store(position.number + 1, ordering: .relaxed)
     if mayBeUnread { isAbandoned.store(false, ordering: .relaxed) }
   }
 
   /// Whether perhaps no reader is left.
+  @usableFromInline
   final var mayBeUnread: Bool { isAbandoned.load(ordering: .relaxed) }
 
   /// A reader has gone: if there is no other, no more is noted than a few changes.
@@ -79,6 +92,7 @@ class ChangeLogState: @unchecked Sendable {
   }
 
   /// Changes are to be noted from now on.
+  @usableFromInline
   final func beginRecording() {
     if !isRecording { markRead() }
   }
@@ -91,6 +105,7 @@ class ChangeLogState: @unchecked Sendable {
   }
 
   /// The entries that have been read are about to be dropped.
+  @usableFromInline
   final func beginEntries() {
     (base, exactFrom) = (position, position.number)
   }
@@ -108,7 +123,7 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
   /// How many entries there are before those of one key are made one.
   @exclusivity(unchecked) @usableFromInline var limit = ChangeLog.minimumLimit
 
-  private static var minimumLimit: Int { 1_024 }
+  @inlinable static var minimumLimit: Int { 1_024 }
 
   @usableFromInline
   override init() {
@@ -129,7 +144,7 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
   /// Notes a change; only the one value that refers to this log does.
   ///
   /// - Parameter count: How many elements there were before.
-  @usableFromInline
+  @inlinable
   func note(_ key: Key, _ old: Value?, count: Int) {
     if isRead {
       entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
@@ -146,7 +161,8 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
 
   /// Keeps the first entry of each key; none, where they are more than there were and are elements, or where
   /// perhaps nothing reads them.
-  private func compact(count: Int) {
+  @usableFromInline
+  func compact(count: Int) {
     var keys = Set<Key>(minimumCapacity: entries.count)
     entries.removeAll { !keys.insert($0.key).inserted }
     limit = 2 * max(entries.count, Self.minimumLimit / 2)
@@ -159,6 +175,7 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
   }
 
   /// The entries since a checkpoint; nil where that is unknown.
+  @inlinable
   func entries(since checkpoint: TrackingCheckpoint) -> [Entry]? {
     if checkpoint == position { return [] }
     if checkpoint == base { return entries }

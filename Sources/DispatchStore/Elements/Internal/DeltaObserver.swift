@@ -1,103 +1,101 @@
 /// An observer of a collection's deltas; subclasses decide what becomes of each.
-class DeltaObserver<Model: Sendable, Elements: KeyedCollection & Sendable>: ObserverRecord,
-  @unchecked Sendable
-where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-  // because its superclass is, and because the store's lock guards `reader`
-  typealias Delta = KeyedDelta<Elements.ElementKey, Elements.ElementValue>
+@usableFromInline
+class DeltaObserver: ObserverRecord, @unchecked Sendable {
+  // because its superclass is
+  fileprivate let work: DeltaWork
 
-  private let equality = ElementEquality<Elements.ElementValue>()
-  private var reader: DeltaReader<Model, Elements>
+  fileprivate init(_ work: DeltaWork, on queue: ObserverQueue?) {
+    self.work = work
+    super.init(on: queue)
+  }
 
-  /// - Parameter isNotified: Whether the notifier calls it, where it has no queue.
-  init(
-    _ path: any KeyPath<Model, Elements> & Sendable, on queue: ObserverQueue?,
-    isNotified: Bool = true
-  ) {
-    reader = DeltaReader(path, equality)
-    if queue == nil, !isNotified { super.init(isNotified: false) } else { super.init(on: queue) }
+  fileprivate init(_ work: DeltaWork, isNotified: Bool) {
+    self.work = work
+    super.init(isNotified: isNotified)
   }
 
   /// Begins with the present content; called in the exclusive section.
   ///
   /// - Returns: Whether a call is to be scheduled.
   final func begin(_ model: UnsafeRawPointer, version: UInt64, isInitial: Bool) -> Bool {
-    let delta = reader.begin(model, version: version)
-    return isInitial && receive(delta, equality) && !isNotified
+    let delta = work.begin(model, version)
+    return isInitial && receive(delta)
   }
 
   /// It is cancelled; called in the exclusive section.
   final func end(_ model: UnsafeRawPointer) {
-    reader.end(model)
+    work.end(model)
   }
 
   final override func keep(_ commit: CommitInProgress) -> Bool {
-    reader.readDelta(of: commit).map { receive($0, equality) } ?? false
+    work.read(commit).map { receive($0) } ?? false
   }
 
   /// Keeps a delta, in the exclusive section; whether a call is to be scheduled.
-  func receive(_ delta: Delta, _ equality: ElementEquality<Elements.ElementValue>) -> Bool {
+  fileprivate func receive(_ delta: KeptDelta) -> Bool {
     fatalError("DeltaObserver is abstract.")
   }
 }
 
 /// One that the notifier calls with the delta of each commit.
-final class InlineDeltaObserver<Model: Sendable, Elements: KeyedCollection & Sendable>:
-  DeltaObserver<Model, Elements>, @unchecked Sendable
-where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+@usableFromInline
+final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
-  private let body: @Sendable (Delta) -> Void
-  private let kept = Locked(FIFO<Delta>())
+  private let body: @Sendable (KeptDelta) -> Void
+  private let kept = Locked(FIFO<KeptDelta>())
 
-  init(
-    _ path: any KeyPath<Model, Elements> & Sendable, _ body: @escaping @Sendable (Delta) -> Void
-  ) {
+  @usableFromInline
+  init(_ work: DeltaWork, _ body: @escaping @Sendable (KeptDelta) -> Void) {
     self.body = body
-    super.init(path, on: nil)
+    super.init(work, on: nil)
   }
 
-  override func receive(
-    _ delta: Delta, _ equality: ElementEquality<Elements.ElementValue>
-  ) -> Bool {
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
     kept.withLock { $0.append(delta) }
     return false
   }
 
   override func notify(of change: ObservedChange) {
+    yieldPoint(.callObserver)
     while let delta = nextDelta(upTo: change.version) {
       if mayCall { body(delta) }
     }
   }
 
-  private func nextDelta(upTo version: UInt64) -> Delta? {
+  private func nextDelta(upTo version: UInt64) -> KeptDelta? {
     kept.withLock { kept in
-      guard let first = kept.first, first.versions.upperBound <= version else { return nil }
+      guard let first = kept.first, first.version <= version else { return nil }
       return kept.popFirst()
     }
   }
 }
 
 /// One that is called on a queue, with one delta for all commits since its last call.
-final class QueuedDeltaObserver<Model: Sendable, Elements: KeyedCollection & Sendable>:
-  DeltaObserver<Model, Elements>, @unchecked Sendable
-where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+@usableFromInline
+final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
-  private let body: @Sendable (Delta) -> Void
-  private let kept = DeltaBuffer<Elements.ElementKey, Elements.ElementValue>()
+  private let body: @Sendable (KeptDelta) -> Void
+  private let kept = DeltaBuffer()
   /// After so many calls it leaves its queue to others.
   private static var batch: Int { 64 }
 
+  @usableFromInline
   init(
-    _ path: any KeyPath<Model, Elements> & Sendable, on queue: ObserverQueue,
-    _ body: @escaping @Sendable (Delta) -> Void
+    _ work: DeltaWork, on delivery: ObserverDelivery,
+    _ body: @escaping @Sendable (KeptDelta) -> Void
   ) {
     self.body = body
-    super.init(path, on: queue)
+    super.init(work, on: ObserverQueue(delivery))
   }
 
-  override func receive(
-    _ delta: Delta, _ equality: ElementEquality<Elements.ElementValue>
-  ) -> Bool {
-    kept.put(delta, equality)
+  @usableFromInline
+  init(_ work: DeltaWork, onMain body: @escaping @MainActor @Sendable (KeptDelta) -> Void) {
+    self.body = ObserverQueue.onMain(body)
+    super.init(work, on: .main)
+  }
+
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    kept.put(delta, work.merge)
   }
 
   override func callOnQueue() -> Bool {
@@ -115,35 +113,30 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
 /// One whose consumer takes deltas when it comes to that: for sequences of deltas.
 ///
-/// Holds one delta at most: all that was committed since the consumer took the last one.
-final class DeltaFeed<Model: Sendable, Elements: KeyedCollection & Sendable>:
-  DeltaObserver<Model, Elements>, @unchecked Sendable
-where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+/// Holds one delta at most: all that was committed since the consumer took the last one. `TypedDelta.delta(of:)`
+/// unpacks what is taken.
+final class DeltaFeed: DeltaObserver, @unchecked Sendable {
   // because its superclass is
   private let onAvailable: @Sendable () -> Void
-  private let kept = DeltaBuffer<Elements.ElementKey, Elements.ElementValue>()
+  private let kept = DeltaBuffer()
 
   /// - Parameter onAvailable: Called once after each `take()` that returned nil, and at the beginning, when there is
   ///   a delta: on a thread that has committed, outside the store's lock. It is quick, and runs no user code.
-  init(
-    _ path: any KeyPath<Model, Elements> & Sendable, onAvailable: @escaping @Sendable () -> Void
-  ) {
+  init(_ work: DeltaWork, onAvailable: @escaping @Sendable () -> Void) {
     self.onAvailable = onAvailable
-    super.init(path, on: nil, isNotified: false)
+    super.init(work, isNotified: false)
   }
 
   /// The net effect of all commits since the last call; nil where there is none.
-  func take() -> Delta? {
+  func take() -> KeptDelta? {
     while let delta = kept.take() {
       if !delta.isEmpty { return delta }
     }
     return nil
   }
 
-  override func receive(
-    _ delta: Delta, _ equality: ElementEquality<Elements.ElementValue>
-  ) -> Bool {
-    kept.put(delta, equality)
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    kept.put(delta, work.merge)
   }
 
   override func scheduleCall() {

@@ -1,27 +1,29 @@
 /// Finds what each commit changes in one collection of a store's model.
-struct DeltaReader<Model: Sendable, Elements: KeyedCollection & Sendable>
+///
+/// What is called for each commit is inlinable, so that it is compiled for the collection's types.
+@usableFromInline
+final class DeltaReader<Model: Sendable, Elements: KeyedCollection & Sendable>: @unchecked Sendable
 where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-  typealias Key = Elements.ElementKey
-  typealias Delta = KeyedDelta<Key, Elements.ElementValue>
+  // because the store's lock guards what changes
+  @usableFromInline typealias Key = Elements.ElementKey
+  @usableFromInline typealias Delta = KeyedDelta<Key, Elements.ElementValue>
 
-  private let part: ModelPart<Model, Elements>
-  private let equality: ElementEquality<Elements.ElementValue>
-  private var checkpoint: Elements.Checkpoint?
+  @usableFromInline let part: ModelPart<Model, Elements>
+  @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
+  @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint?
   /// The content so far, where the collection does not track changes.
-  private var known: [Key: Elements.ElementValue]?
+  @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
 
-  init(
-    _ path: any KeyPath<Model, Elements> & Sendable,
-    _ equality: ElementEquality<Elements.ElementValue>
-  ) {
+  @usableFromInline
+  init(_ path: any KeyPath<Model, Elements> & Sendable) {
     part = ModelPart(path)
-    self.equality = equality
   }
 
   /// Begins with the present content; called in the exclusive section.
   ///
   /// - Returns: That content as a delta.
-  mutating func begin(_ model: UnsafeRawPointer, version: UInt64) -> Delta {
+  @usableFromInline
+  func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
     let (checkpoint, content) = part.read(of: model) {
       ($0.pointee.makeCheckpoint(), $0.pointee.valuesByKey)
     }
@@ -31,13 +33,15 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   }
 
   /// No more is read; called in the exclusive section.
-  mutating func end(_ model: UnsafeRawPointer) {
+  @usableFromInline
+  func end(_ model: UnsafeRawPointer) {
     guard let checkpoint = checkpoint.take() else { return }
     part.read(of: model) { $0.pointee.release(checkpoint) }
   }
 
   /// What a commit has changed, and those before that were not delivered; nil where nothing.
-  mutating func readDelta(of commit: CommitInProgress) -> Delta? {
+  @inlinable
+  func readDelta(of commit: CommitInProgress) -> Delta? {
     guard let checkpoint else { return nil }
     return part.read(of: commit.model) { elements in
       let changes = elements.pointee.changes(since: checkpoint)
@@ -53,7 +57,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     }
   }
 
-  private func delta(
+  @inlinable
+  func delta(
     of touched: [KeyedChanges<Key, Elements.ElementValue>.Touched],
     in elements: UnsafePointer<Elements>, _ version: UInt64
   ) -> Delta? {
@@ -65,7 +70,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     return delta(of: entries, version)
   }
 
-  private mutating func difference(
+  @inlinable
+  func difference(
     to new: [Key: Elements.ElementValue], _ version: UInt64
   ) -> Delta? {
     let old = known ?? [:]
@@ -79,7 +85,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   }
 
   /// Of those that differ.
-  private func delta(of entries: [Key: Delta.Entry], _ version: UInt64) -> Delta? {
+  @inlinable
+  func delta(of entries: [Key: Delta.Entry], _ version: UInt64) -> Delta? {
     let entries = entries.filter { equality.differ($0.value.old, $0.value.new) }
     return entries.isEmpty ? nil : Delta(versions: version...version, entries: entries)
   }

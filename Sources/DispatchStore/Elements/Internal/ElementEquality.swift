@@ -1,12 +1,15 @@
 /// Compares elements of a type that may be `Equatable`; looked up once, since a cast takes longer than most comparisons.
+@usableFromInline
 struct ElementEquality<Value: Sendable>: Sendable {
-  private let areEqual: (@Sendable (Value, Value) -> Bool)?
+  @usableFromInline let areEqual: (@Sendable (Value, Value) -> Bool)?
 
+  @usableFromInline
   init() {
     areEqual = (Value.self as? any Equatable.Type).map { Self.comparison($0) }
   }
 
   /// Whether an element has changed: also where it can't be compared.
+  @inlinable
   func differ(_ old: Value?, _ new: Value?) -> Bool {
     switch (old, new) {
     case (nil, nil): false

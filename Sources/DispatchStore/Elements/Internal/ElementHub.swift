@@ -1,87 +1,47 @@
 /// The observers of single elements of one collection in one store: those that the notifier calls, or those on queues.
 ///
 /// The store has one for each collection that is observed so. A commit costs it what the commit has changed,
-/// however many observers there are.
-final class ElementHub<Model: Sendable, Action: ActionType, Elements: KeyedCollection & Sendable>:
-  ObserverRecord, @unchecked Sendable
-where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-  // because its superclass is, and because the store's lock guards `checkpoint` and `observers`
-  typealias Key = Elements.ElementKey
-  typealias Observer = ElementObserver<Elements.ElementValue, Action>
+/// however many observers there are. The collection's types are those of its table.
+@usableFromInline
+final class ElementHub: ObserverRecord, @unchecked Sendable {
+  // because its superclass is
+  @usableFromInline
+  typealias Keep = @Sendable (CommitInProgress, ElementHub, inout KeptCommit) -> Void
 
-  let part: ModelPart<Model, Elements>
-  private let equality = ElementEquality<Elements.ElementValue>()
-  private var checkpoint: Elements.Checkpoint
-  private var observers: [Key: ObserverList] = [:]
+  /// The table of its observers.
+  let table: AnyObject
+  private let keep: Keep
   /// What the notifier is to deliver, in commit order.
   private let notices = Locked(FIFO<Notice>())
 
   private struct Notice {
     let version: UInt64
-    let observer: Observer
+    let observer: ElementObserver
   }
 
-  /// Called in the exclusive section.
-  init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer, isNotified: Bool) {
-    self.part = part
-    checkpoint = part.read(of: model) { $0.pointee.makeCheckpoint() }
+  /// - Parameter keep: Lets those observers of the table keep a commit whose elements it has changed.
+  @usableFromInline
+  init(_ table: AnyObject, isNotified: Bool, _ keep: @escaping Keep) {
+    self.table = table
+    self.keep = keep
     super.init(isNotified: isNotified)
   }
 
-  var isEmpty: Bool { observers.isEmpty }
-
-  func add(_ observer: Observer, for key: Key) {
-    // The order of the store's list does not matter here: the hub is notified of all commits.
-    observers[key, default: ObserverList()].append(observer, from: 0)
-  }
-
-  func remove(_ observer: Observer, for key: Key) {
-    observers[key]?.remove(observer)
-    if observers[key]?.isEmpty == true { observers[key] = nil }
-  }
-
-  /// The last observer has been removed; called in the exclusive section.
-  func end(_ model: UnsafeRawPointer) {
-    part.read(of: model) { $0.pointee.release(checkpoint) }
-  }
-
   override func keep(_ commit: CommitInProgress, scheduling kept: inout KeptCommit) {
-    part.read(of: commit.model) { elements in
-      switch elements.pointee.changes(since: checkpoint) {
-      case .touched(let touched):
-        for element in touched {
-          guard let observers = observers[element.key] else { continue }
-          keep(elements.pointee.value(forKey: element.key), for: observers, commit, &kept)
-        }
-      case .unknown:
-        compare(elements, commit, &kept)
-      }
-      checkpoint = elements.pointee.makeCheckpoint()
-    }
+    keep(commit, self, &kept)
   }
 
-  private func compare(
-    _ elements: UnsafePointer<Elements>, _ commit: CommitInProgress, _ kept: inout KeptCommit
-  ) {
-    if observers.count == 1, let (key, observers) = observers.first {
-      return keep(elements.pointee.value(forKey: key), for: observers, commit, &kept)
-    }
-    let values = elements.pointee.valuesByKey
-    for (key, observers) in observers { keep(values[key], for: observers, commit, &kept) }
-  }
-
-  private func keep(
-    _ value: Elements.ElementValue?, for observers: ObserverList, _ commit: CommitInProgress,
+  /// One of its observers keeps a change.
+  @usableFromInline
+  func keep(
+    _ change: KeptElementChange, of version: UInt64, for observer: ElementObserver,
     _ kept: inout KeptCommit
   ) {
-    for case let registration? in observers.slots where !registration.observer.isCancelled {
-      let observer = unsafeDowncast(registration.observer, to: Observer.self)
-      guard case .change(let isDue) = observer.keep(value, commit, equality) else { continue }
-      if isNotified {
-        notices.withLock { $0.append(Notice(version: commit.version, observer: observer)) }
-      } else if isDue {
-        kept.schedule(observer)
-      }
+    let isDue = observer.keep(change)
+    if isNotified {
+      notices.withLock { $0.append(Notice(version: version, observer: observer)) }
+    } else if isDue {
+      kept.schedule(observer)
     }
   }
 
@@ -89,10 +49,38 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     while let observer = nextObserver(upTo: change.version) { observer.notify(of: change) }
   }
 
-  private func nextObserver(upTo version: UInt64) -> Observer? {
+  private func nextObserver(upTo version: UInt64) -> ElementObserver? {
     notices.withLock { notices in
       guard let first = notices.first, first.version <= version else { return nil }
       return notices.popFirst()?.observer
     }
+  }
+}
+
+/// The observers of one element, in order of registration.
+@usableFromInline
+struct ElementObserverList {
+  private var list = ObserverList()
+
+  var isEmpty: Bool { list.isEmpty }
+
+  mutating func append(_ observer: ElementObserver) {
+    // The hub is notified of all commits: the first one does not matter here.
+    list.append(observer, from: 0)
+  }
+
+  mutating func remove(_ observer: ElementObserver) {
+    list.remove(observer)
+  }
+
+  /// The next observer that is not cancelled, from an index on, which it leaves behind that observer.
+  @usableFromInline
+  func next(_ index: inout Int) -> ElementObserver? {
+    while index < list.slots.count {
+      defer { index += 1 }
+      guard let observer = list.slots[index]?.observer, !observer.isCancelled else { continue }
+      return unsafeDowncast(observer, to: ElementObserver.self)
+    }
+    return nil
   }
 }

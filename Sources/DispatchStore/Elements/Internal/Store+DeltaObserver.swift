@@ -1,9 +1,7 @@
 extension Store {
   /// Adds an observer of deltas, and lets it begin with the present content where it is to.
-  func add<Elements: KeyedCollection & Sendable>(
-    _ observer: DeltaObserver<Model, Elements>, initial: Bool
-  ) -> ObserverToken
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+  @usableFromInline
+  func add(_ observer: DeltaObserver, initial: Bool) -> ObserverToken {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
@@ -21,9 +19,7 @@ extension Store {
 }
 
 extension ModelStorage {
-  /// Removes an observer of deltas.
-  func remove<Elements: KeyedCollection & Sendable>(_ observer: DeltaObserver<Model, Elements>)
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+  fileprivate func remove(_ observer: DeltaObserver) {
     let thread = ThreadState.current
     lockToRelease(on: thread)
     observer.end(model)

@@ -6,19 +6,23 @@ extension Store {
   }
 
   /// Adds an observer of one element, and notifies it of the present element first where it is to be.
+  ///
+  /// - Parameter makeHub: Makes the hub of a table, where the collection has none yet.
+  @usableFromInline
   func observe<Elements: KeyedCollection & Sendable>(
     _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
-    _ observer: ElementObserver<Elements.ElementValue, Action>
+    _ observer: TypedElementObserver<Elements.ElementValue>,
+    _ makeHub: (ElementTable<Model, Action, Elements>, _ isNotified: Bool) -> ElementHub
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
     storage.lockToRead(on: thread)
-    let (hub, isNew) = hub(for: path, isNotified: observer.isNotified)
-    let present = hub.part.read(of: storage.model) { $0.pointee.value(forKey: key) }
-    hub.add(observer, for: key)
-    let isDue = observer.begin(with: present, version: storage.version, isInitial: initial)
+    let (hub, table, isNew) = hub(for: path, isNotified: observer.isNotified, makeHub)
+    observer.last = table.part.read(of: storage.model) { $0.pointee.value(forKey: key) }
+    table.add(observer, for: key)
+    let isDue = initial && observer.keep(presentElement(for: observer))
     let turn = storage.unlockObserving(on: thread) { notifications, place in
       if isNew { _ = notifications.add(hub, from: 0, present: nil, place: place) }
       guard initial, observer.isNotified else { return .none }
@@ -29,23 +33,33 @@ extension Store {
     storage.carryOut(turn, on: thread)
     return ObserverToken { [weak storage] in
       observer.cancel()
-      storage?.afterSection { $0.remove(observer, for: key, from: hub) }
+      storage?.afterSection { $0.remove(observer, for: key, from: table, of: hub) }
     }
   }
 
+  private func presentElement<Value: Sendable>(
+    for observer: TypedElementObserver<Value>
+  ) -> KeptElementChange {
+    TypedElementChange<Value, Action>(
+      ElementChange(
+        old: nil, new: observer.last, version: storage.version, action: nil, transaction: nil))
+  }
+
   private func hub<Elements: KeyedCollection & Sendable>(
-    for path: any KeyPath<Model, Elements> & Sendable, isNotified: Bool
-  ) -> (hub: ElementHub<Model, Action, Elements>, isNew: Bool)
+    for path: any KeyPath<Model, Elements> & Sendable, isNotified: Bool,
+    _ makeHub: (ElementTable<Model, Action, Elements>, _ isNotified: Bool) -> ElementHub
+  ) -> (hub: ElementHub, table: ElementTable<Model, Action, Elements>, isNew: Bool)
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let key = HubKey(path: path, isNotified: isNotified)
-    if let hub = storage.attachments?[key] {
-      return (unsafeDowncast(hub, to: ElementHub<Model, Action, Elements>.self), false)
+    if let hub = storage.attachments?[key] as? ElementHub {
+      let table = unsafeDowncast(hub.table, to: ElementTable<Model, Action, Elements>.self)
+      return (hub, table, false)
     }
-    let hub = ElementHub<Model, Action, Elements>(
-      ModelPart(path), of: storage.model, isNotified: isNotified)
+    let table = ElementTable<Model, Action, Elements>(ModelPart(path), of: storage.model)
+    let hub = makeHub(table, isNotified)
     storage.attachments = storage.attachments ?? [:]
     storage.attachments?[key] = hub
-    return (hub, true)
+    return (hub, table, true)
   }
 }
 
@@ -66,17 +80,17 @@ extension ModelStorage {
   }
 
   /// Removes an observer of an element, and its hub where that has no other.
-  func remove<Elements: KeyedCollection & Sendable>(
-    _ observer: ElementObserver<Elements.ElementValue, Action>, for key: Elements.ElementKey,
-    from hub: ElementHub<Model, Action, Elements>
+  fileprivate func remove<Elements: KeyedCollection & Sendable>(
+    _ observer: TypedElementObserver<Elements.ElementValue>, for key: Elements.ElementKey,
+    from table: ElementTable<Model, Action, Elements>, of hub: ElementHub
   )
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let thread = ThreadState.current
     lockToRelease(on: thread)
-    hub.remove(observer, for: key)
-    if hub.isEmpty {
+    table.remove(observer, for: key)
+    if table.observers.isEmpty {
       attachments = attachments?.filter { $0.value !== hub }
-      hub.end(model)
+      table.end(model)
       withObserversLocked { $0.remove(hub) }
     }
     unlockUnchanged(on: thread)

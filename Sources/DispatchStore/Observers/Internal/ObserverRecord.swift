@@ -57,13 +57,14 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
 }
 
 /// A commit while its exclusive section is held, as observers see it that keep something of it.
+@usableFromInline
 struct CommitInProgress {
   /// The store's model.
-  let model: UnsafeRawPointer
+  @usableFromInline let model: UnsafeRawPointer
   /// An optional action of the store's type.
-  let action: UnsafeRawPointer
-  let version: UInt64
-  let transaction: TransactionID?
+  @usableFromInline let action: UnsafeRawPointer
+  @usableFromInline let version: UInt64
+  @usableFromInline let transaction: TransactionID?
   /// Whether it is no commit, but the model that an observer gets first.
   var isPresentModel = false
 }
