@@ -41,8 +41,8 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.entries = entries
   }
 
-  /// Whether a copy is emptied before the insertions: the first delta of an observer that begins with the present content,
-  /// and one after which it is not known what was changed.
+  /// Whether a copy is emptied before the insertions: in the first delta of an observer that begins with the present
+  /// content, and in one after which it is not known what was changed.
   @inlinable
   public var isReset: Bool { content != nil }
 

@@ -101,7 +101,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
-  /// Notes, where somebody reads that, that an element is about to change.
+  /// Notes that an element is about to change, where changes are read.
   @inlinable
   mutating func willChange(_ key: Key) {
     if beginChange() { log.note(key, elements[key], count: elements.count) }
@@ -109,7 +109,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Whether the change that follows has to be noted.
   ///
-  /// Copies that share a log have the same content: so each one that changes gets a log of its own first.
+  /// Copies that share a log have the same content: so one that changes gets another log first.
   @inlinable
   mutating func beginChange() -> Bool {
     if !isKnownUniquelyReferenced(&log) { log = log.copy() }

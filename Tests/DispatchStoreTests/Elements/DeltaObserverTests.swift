@@ -175,7 +175,7 @@ struct DeltaObserverTests {
   }
 
   @Test(arguments: ElementDelivery.everyPath)
-  func beginWithThePresentContentWhereTheyAskForIt(way: ElementDelivery, path: ParcelPath) async {
+  func beginWithThePresentContentWithInitial(way: ElementDelivery, path: ParcelPath) async {
     store.updateModel { book in for id in 1...3 { book.put(id, id) } }
     let copy = ParcelCopy([7: Parcel(id: 7)])
     let token = path.observeDeltas(store, initial: true, on: way.queue) { copy.take($0) }
@@ -231,7 +231,7 @@ struct DeltaObserverTests {
 
   /// Each with a model that was copied from the other.
   @Test(arguments: UInt64(0)..<20)
-  func ofTwoStoresThatShareACollectionAreTheirOwn(seed: UInt64) {
+  func ofTwoStoresThatShareACollectionDoNotMix(seed: UInt64) {
     var dice = ElementDice(seed: seed)
     let stores = [
       store, ParcelStore(identifier: "other", model: store.model, reducer: ParcelReducer()),

@@ -59,7 +59,7 @@ struct ElementObserverTests {
   }
 
   @Test(arguments: ElementDelivery.everyPath)
-  func getThePresentElementFirstWhereTheyAskForIt(
+  func getThePresentElementFirstWithInitial(
     way: ElementDelivery, path: ParcelPath
   ) async {
     store.updateModel { $0.put(1, 5) }
@@ -115,8 +115,7 @@ struct ElementObserverTests {
     withExtendedLifetime(tokens) {}
   }
 
-  @Test(arguments: [ElementDelivery.inline, .queued])
-  func onTheMainQueueAndElsewhereTheyAreCalledWhereTheyAskedFor(way: ElementDelivery) async {
+  @Test func areCalledOnTheMainQueue() async {
     let places = Recorder<Bool>()
     let token = store.observe(\.parcels, id: 1, on: .main, initial: true) { _ in
       places.record(Here.isMainQueue)

@@ -5,6 +5,8 @@ struct Parcel: Hashable, Sendable, Identifiable, Codable {
   var id = 0
   var amount = 0
   var lines: [String] = []
+  /// With this one the size is no multiple of the stride.
+  var isSent = false
 }
 
 /// A model with the same parcels in all kinds of collections.

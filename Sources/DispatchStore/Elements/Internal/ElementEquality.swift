@@ -1,4 +1,4 @@
-/// Compares elements of a type that may be `Equatable`; looked up once, since a cast takes longer than most comparisons.
+/// Compares elements of a type that may be `Equatable`; found out once, since a cast takes longer than comparisons do.
 @usableFromInline
 struct ElementEquality<Value: Sendable>: Sendable {
   @usableFromInline let areEqual: (@Sendable (Value, Value) -> Bool)?
@@ -23,9 +23,10 @@ struct ElementEquality<Value: Sendable>: Sendable {
   ) -> @Sendable (Value, Value) -> Bool {
     { one, other in
       // They are of this type, which the compiler does not know.
-      withUnsafeBytes(of: one) { one in
-        withUnsafeBytes(of: other) { other in
-          one.assumingMemoryBound(to: Equal.self)[0] == other.assumingMemoryBound(to: Equal.self)[0]
+      withUnsafePointer(to: one) { one in
+        withUnsafePointer(to: other) { other in
+          UnsafeRawPointer(one).assumingMemoryBound(to: Equal.self).pointee
+            == UnsafeRawPointer(other).assumingMemoryBound(to: Equal.self).pointee
         }
       }
     }
