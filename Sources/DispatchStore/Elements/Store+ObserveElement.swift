@@ -5,7 +5,7 @@ extension Store {
   ///
   /// It is called as other inline observers are, but only where its element was inserted, removed or changed:
   /// where that is `Equatable`, not if it is equal to what it was. Observers of one element are called in
-  /// order of registration.
+  /// order of registration, and those of several elements in the order in which the first one of each was registered.
   ///
   /// In a `TrackedDictionary`, a commit costs what it has changed, however many elements there are and however many
   /// of them are observed. In a dictionary, each commit compares the observed elements; in an array of

@@ -101,6 +101,24 @@ struct ElementObserverTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test(arguments: ParcelPath.allCases)
+  func ofSeveralElementsAreNotifiedInTheOrderOfTheFirstOfEach(path: ParcelPath) {
+    let ids = [5, 2, 9, 2, 7, 5, 1]
+    let names = Recorder<Int>()
+    let tokens = ids.map { id in path.observe(store, id: id) { _ in names.record(id) } }
+    store.updateModel { book in for id in 0..<10 { book.put(id, id) } }
+    #expect(names.all == [5, 5, 2, 2, 9, 7, 1])
+    let empty = ParcelBook()
+    store.inject(model: empty)
+    store.updateModel { book in for id in 0..<10 { book.put(id, id) } }
+    store.updateModel { book in
+      book.parcels.removeAll()
+      (book.plain, book.list) = ([:], [])
+    }
+    #expect(names.count == 28 && (0..<28).allSatisfy { names.all[$0] == names.all[$0 % 7] })
+    withExtendedLifetime(tokens) {}
+  }
+
   /// Only those of elements that were touched are looked at, however many there are.
   @Test func ofOtherElementsCostNoComparison() {
     let compared = EventCount(of: .max)

@@ -61,6 +61,12 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
 @usableFromInline
 struct ElementObserverList {
   private var list = ObserverList()
+  /// The number of the first one, among those that were added to the table.
+  @usableFromInline let number: Int
+
+  init(number: Int) {
+    self.number = number
+  }
 
   var isEmpty: Bool { list.isEmpty }
 

@@ -13,6 +13,11 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline let equality = ElementEquality<Value>()
   @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
+  /// How many observers were added so far.
+  private var addedCount = 0
+
+  /// The observers of an element that may have changed, and the element as it is.
+  @usableFromInline typealias Touched = (observers: ElementObserverList, value: Value?)
 
   /// Called in the exclusive section, as all methods are.
   init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer) {
@@ -21,7 +26,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   }
 
   func add(_ observer: TypedElementObserver<Value>, for key: Key) {
-    observers[key, default: ElementObserverList()].append(observer)
+    addedCount += 1
+    observers[key, default: ElementObserverList(number: addedCount)].append(observer)
   }
 
   func remove(_ observer: TypedElementObserver<Value>, for key: Key) {
@@ -39,27 +45,48 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     part.read(of: commit.model) { elements in
       switch elements.pointee.changes(since: checkpoint) {
       case .touched(let touched):
-        for element in touched {
-          guard let observers = observers[element.key] else { continue }
-          keep(elements.pointee.value(forKey: element.key), for: observers, commit, hub, &kept)
+        let observed: [Touched] = touched.compactMap { element in
+          observers[element.key].map { ($0, elements.pointee.value(forKey: element.key)) }
         }
+        keep(observed, commit, hub, &kept)
       case .unknown:
-        compare(elements, commit, hub, &kept)
+        keep(compare(elements), commit, hub, &kept)
       }
       checkpoint = elements.pointee.makeCheckpoint()
     }
   }
 
+  /// Those that find by comparison that their element has changed.
   @inlinable
-  func compare(
-    _ elements: UnsafePointer<Elements>, _ commit: CommitInProgress, _ hub: ElementHub,
-    _ kept: inout KeptCommit
-  ) {
+  func compare(_ elements: UnsafePointer<Elements>) -> [Touched] {
     if observers.count == 1, let (key, observers) = observers.first {
-      return keep(elements.pointee.value(forKey: key), for: observers, commit, hub, &kept)
+      return [(observers, elements.pointee.value(forKey: key))]
     }
     let values = elements.pointee.valuesByKey
-    for (key, observers) in observers { keep(values[key], for: observers, commit, hub, &kept) }
+    return observers.compactMap { key, observers in
+      let value = values[key]
+      return hasChanged(value, for: observers) ? (observers, value) : nil
+    }
+  }
+
+  @inlinable
+  func hasChanged(_ value: Value?, for observers: ElementObserverList) -> Bool {
+    var index = 0
+    while let next = observers.next(&index) {
+      let observer = unsafeDowncast(next, to: TypedElementObserver<Value>.self)
+      if equality.differ(observer.last, value) { return true }
+    }
+    return false
+  }
+
+  /// In order of registration, because hash tables have another order in each process.
+  @inlinable
+  func keep(
+    _ touched: [Touched], _ commit: CommitInProgress, _ hub: ElementHub, _ kept: inout KeptCommit
+  ) {
+    let ordered =
+      touched.count > 1 ? touched.sorted { $0.observers.number < $1.observers.number } : touched
+    for (observers, value) in ordered { keep(value, for: observers, commit, hub, &kept) }
   }
 
   @inlinable
