@@ -44,6 +44,12 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   func keep(_ commit: CommitInProgress, for hub: ElementHub, _ kept: inout KeptCommit) {
     part.read(of: commit.model) { elements in
       switch elements.pointee.changes(since: checkpoint) {
+      case .touched(let touched) where touched.count == 1:
+        // Without an array.
+        if let observers = observers[touched[0].key] {
+          let value = elements.pointee.value(forKey: touched[0].key)
+          keep(value, for: observers, commit, hub, &kept)
+        }
       case .touched(let touched):
         let observed: [Touched] = touched.compactMap { element in
           observers[element.key].map { ($0, elements.pointee.value(forKey: element.key)) }
