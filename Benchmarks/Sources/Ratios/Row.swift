@@ -21,7 +21,7 @@ struct Row: Sendable {
   static var all: [Row] {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
       + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
-      + PendingRows.all + StreamRows.all + MemoryRows.all + SelectorRows.all
+      + PendingRows.all + StreamRows.all + MemoryRows.all + SelectorRows.all + ElementRows.all
       + ContentionRows.all
   }
 }

@@ -104,7 +104,14 @@ struct NotificationQueue {
     }
     observers.append(observer, from: firstVersion)
     guard let present else { return .none }
-    return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
+    return enqueue(present, only: observer, place: place)
+  }
+
+  /// One observer is to be notified of the present model.
+  mutating func enqueue(
+    _ present: ObservedChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
+  ) -> Turn {
+    enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
   /// The same for one that is not notified of the present model.

@@ -16,9 +16,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     isInTurn = queue == nil
   }
 
-  /// One that keeps its part of each commit, and is called in no turn and on no queue.
-  init() {
-    (queue, isInTurn) = (nil, false)
+  /// One without a queue; by default it keeps its part of each commit, and is called in no turn either.
+  init(isInTurn: Bool = false) {
+    (queue, self.isInTurn) = (nil, isInTurn)
   }
 
   /// Whether it gets the model with a change.

@@ -82,16 +82,25 @@ extension StoreStorage: DeliveryTurn {
   func unlockAdding(
     _ observer: ObserverRecord, _ present: ObservedChange?, on thread: ThreadState
   ) -> NotificationQueue.Turn {
+    unlockObserving(on: thread) {
+      $0.add(observer, from: version &+ 1, present: present, place: $1)
+    }
+  }
+
+  /// Adds observers, or lets one be notified of the present model, and ends the exclusive section in which that was
+  /// decided.
+  func unlockObserving(
+    on thread: ThreadState,
+    _ body: (
+      inout NotificationQueue, _ place: (_ left: Int) -> NotificationQueue.Place
+    ) -> NotificationQueue.Turn
+  ) -> NotificationQueue.Turn {
     // What code in the section has dispatched is accepted with the turn.
     defer {
       thread.exclusive = nil
       lock.unlock()
     }
-    return withObserversLocked {
-      $0.add(observer, from: version &+ 1, present: present) {
-        self.place(of: thread, for: nil, $0)
-      }
-    }
+    return withObserversLocked { body(&$0) { self.place(of: thread, for: nil, $0) } }
   }
 
   /// Lets observers keep what they get of a commit, in its exclusive section.

@@ -1,0 +1,146 @@
+/// An observer of a collection's deltas; subclasses decide what becomes of each.
+@usableFromInline
+class DeltaObserver: ObserverRecord, @unchecked Sendable {
+  // because its superclass is
+  fileprivate let work: DeltaWork
+
+  fileprivate init(_ work: DeltaWork, on queue: ObserverQueue?) {
+    self.work = work
+    super.init(on: queue)
+  }
+
+  fileprivate init(_ work: DeltaWork, isInTurn: Bool) {
+    self.work = work
+    super.init(isInTurn: isInTurn)
+  }
+
+  /// Begins with the present content; called in the exclusive section.
+  ///
+  /// - Returns: Whether a call is to be scheduled.
+  final func begin(_ model: UnsafeRawPointer, version: UInt64, isInitial: Bool) -> Bool {
+    let delta = work.begin(model, version)
+    return isInitial && receive(delta)
+  }
+
+  /// It is cancelled; called in the exclusive section.
+  final func end(_ model: UnsafeRawPointer) {
+    work.end(model)
+  }
+
+  final override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    guard let delta = work.read(commit), receive(delta), !isInTurn else { return }
+    kept.schedule(self)
+  }
+
+  /// Keeps a delta, in the exclusive section; whether a call is to be scheduled.
+  fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    fatalError("DeltaObserver is abstract.")
+  }
+}
+
+/// One that the notifier calls with the delta of each commit.
+@usableFromInline
+final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
+  // because its superclass is
+  private let body: @Sendable (KeptDelta) -> Void
+  private let kept = Locked(FIFO<KeptDelta>())
+
+  @usableFromInline
+  init(_ work: DeltaWork, _ body: @escaping @Sendable (KeptDelta) -> Void) {
+    self.body = body
+    super.init(work, on: nil)
+  }
+
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    kept.withLock { $0.append(delta) }
+    return false
+  }
+
+  override func notify(of change: ObservedChange) {
+    yieldPoint(.callObserver)
+    while let delta = nextDelta(upTo: change.version) {
+      if mayCall { body(delta) }
+    }
+  }
+
+  private func nextDelta(upTo version: UInt64) -> KeptDelta? {
+    kept.withLock { kept in
+      guard let first = kept.first, first.version <= version else { return nil }
+      return kept.popFirst()
+    }
+  }
+}
+
+/// One that is called on a queue, with one delta for all commits since its last call.
+@usableFromInline
+final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
+  // because its superclass is
+  private let body: @Sendable (KeptDelta) -> Void
+  private let kept = DeltaBuffer()
+  /// After so many calls it leaves its queue to others.
+  private static var batch: Int { 64 }
+
+  @usableFromInline
+  init(
+    _ work: DeltaWork, on delivery: ObserverDelivery,
+    _ body: @escaping @Sendable (KeptDelta) -> Void
+  ) {
+    self.body = body
+    super.init(work, on: ObserverQueue(delivery))
+  }
+
+  @usableFromInline
+  init(_ work: DeltaWork, onMain body: @escaping @MainActor @Sendable (KeptDelta) -> Void) {
+    self.body = ObserverQueue.onMain(body)
+    super.init(work, on: .main)
+  }
+
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    kept.put(delta, work.merge)
+  }
+
+  override func callOnQueue() -> Bool {
+    for _ in 0..<Self.batch where !callWithNext() { return false }
+    return true
+  }
+
+  private func callWithNext() -> Bool {
+    yieldPoint(.callObserver)
+    guard let delta = kept.take() else { return false }
+    if mayCall, !delta.isEmpty { body(delta) }
+    return true
+  }
+}
+
+/// One whose consumer takes deltas when it comes to that: for sequences of deltas.
+///
+/// Holds one delta at most: all that was committed since the consumer took the last one. `TypedDelta.delta(of:)`
+/// unpacks what is taken.
+final class DeltaFeed: DeltaObserver, @unchecked Sendable {
+  // because its superclass is
+  private let onAvailable: @Sendable () -> Void
+  private let kept = DeltaBuffer()
+
+  /// - Parameter onAvailable: Called once after each `take()` that returned nil, and at the beginning, when there is
+  ///   a delta: on a thread that has committed, outside the store's lock. It is quick, and runs no user code.
+  init(_ work: DeltaWork, onAvailable: @escaping @Sendable () -> Void) {
+    self.onAvailable = onAvailable
+    super.init(work, isInTurn: false)
+  }
+
+  /// The net effect of all commits since the last call; nil where there is none.
+  func take() -> KeptDelta? {
+    while let delta = kept.take() {
+      if !delta.isEmpty { return delta }
+    }
+    return nil
+  }
+
+  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+    kept.put(delta, work.merge)
+  }
+
+  override func scheduleCall() {
+    if !isCancelled { onAvailable() }
+  }
+}

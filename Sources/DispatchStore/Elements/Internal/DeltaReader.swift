@@ -1,0 +1,93 @@
+/// Finds what each commit changes in one collection of a store's model.
+///
+/// What is called for each commit is inlinable, so that it is compiled for the collection's types.
+@usableFromInline
+final class DeltaReader<Model: Sendable, Elements: KeyedCollection & Sendable>: @unchecked Sendable
+where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+  // because the store's lock guards what changes
+  @usableFromInline typealias Key = Elements.ElementKey
+  @usableFromInline typealias Delta = KeyedDelta<Key, Elements.ElementValue>
+
+  @usableFromInline let part: ModelPart<Model, Elements>
+  @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
+  @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint?
+  /// The content so far, where the collection does not track changes.
+  @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
+
+  @usableFromInline
+  init(_ path: any KeyPath<Model, Elements> & Sendable) {
+    part = ModelPart(path)
+  }
+
+  /// Begins with the present content; called in the exclusive section.
+  ///
+  /// - Returns: That content as a delta.
+  @usableFromInline
+  func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
+    let (checkpoint, content) = part.read(of: model) {
+      ($0.pointee.makeCheckpoint(), $0.pointee.valuesByKey)
+    }
+    self.checkpoint = checkpoint
+    if !Elements.tracksChanges { known = content }
+    return Delta(versions: version...version, content: content)
+  }
+
+  /// No more is read; called in the exclusive section.
+  @usableFromInline
+  func end(_ model: UnsafeRawPointer) {
+    guard let checkpoint = checkpoint.take() else { return }
+    part.read(of: model) { $0.pointee.release(checkpoint) }
+  }
+
+  /// What a commit has changed, and those before that were not delivered; nil where nothing.
+  @inlinable
+  func readDelta(of commit: CommitInProgress) -> Delta? {
+    guard let checkpoint else { return nil }
+    return part.read(of: commit.model) { elements in
+      let changes = elements.pointee.changes(since: checkpoint)
+      self.checkpoint = elements.pointee.makeCheckpoint()
+      switch changes {
+      case .touched(let touched):
+        return touched.isEmpty ? nil : delta(of: touched, in: elements, commit.version)
+      case .unknown:
+        return Elements.tracksChanges
+          ? Delta(versions: commit.version...commit.version, content: elements.pointee.valuesByKey)
+          : difference(to: elements.pointee.valuesByKey, commit.version)
+      }
+    }
+  }
+
+  @inlinable
+  func delta(
+    of touched: [KeyedChanges<Key, Elements.ElementValue>.Touched],
+    in elements: UnsafePointer<Elements>, _ version: UInt64
+  ) -> Delta? {
+    var entries: [Key: Delta.Entry] = [:]
+    for element in touched where entries[element.key] == nil {
+      let new = elements.pointee.value(forKey: element.key)
+      entries[element.key] = Delta.Entry(old: element.old, new: new)
+    }
+    return delta(of: entries, version)
+  }
+
+  @inlinable
+  func difference(
+    to new: [Key: Elements.ElementValue], _ version: UInt64
+  ) -> Delta? {
+    let old = known ?? [:]
+    known = new
+    var entries: [Key: Delta.Entry] = [:]
+    for (key, value) in old { entries[key] = Delta.Entry(old: value, new: new[key]) }
+    for (key, value) in new where old[key] == nil {
+      entries[key] = Delta.Entry(old: nil, new: value)
+    }
+    return delta(of: entries, version)
+  }
+
+  /// Of those that differ.
+  @inlinable
+  func delta(of entries: [Key: Delta.Entry], _ version: UInt64) -> Delta? {
+    let entries = entries.filter { equality.differ($0.value.old, $0.value.new) }
+    return entries.isEmpty ? nil : Delta(versions: version...version, entries: entries)
+  }
+}

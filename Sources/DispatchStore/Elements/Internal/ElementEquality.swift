@@ -1,0 +1,34 @@
+/// Compares elements of a type that may be `Equatable`; found out once, since a cast takes longer than comparisons do.
+@usableFromInline
+struct ElementEquality<Value: Sendable>: Sendable {
+  @usableFromInline let areEqual: (@Sendable (Value, Value) -> Bool)?
+
+  @usableFromInline
+  init() {
+    areEqual = (Value.self as? any Equatable.Type).map { Self.comparison($0) }
+  }
+
+  /// Whether an element has changed: also where it can't be compared.
+  @inlinable
+  func differ(_ old: Value?, _ new: Value?) -> Bool {
+    switch (old, new) {
+    case (nil, nil): false
+    case (let old?, let new?): areEqual.map { !$0(old, new) } ?? true
+    default: true
+    }
+  }
+
+  private static func comparison<Equal: Equatable>(
+    _ type: Equal.Type
+  ) -> @Sendable (Value, Value) -> Bool {
+    { one, other in
+      // They are of this type, which the compiler does not know.
+      withUnsafePointer(to: one) { one in
+        withUnsafePointer(to: other) { other in
+          UnsafeRawPointer(one).assumingMemoryBound(to: Equal.self).pointee
+            == UnsafeRawPointer(other).assumingMemoryBound(to: Equal.self).pointee
+        }
+      }
+    }
+  }
+}

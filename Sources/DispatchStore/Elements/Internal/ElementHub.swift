@@ -1,0 +1,92 @@
+/// The observers of single elements of one collection in one store: those that the notifier calls, or those on queues.
+///
+/// The store has one for each collection that is observed so. A commit costs it what the commit has changed,
+/// however many observers there are. The collection's types are those of its table.
+@usableFromInline
+final class ElementHub: ObserverRecord, @unchecked Sendable {
+  // because its superclass is
+  @usableFromInline
+  typealias Keep = @Sendable (CommitInProgress, ElementHub, inout KeptCommit) -> Void
+
+  /// The table of its observers.
+  let table: AnyObject
+  private let keep: Keep
+  /// What the notifier is to deliver, in commit order.
+  private let notices = Locked(FIFO<Notice>())
+
+  private struct Notice {
+    let version: UInt64
+    let observer: ElementObserver
+  }
+
+  /// - Parameter keep: Lets those observers of the table keep a commit whose elements it has changed.
+  @usableFromInline
+  init(_ table: AnyObject, isInTurn: Bool, _ keep: @escaping Keep) {
+    self.table = table
+    self.keep = keep
+    super.init(isInTurn: isInTurn)
+  }
+
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    keep(commit, self, &kept)
+  }
+
+  /// One of its observers keeps a change.
+  @usableFromInline
+  func keep(
+    _ change: KeptElementChange, of version: UInt64, for observer: ElementObserver,
+    _ kept: inout KeptCommit
+  ) {
+    let isDue = observer.keep(change)
+    if isInTurn {
+      notices.withLock { $0.append(Notice(version: version, observer: observer)) }
+    } else if isDue {
+      kept.schedule(observer)
+    }
+  }
+
+  override func notify(of change: ObservedChange) {
+    while let observer = nextObserver(upTo: change.version) { observer.notify(of: change) }
+  }
+
+  private func nextObserver(upTo version: UInt64) -> ElementObserver? {
+    notices.withLock { notices in
+      guard let first = notices.first, first.version <= version else { return nil }
+      return notices.popFirst()?.observer
+    }
+  }
+}
+
+/// The observers of one element, in order of registration.
+@usableFromInline
+struct ElementObserverList {
+  private var list = ObserverList()
+  /// The number of the first one, among those that were added to the table.
+  @usableFromInline let number: Int
+
+  init(number: Int) {
+    self.number = number
+  }
+
+  var isEmpty: Bool { list.isEmpty }
+
+  mutating func append(_ observer: ElementObserver) {
+    // The hub is notified of all commits: the first one does not matter here.
+    list.append(observer, from: 0)
+  }
+
+  mutating func remove(_ observer: ElementObserver) {
+    list.remove(observer)
+  }
+
+  /// The next observer that is not cancelled, from an index on, which it leaves behind that observer.
+  @usableFromInline
+  func next(_ index: inout Int) -> ElementObserver? {
+    while index < list.slots.count {
+      defer { index += 1 }
+      guard let observer = list.slots[index]?.observer, !observer.isCancelled else { continue }
+      return unsafeDowncast(observer, to: ElementObserver.self)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,23 @@
+/// A part of a store's model, read in place where it is stored there.
+@usableFromInline
+struct ModelPart<Model: Sendable, Part>: Sendable {
+  @usableFromInline let path: any KeyPath<Model, Part> & Sendable
+  /// Nil for what is computed, or stored behind a reference.
+  @usableFromInline let offset: Int?
+
+  @inlinable
+  init(_ path: any KeyPath<Model, Part> & Sendable) {
+    self.path = path
+    offset = MemoryLayout<Model>.offset(of: path)
+  }
+
+  /// Calls a closure with the part of the model at this address, in the store's exclusive section.
+  @inlinable
+  func read<Result>(of model: UnsafeRawPointer, _ body: (UnsafePointer<Part>) -> Result) -> Result {
+    if let offset {
+      return body((model + offset).assumingMemoryBound(to: Part.self))
+    }
+    let part = model.assumingMemoryBound(to: Model.self).pointee[keyPath: path]
+    return withUnsafePointer(to: part, body)
+  }
+}

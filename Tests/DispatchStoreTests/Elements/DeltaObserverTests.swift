@@ -1,0 +1,296 @@
+import Dispatch
+import Testing
+
+@testable import DispatchStore
+
+/// A copy of a collection that deltas are applied to, from one thread at a time.
+final class ParcelCopy: Sendable {
+  private struct State {
+    var copy: [Int: Parcel] = [:]
+    var deltas: [ParcelDelta] = []
+  }
+
+  private let state = Locked(State())
+  let versions = Recorder<UInt64>()
+
+  init(_ copy: [Int: Parcel] = [:]) {
+    state.withLock { $0.copy = copy }
+  }
+
+  var copy: [Int: Parcel] { state.withLock { $0.copy } }
+  var deltas: [ParcelDelta] { state.withLock { $0.deltas } }
+
+  func take(_ delta: ParcelDelta) {
+    state.withLock { state in
+      delta.apply(to: &state.copy)
+      state.deltas.append(delta)
+    }
+    versions.record(delta.versions.upperBound)
+  }
+
+  /// Returns once a delta for this version, or a later one, was applied.
+  func reached(_ version: UInt64) async {
+    var count = 1
+    while await versions.first(count).last! < version { count = versions.count + 1 }
+  }
+}
+
+/// Observers of what commits change in a collection.
+@Suite(.timeLimit(.minutes(30)))
+struct DeltaObserverTests {
+  private let store = ParcelStore.parcels()
+
+  private func holdQueue() -> (queue: DispatchQueue, proceed: Latch) {
+    let (queue, proceed) = (DispatchQueue(label: "deltas"), Latch())
+    queue.async { proceed.wait() }
+    return (queue, proceed)
+  }
+
+  @Test(arguments: ElementDelivery.everyPath)
+  func nameWhatWasInsertedRemovedAndChanged(way: ElementDelivery, path: ParcelPath) async {
+    store.updateModel { book in for id in 1...3 { book.put(id, id) } }
+    let copy = ParcelCopy(path.parcels(in: store.model))
+    let token = path.observeDeltas(store, on: way.queue) { copy.take($0) }
+    store.updateModel { $0.note = "elsewhere" }
+    store.updateModel { book in
+      book.put(1, nil)
+      book.put(2, 5)
+      book.put(3, 3)
+      book.put(4, 4)
+      book.put(9, 9)
+      book.put(9, nil)
+    }
+    await copy.reached(3)
+    let delta = copy.deltas[0]
+    #expect(copy.deltas.count == 1 && delta.versions == 3...3 && !delta.isReset && !delta.isEmpty)
+    #expect(delta.inserted == [4: Parcel(id: 4, amount: 4)])
+    #expect(delta.removed == [1: Parcel(id: 1, amount: 1)])
+    #expect(delta.changed.keys.sorted() == [2])
+    #expect(delta.changed[2]?.old.amount == 2 && delta.changed[2]?.new.amount == 5)
+    #expect(copy.copy == path.parcels(in: store.model))
+    token.cancel()
+    #expect(!store.storage.withLock { $0.isObserved })
+  }
+
+  /// Random changes, with snapshots and older models that come back.
+  @Test(arguments: UInt64(0)..<40)
+  func appliedToAnOldCopyGiveTheNewOne(seed: UInt64) async {
+    var dice = ElementDice(seed: seed)
+    store.updateModel { $0.changeAtRandom(&dice) }
+    var (copies, tokens): ([(ParcelPath, ParcelCopy)], [ObserverToken]) = ([], [])
+    for (way, path) in ElementDelivery.everyPath {
+      let initial = dice.roll(2) == 0
+      let copy = ParcelCopy(initial ? [:] : path.parcels(in: store.model))
+      copies.append((path, copy))
+      tokens.append(path.observeDeltas(store, initial: initial, on: way.queue) { copy.take($0) })
+    }
+    var snapshots: [ParcelBook] = []
+    for _ in 0..<100 {
+      if dice.roll(4) == 0 { snapshots.append(store.model) }
+      if dice.roll(8) == 0 { snapshots.removeAll() }
+      if dice.roll(20) == 0, let old = snapshots.first {
+        store.inject(model: old)
+      } else {
+        store.updateModel { $0.changeAtRandom(&dice) }
+      }
+    }
+    store.updateModel { $0.put(99, 99) }
+    let model = store.model
+    for (path, copy) in copies {
+      await copy.reached(store.version)
+      #expect(copy.copy == path.parcels(in: model))
+      #expect(copy.deltas.allSatisfy { !$0.isEmpty || $0.isReset })
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test(arguments: UInt64(0)..<40)
+  func mergedInAnyGroupsGiveTheSame(seed: UInt64) {
+    var dice = ElementDice(seed: seed)
+    let copy = ParcelCopy()
+    let token = store.observeDeltas(of: \.parcels, initial: seed.isMultiple(of: 2)) {
+      copy.take($0)
+    }
+    let first = store.model
+    for _ in 0..<60 {
+      if dice.roll(15) == 0 { store.inject(model: first) }
+      store.updateModel { $0.changeAtRandom(&dice) }
+    }
+    var (plain, tracked): ([Int: Parcel], TrackedDictionary<Int, Parcel>) = ([:], [:])
+    var rest = copy.deltas[...]
+    while !rest.isEmpty {
+      let group = rest.prefix(1 + dice.roll(8))
+      rest = rest.dropFirst(group.count)
+      let merged = group.dropFirst().reduce(group[group.startIndex]) { $0.merging($1) }
+      #expect(
+        merged.versions
+          == group[group.startIndex].versions.lowerBound...group.last!.versions.upperBound)
+      check(merged, on: plain)
+      merged.apply(to: &plain)
+      merged.apply(to: &tracked)
+    }
+    #expect(plain == store.model.parcels.dictionary && tracked.dictionary == plain)
+    token.cancel()
+  }
+
+  /// What a delta says was there is there.
+  private func check(_ delta: ParcelDelta, on copy: [Int: Parcel]) {
+    if delta.isReset {
+      #expect(delta.removed.isEmpty && delta.changed.isEmpty)
+      return
+    }
+    for key in delta.inserted.keys { #expect(copy[key] == nil) }
+    for (key, old) in delta.removed { #expect(copy[key] == old) }
+    for (key, change) in delta.changed {
+      #expect(copy[key] == change.old && change.old != change.new)
+    }
+  }
+
+  @Test func aQueueThatIsBehindGetsOneDeltaWithTheNetEffect() async {
+    let (queue, proceed) = holdQueue()
+    let copy = ParcelCopy()
+    let token = store.observeDeltas(of: \.parcels, on: .queue(queue)) { copy.take($0) }
+    for step in 1...1_000 { store.updateModel { $0.put(step % 10, step) } }
+    store.updateModel { book in for id in 5..<10 { book.put(id, nil) } }
+    proceed.open()
+    await copy.reached(1_001)
+    #expect(copy.deltas.count == 1 && copy.deltas[0].versions == 1...1_001)
+    #expect(copy.deltas[0].inserted.keys.sorted() == Array(0..<5))
+    #expect(copy.deltas[0].removed.isEmpty && copy.deltas[0].changed.isEmpty)
+    token.cancel()
+  }
+
+  @Test func whatWasUndoneMeanwhileIsNotDelivered() async {
+    let (queue, proceed) = holdQueue()
+    let copy = ParcelCopy()
+    let token = store.observeDeltas(of: \.parcels, on: .queue(queue)) { copy.take($0) }
+    store.updateModel { $0.put(1, 1) }
+    store.updateModel { $0.put(1, nil) }
+    proceed.open()
+    queue.sync {}
+    store.updateModel { $0.put(2, 2) }
+    await copy.reached(3)
+    #expect(copy.deltas.allSatisfy { $0.inserted.keys.sorted() == [2] })
+    token.cancel()
+  }
+
+  @Test(arguments: ElementDelivery.everyPath)
+  func beginWithThePresentContentWithInitial(way: ElementDelivery, path: ParcelPath) async {
+    store.updateModel { book in for id in 1...3 { book.put(id, id) } }
+    let copy = ParcelCopy([7: Parcel(id: 7)])
+    let token = path.observeDeltas(store, initial: true, on: way.queue) { copy.take($0) }
+    await copy.reached(1)
+    let delta = copy.deltas[0]
+    #expect(delta.isReset && delta.versions == 1...1 && delta.inserted == copy.copy)
+    #expect(copy.copy == path.parcels(in: store.model))
+    store.updateModel { $0.put(1, nil) }
+    await copy.reached(2)
+    #expect(copy.deltas.last?.removed.keys.sorted() == [1])
+    token.cancel()
+  }
+
+  @Test func anEmptyCollectionBeginsWithAnEmptyReset() async {
+    let (inline, queued) = (ParcelCopy([1: Parcel()]), ParcelCopy([1: Parcel()]))
+    let tokens = [
+      store.observeDeltas(of: \.parcels, initial: true) { inline.take($0) },
+      store.observeDeltas(of: \.parcels, on: .main, initial: true) { queued.take($0) },
+    ]
+    await queued.reached(0)
+    #expect(inline.copy.isEmpty && queued.copy.isEmpty)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func anotherCollectionThatWasAssignedIsAResetAndReplacedContentsAreChanges() {
+    store.updateModel { book in for id in 1...3 { book.put(id, id) } }
+    let copy = ParcelCopy(store.model.parcels.dictionary)
+    let token = store.observeDeltas(of: \.parcels) { copy.take($0) }
+    store.updateModel { $0.parcels = [1: Parcel(id: 1, amount: 1), 5: Parcel(id: 5)] }
+    #expect(copy.deltas.last?.isReset == true)
+    store.updateModel { $0.parcels.replaceContents(with: [1: Parcel(id: 1, amount: 1)]) }
+    #expect(copy.deltas.last?.isReset == false)
+    #expect(copy.deltas.last?.removed.keys.sorted() == [5])
+    #expect(copy.copy == store.model.parcels.dictionary)
+    token.cancel()
+  }
+
+  @Test func whatFailedIsDeliveredAndWhatWasSilentComesWithTheNext() {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(store: store)
+    let copy = ParcelCopy()
+    let token = store.observeDeltas(of: \.parcels) { copy.take($0) }
+    store.dispatch(.fail(1, 1), mode: .sync)
+    store.dispatch(.silent(2, 2), mode: .sync)
+    store.dispatch(.quiet(3, 3), mode: .sync)
+    let late = ParcelCopy()
+    let lateToken = store.observeDeltas(of: \.parcels, initial: true) { late.take($0) }
+    store.dispatch(.put(4, 4), mode: .sync)
+    #expect(copy.deltas.map { $0.inserted.keys.sorted() } == [[1], [2, 3, 4]])
+    #expect(late.deltas.map { $0.inserted.keys.sorted() } == [[1, 2, 3], [4]])
+    withExtendedLifetime((token, lateToken)) {}
+  }
+
+  /// Each with a model that was copied from the other.
+  @Test(arguments: UInt64(0)..<20)
+  func ofTwoStoresThatShareACollectionDoNotMix(seed: UInt64) {
+    var dice = ElementDice(seed: seed)
+    let stores = [
+      store, ParcelStore(identifier: "other", model: store.model, reducer: ParcelReducer()),
+    ]
+    let copies = [ParcelCopy(), ParcelCopy()]
+    let tokens = zip(stores, copies).map { store, copy in
+      store.observeDeltas(of: \.parcels) { copy.take($0) }
+    }
+    for _ in 0..<100 {
+      let index = dice.roll(2)
+      if dice.roll(6) == 0 { stores[index].inject(model: stores[1 - index].model) }
+      stores[index].updateModel { $0.changeAtRandom(&dice) }
+    }
+    for (store, copy) in zip(stores, copies) {
+      #expect(copy.copy == store.model.parcels.dictionary)
+    }
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func cancelledInsideTheirOwnCallTheyGetNoMore() {
+    let (tokens, copy) = (Recorder<ObserverToken>(), ParcelCopy())
+    tokens.record(
+      store.observeDeltas(of: \.parcels) { delta in
+        copy.take(delta)
+        for token in tokens.all { token.cancel() }
+      })
+    store.updateModel { $0.put(1, 1) }
+    store.updateModel { $0.put(1, 2) }
+    #expect(copy.deltas.count == 1)
+    #expect(!store.storage.withLock { $0.isObserved })
+  }
+
+  @Test func afterTheLastObserverHasGoneTheCollectionSoonNotesNothing() {
+    let tokens = [
+      store.observeDeltas(of: \.parcels) { _ in }, store.observe(\.parcels, id: 1) { _ in },
+    ]
+    store.updateModel { $0.put(1, 1) }
+    #expect(store.model.parcels.log.isRecording)
+    for token in tokens { token.cancel() }
+    for step in 0..<2_000 { store.updateModel { $0.parcels[step % 7] = Parcel(amount: step) } }
+    #expect(!store.model.parcels.log.isRecording)
+  }
+
+  @Test func aFeedIsSignalledOnceAndHoldsTheNetEffect() {
+    let signals = EventCount(of: .max)
+    let feed = DeltaFeed(DeltaWork(\ParcelBook.parcels)) { signals.add() }
+    let token = store.add(feed, initial: true)
+    for step in 1...10 { store.updateModel { $0.put(1, step) } }
+    #expect(signals.count == 1)
+    let take: () -> ParcelDelta? = { feed.take().map { TypedDelta.delta(of: $0) } }
+    let first = take()
+    #expect(first?.isReset == true && first?.versions == 0...10)
+    #expect(first?.inserted == [1: Parcel(id: 1, amount: 10)])
+    #expect(feed.take() == nil)
+    store.updateModel { $0.put(1, 11) }
+    #expect(signals.count == 2)
+    #expect(take()?.changed[1]?.new.amount == 11)
+    token.cancel()
+    store.updateModel { $0.put(1, 12) }
+    #expect(feed.take() == nil)
+  }
+}

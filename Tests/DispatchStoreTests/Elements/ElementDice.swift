@@ -1,0 +1,80 @@
+import DispatchStore
+
+/// A generator whose seed gives the same numbers each time (SplitMix64).
+struct ElementDice: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// One number below `limit`.
+  mutating func roll(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+}
+
+extension ParcelBook {
+  /// A few changes of all collections, as a program might make them; also to a copy that is then assigned.
+  mutating func changeAtRandom(_ dice: inout ElementDice, ids: Int = 12) {
+    for _ in 0...dice.roll(4) {
+      let id = dice.roll(ids)
+      switch dice.roll(12) {
+      case 0...3: put(id, dice.roll(5))
+      case 4, 5: put(id, nil)
+      case 6: changeInPlace(id, dice.roll(5))
+      case 7: changeCopy(id, dice.roll(5))
+      case 8: changeAndRevert(id)
+      case 9: changeAll(dice.roll(3))
+      case 10: put(id, parcels[id]?.amount)
+      default: if dice.roll(4) == 0 { clear() }
+      }
+    }
+  }
+
+  private mutating func changeInPlace(_ id: Int, _ amount: Int) {
+    parcels[id]?.amount = amount
+    parcels[id]?.lines.append("line")
+    plain[id] = parcels[id]
+    guard let index = list.firstIndex(where: { $0.id == id }), let parcel = parcels[id] else {
+      return
+    }
+    list[index] = parcel
+  }
+
+  private mutating func changeCopy(_ id: Int, _ amount: Int) {
+    var copy = parcels
+    copy[id, default: Parcel(id: id)].amount = amount
+    copy.merge([(id + 1, Parcel(id: id + 1))]) { $1 }
+    parcels[id] = nil
+    parcels = copy
+    takeParcels()
+  }
+
+  private mutating func changeAndRevert(_ id: Int) {
+    let copy = parcels
+    parcels[id] = nil
+    parcels = copy
+  }
+
+  private mutating func changeAll(_ amount: Int) {
+    parcels.replaceContents(
+      with: parcels.dictionary.mapValues { Parcel(id: $0.id, amount: amount) })
+    takeParcels()
+  }
+
+  private mutating func clear() {
+    parcels.removeAll()
+    takeParcels()
+  }
+
+  /// The other collections have what the tracked one has.
+  private mutating func takeParcels() {
+    plain = parcels.dictionary
+    list = Array(parcels.values)
+  }
+}

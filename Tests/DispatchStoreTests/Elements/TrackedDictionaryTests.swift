@@ -1,0 +1,185 @@
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite(.timeLimit(.minutes(30)))
+struct TrackedDictionaryTests {
+  private typealias Tracked = TrackedDictionary<Int, String>
+
+  /// Beside a dictionary with the same changes, in copies that go their own ways.
+  @Test(arguments: UInt64(0)..<50)
+  func hasTheElementsOfADictionaryWithTheSameChanges(seed: UInt64) {
+    var dice = ElementDice(seed: seed)
+    var pairs: [(tracked: Tracked, plain: [Int: String])] = [([:], [:])]
+    for step in 0..<300 {
+      let index = dice.roll(pairs.count)
+      let key = dice.roll(20)
+      switch dice.roll(9) {
+      case 0, 1: (pairs[index].tracked[key], pairs[index].plain[key]) = ("\(step)", "\(step)")
+      case 2: (pairs[index].tracked[key], pairs[index].plain[key]) = (nil, nil)
+      case 3:
+        pairs[index].tracked[key]?.append("!")
+        pairs[index].plain[key]?.append("!")
+      case 4:
+        pairs[index].tracked[key, default: "d"].append("?")
+        pairs[index].plain[key, default: "d"].append("?")
+      case 5:
+        let removed = pairs[index].tracked.removeValue(forKey: key)
+        #expect(removed == pairs[index].plain.removeValue(forKey: key))
+      case 6:
+        pairs[index].tracked.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
+        pairs[index].plain.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
+      case 7: _ = pairs[index].tracked.makeCheckpoint()
+      default: if pairs.count < 4 { pairs.append(pairs[index]) }
+      }
+    }
+    for pair in pairs {
+      #expect(pair.tracked.dictionary == pair.plain)
+      #expect(pair.tracked.count == pair.plain.count)
+      #expect(pair.tracked.keys.sorted() == pair.plain.keys.sorted())
+    }
+  }
+
+  @Test func equalityHashingCodingAndReflectionConcernTheElementsAlone() throws {
+    var one: Tracked = [1: "a", 2: "b"]
+    _ = one.makeCheckpoint()
+    one[3] = "c"
+    one[3] = nil
+    let other = Tracked([1: "a", 2: "b"])
+    #expect(one == other)
+    #expect(one.hashValue == other.hashValue)
+    #expect(one.description == one.dictionary.description)
+    #expect(Mirror(reflecting: one).children.count == 2)
+    let coded = try JSONEncoder().encode(one)
+    #expect(try JSONDecoder().decode(Tracked.self, from: coded) == other)
+    #expect(try JSONDecoder().decode([Int: String].self, from: coded) == other.dictionary)
+  }
+
+  @Test func elementsWithIdentityAreTheirOwnKeys() {
+    var parcels = TrackedDictionary([Parcel(id: 1, amount: 1), Parcel(id: 2), Parcel(id: 1)])
+    #expect(parcels.count == 2 && parcels[1]?.amount == 0)
+    #expect(parcels.update(Parcel(id: 2, amount: 5))?.amount == 0)
+    #expect(parcels[2]?.amount == 5)
+  }
+
+  @Test func aCheckpointKnowsEachChangeSince() {
+    var tracked: Tracked = [1: "a", 2: "b"]
+    let checkpoint = tracked.makeCheckpoint()
+    tracked[1] = "x"
+    tracked[2] = nil
+    tracked[3] = "c"
+    #expect(touched(tracked, since: checkpoint) == "1 was a, 2 was b, 3 was -")
+    #expect(touched(tracked, since: tracked.makeCheckpoint()) == "")
+  }
+
+  @Test func aCopyThatWasChangedKnowsTheCheckpointOfTheFirst() {
+    var tracked: Tracked = [1: "a"]
+    let checkpoint = tracked.makeCheckpoint()
+    var copy = tracked
+    tracked[1] = "x"
+    copy[2] = "y"
+    let second = copy
+    copy[3] = "z"
+    #expect(touched(tracked, since: checkpoint) == "1 was a")
+    #expect(touched(copy, since: checkpoint) == "2 was -, 3 was -")
+    #expect(touched(second, since: checkpoint) == "2 was -")
+  }
+
+  @Test func contentsThatDoNotComeFromTheCheckpointAreUnknown() {
+    var tracked: Tracked = [1: "a"]
+    let old = tracked
+    _ = tracked.makeCheckpoint()
+    tracked[1] = "b"
+    let checkpoint = tracked.makeCheckpoint()
+    #expect(touched(old, since: checkpoint) == "unknown")
+    #expect(touched([1: "b"], since: checkpoint) == "unknown")
+    var branch = old
+    branch[1] = "b"
+    #expect(touched(branch, since: checkpoint) == "unknown")
+  }
+
+  /// Also where two values had the same log when one of them was changed without being observed.
+  @Test func copiesNeverHaveEachOthersCheckpoints() {
+    var tracked: Tracked = [1: "a"]
+    var copy = tracked
+    copy[1] = "c"
+    let checkpoint = tracked.makeCheckpoint()
+    #expect(touched(copy, since: checkpoint) == "unknown")
+    tracked[2] = "b"
+    #expect(touched(tracked, since: checkpoint) == "2 was -")
+  }
+
+  @Test func whatWasReadIsDroppedAtTheNextChange() {
+    var tracked: Tracked = [:]
+    var checkpoint = tracked.makeCheckpoint()
+    for key in 0..<10_000 {
+      tracked[key] = "a"
+      _ = tracked.changes(since: checkpoint)
+      checkpoint = tracked.makeCheckpoint()
+    }
+    #expect(tracked.log.entries.count == 1)
+  }
+
+  @Test func whatIsNotReadIsBoundedByTheElements() {
+    var tracked: Tracked = [0: "a"]
+    let checkpoint = tracked.makeCheckpoint()
+    for step in 0..<100_000 { tracked[step % 50] = "\(step)" }
+    #expect(tracked.log.entries.count < 1_100)
+    #expect(touched(tracked, since: checkpoint).split(separator: ",").count >= 50)
+    for key in 0..<10_000 {
+      tracked[key] = "b"
+      tracked[key] = nil
+    }
+    #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
+    #expect(touched(tracked, since: checkpoint) == "unknown")
+  }
+
+  @Test func insertingAndRemovingAllElementsAtOnceIsKnown() {
+    var tracked: Tracked = [:]
+    var checkpoint = tracked.makeCheckpoint()
+    for key in 0..<20_000 { tracked[key] = "a" }
+    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
+    checkpoint = tracked.makeCheckpoint()
+    tracked.removeAll()
+    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
+  }
+
+  @Test func withoutAReaderNothingIsNotedAndAfterTheLastOneSoonNothing() {
+    var tracked: Tracked = [:]
+    for key in 0..<100 { tracked[key] = "a" }
+    #expect(tracked.log.entries.isEmpty)
+    let checkpoint = tracked.makeCheckpoint()
+    tracked[1] = "b"
+    tracked.release(checkpoint)
+    for step in 0..<2_000 { tracked[step % 100] = "c" }
+    #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
+  }
+
+  @Test func oneReadersEndDoesNotEndTheOthers() {
+    var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
+    var checkpoint = tracked.makeCheckpoint()
+    tracked.release(tracked.makeCheckpoint())
+    for _ in 0..<3 {
+      for key in 0..<900 { tracked[key]?.append("!") }
+      #expect(touched(tracked, since: checkpoint) != "unknown")
+      checkpoint = tracked.makeCheckpoint()
+    }
+    for key in 0..<4_000 { tracked[key] = "b" }
+    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 4_000)
+  }
+
+  @Test func changesInPlaceCopyNothingOfTheCollection() {
+    var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
+    _ = tracked.makeCheckpoint()
+    let place = unsafeBitCast(tracked.elements, to: UInt.self)
+    for key in 0..<1_000 { tracked[key]?.amount += 1 }
+    for key in 0..<1_000 { tracked[key, default: Parcel()].amount += 1 }
+    #expect(unsafeBitCast(tracked.elements, to: UInt.self) == place)
+  }
+
+  private func touched(_ tracked: Tracked, since checkpoint: TrackingCheckpoint) -> String {
+    guard case .touched(let touched) = tracked.changes(since: checkpoint) else { return "unknown" }
+    return touched.map { "\($0.key) was \($0.old ?? "-")" }.joined(separator: ", ")
+  }
+}
