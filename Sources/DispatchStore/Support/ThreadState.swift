@@ -93,6 +93,14 @@ struct ThreadState {
     fields.pointee.hasSectionNotes = true
   }
 
+  /// Sets which reducer has said so, for one that calls others and is to know what each has said.
+  ///
+  /// - Returns: The one before.
+  func exchangeUnchanged(by reducer: ObjectIdentifier?) -> ObjectIdentifier? {
+    defer { fields.pointee.unchangedBy = reducer }
+    return fields.pointee.unchangedBy
+  }
+
   /// Whether the reducer that the library called in the present section has said so.
   @usableFromInline
   func isUnchanged(by reducer: ObjectIdentifier) -> Bool {
