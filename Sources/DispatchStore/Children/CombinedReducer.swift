@@ -13,18 +13,33 @@
 public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
+  @usableFromInline
+  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
   private let reducers: [Reducer<Model, Action>]
+  private let body: Body
   let decidesNotification: Bool
 
   /// Combines reducers, which nothing else may use afterwards.
+  @inlinable
   public convenience init(_ reducers: Reducer<Model, Action>...) {
     self.init(reducers)
   }
 
   /// Combines reducers, which nothing else may use afterwards.
-  public init(_ reducers: [Reducer<Model, Action>]) {
+  @inlinable
+  public convenience init(_ reducers: [Reducer<Model, Action>]) {
+    nonisolated(unsafe) let parts = reducers  // which hold no mutable state
+    // Inlined, so that the closure is compiled for the program's types.
+    self.init(reducers) { model, action, reduction in
+      for reducer in parts { try reduction.reduce(&model, action, by: reducer) }
+    }
+  }
+
+  @usableFromInline
+  init(_ reducers: [Reducer<Model, Action>], body: @escaping Body) {
     for reducer in reducers { PartCheck.check(reducer, in: "CombinedReducer", isOfWhole: true) }
     self.reducers = reducers
+    self.body = body
     decidesNotification = reducers.contains(where: PartCheck.decidesNotification)
   }
 
@@ -32,7 +47,7 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
   public override func reduce(into model: inout Model, action: Action) throws {
     var reduction = PartialReduction()
     defer { if reduction.isUnchanged { noChange() } }
-    for reducer in reducers { try reduction.reduce(&model, action, by: reducer) }
+    try body(&model, action, &reduction)
   }
 
   /// Whether all of the reducers let observers be notified.

@@ -17,4 +17,10 @@ extension DispatchError {
         """,
       storeIdentifiers: storeIdentifier.map { [$0] } ?? [])
   }
+
+  /// The same in the exclusive section of the store.
+  @usableFromInline
+  static func partMissing(_ name: String) -> DispatchError {
+    partMissing(name, of: ThreadState.current.exclusive?.identifier)
+  }
 }

@@ -12,30 +12,47 @@ public final class ForEachReducer<
   Model: Sendable, Action: ActionType, ID: Hashable & Sendable, Element: Sendable,
   ElementAction: ActionType
 >: Reducer<Model, Action> {
-  private let modify: @Sendable (inout Model, ID, (inout Element) -> Void) -> Bool
-  private let name: @Sendable (ID) -> String
-  private let extract: @Sendable (Action) -> (ID, ElementAction)?
-  private let reducer: Reducer<Element, ElementAction>
+  @usableFromInline
+  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
+  private let body: Body
 
-  private init(
-    _ modify: @escaping @Sendable (inout Model, ID, (inout Element) -> Void) -> Bool,
-    _ name: @escaping @Sendable (ID) -> String,
-    _ extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
-    _ reducer: Reducer<Element, ElementAction>
-  ) {
+  @usableFromInline
+  init(_ reducer: Reducer<Element, ElementAction>, body: @escaping Body) {
     PartCheck.check(reducer, in: "ForEachReducer", isOfWhole: false)
-    self.modify = modify
-    self.name = name
-    self.extract = extract
-    self.reducer = reducer
+    self.body = body
   }
 
-  /// For the elements of an array; finding one takes time linear in the array.
+  /// Inlined, so that the closure is compiled for the program's types.
+  @inlinable
+  convenience init<Elements>(
+    _ elements: PartPath<Elements>, _ extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
+    _ reducer: Reducer<Element, ElementAction>, name: @escaping @Sendable (ID) -> String,
+    modify:
+      @escaping @Sendable (inout Elements, ID, (UnsafeMutablePointer<Element>) -> Void) -> Bool
+  ) {
+    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    self.init(reducer) { model, action, reduction in
+      guard let (id, action) = extract(action) else { return }
+      let isFound = try withUnsafeMutablePointer(to: &model) { model in
+        try reduction.reduce(action, by: part) { body in
+          var isFound = false
+          _ = elements.modify(UnsafeMutableRawPointer(model)) {
+            isFound = modify(&$0.pointee, id, body)
+          }
+          return isFound
+        }
+      }
+      if !isFound { throw DispatchError.partMissing(name(id)) }
+    }
+  }
+
+  /// For the elements of an array; one is found in time linear in its distance from the one reduced before.
   ///
   /// - Parameters:
   ///   - path: The array, or another collection with integers as indices. Identities are unique in it.
   ///   - extract: The element's identity and its action in the whole's; nil for an action that is not for an element.
   ///   - reducer: Reduces an element; nothing else may use it afterwards.
+  @inlinable
   public convenience init<Elements: MutableCollection & RandomAccessCollection & Sendable>(
     _ path: any WritableKeyPath<Model, Elements> & Sendable,
     action extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
@@ -44,9 +61,10 @@ public final class ForEachReducer<
   where
     Elements.Element == Element, Elements.Index == Int, Element: Identifiable, Element.ID == ID
   {
+    let hint = IndexHint()
     self.init(
-      { $0[keyPath: path].modifyElement($1, near: nil, $2) },
-      { PartName.element(id: $0, of: path) }, extract, reducer)
+      PartPath<Elements>.property(path), extract, reducer, name: { PartName.element($0, of: path) },
+      modify: { $0.modifyElement($1, near: hint, $2) })
   }
 
   /// For the values of a dictionary, by key.
@@ -55,29 +73,21 @@ public final class ForEachReducer<
   ///   - path: The dictionary.
   ///   - extract: The key and the value's action in the whole's; nil for an action that is not for a value.
   ///   - reducer: Reduces a value; nothing else may use it afterwards.
+  @inlinable
   public convenience init(
     _ path: any WritableKeyPath<Model, [ID: Element]> & Sendable,
     action extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
     reducer: Reducer<Element, ElementAction>
   ) {
     self.init(
-      { $0[keyPath: path][$1].modify($2) }, { PartName.value(key: $0, of: path) }, extract, reducer)
+      PartPath<[ID: Element]>.property(path), extract, reducer,
+      name: { PartName.value($0, of: path) }, modify: { $0.modifyValue(for: $1, $2) })
   }
 
   /// Has the elements' reducer reduce the element that the action is for.
   public override func reduce(into model: inout Model, action: Action) throws {
     var reduction = PartialReduction()
     defer { if reduction.isUnchanged { noChange() } }
-    guard let (id, action) = extract(action) else { return }
-    var failure: (any Error)?
-    let isFound = modify(&model, id) { element in
-      do {
-        try reduction.reduce(&element, action, by: reducer)
-      } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-    if !isFound { throw DispatchError.partMissing(name(id), of: ExclusiveSection.holder) }
+    try body(&model, action, &reduction)
   }
 }

@@ -2,19 +2,21 @@ extension OptionalChildStore {
   /// Notifies an observer of each commit of the store, with the part after it, until its token ends.
   ///
   /// Of each commit, because values of this type can't be compared. In all else as for a part that is `Equatable`.
+  @inlinable
   public func observe(
     on delivery: ObserverDelivery? = nil, initial: Bool = false,
     _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
   ) -> ObserverToken {
-    part.observe(on: delivery.map { ObserverQueue($0) }, initial: initial, by: nil, body)
+    part.observe(on: delivery, initial: initial, by: nil, body)
   }
 
   /// The same on the main queue, isolated to the main actor.
+  @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (ChildChange<Model?>) -> Void
   ) -> ObserverToken {
-    part.observe(on: .main, initial: initial, by: nil, ObserverQueue.onMain(body))
+    part.observe(on: delivery, initial: initial, by: nil, body)
   }
 }
 
@@ -31,19 +33,20 @@ extension OptionalChildStore where Model: Equatable {
   ///     committed, or by the store's notifier.
   ///   - initial: Whether it is notified of the present part first.
   ///   - body: Called with each change, never while the store's lock is held.
+  @inlinable
   public func observe(
     on delivery: ObserverDelivery? = nil, initial: Bool = false,
     _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
   ) -> ObserverToken {
-    part.observe(
-      on: delivery.map { ObserverQueue($0) }, initial: initial, by: { $0 == $1 }, body)
+    part.observe(on: delivery, initial: initial, by: { $0 == $1 }, body)
   }
 
   /// The same on the main queue, isolated to the main actor.
+  @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (ChildChange<Model?>) -> Void
   ) -> ObserverToken {
-    part.observe(on: .main, initial: initial, by: { $0 == $1 }, ObserverQueue.onMain(body))
+    part.observe(on: delivery, initial: initial, by: { $0 == $1 }, body)
   }
 }

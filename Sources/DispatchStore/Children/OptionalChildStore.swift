@@ -3,21 +3,25 @@
 /// As `ChildStore`, but for what each of its members says of a part that is gone. No copy of the part is kept: one
 /// that is added again under the same identity is there again.
 public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentStore {
-  let part: StorePart<Model, Action>
+  @usableFromInline let part: StorePart<Model, Action>
 
+  @inlinable
   init(_ part: StorePart<Model, Action>) {
     self.part = part
   }
 
   /// Itself.
+  @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { self }
 
   /// A copy of the part as it is; nil where it is gone.
-  public var model: Model? { part.snapshot }
+  @inlinable
+  public var model: Model? { part.snapshot() }
 
   /// Reads the part in the store's exclusive section.
   ///
   /// - Returns: The closure's result; nil, and the closure is not called, where the part is gone.
+  @inlinable
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
@@ -28,11 +32,12 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
   ///
   /// As `Store.updateModel`, also where the closure throws. Where the part is gone, the closure is not called,
   /// there is no commit, and this throws a `DispatchError` with the code `partMissing`.
+  @inlinable
   @discardableResult
   public func updateModel<Value>(_ body: (inout Model) throws -> Value) throws -> Value {
     let result: Value? = try part.updateModel(body)
     guard let result else {
-      throw DispatchError.partMissing(part.name, of: part.storage.identifier)
+      throw part.missing
     }
     return result
   }
@@ -42,17 +47,20 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
   /// - Parameters:
   ///   - path: The part: properties. A subscript by index stops the program where the index is gone.
   ///   - action: Makes the action of this child of one for the part; called where that is dispatched.
+  @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
     action: @escaping @Sendable (Local) -> Action
   ) -> OptionalChildStore<Value, Local> {
-    OptionalChildStore<Value, Local>(part.appending(.property(path), action))
+    OptionalChildStore<Value, Local>(
+      part.appending(.property(path), part.actions.embedding(action)))
   }
 
   /// A child for a part of the part, with the actions of this one.
+  @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable
   ) -> OptionalChildStore<Value, Action> {
-    child(path) { $0 }
+    OptionalChildStore<Value, Action>(part.appending(.property(path), part.actions))
   }
 }

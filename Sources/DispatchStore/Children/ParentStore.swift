@@ -15,8 +15,9 @@ public protocol ParentStore<Model, Action>: Sendable {
 
 extension Store: ParentStore {
   /// The whole store, as a child that may be gone; it never is.
+  @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> {
-    OptionalChildStore(TypedStorePart(of: self, .whole) { $0 })
+    OptionalChildStore(.whole(of: self))
   }
 }
 
@@ -31,6 +32,7 @@ extension ParentStore {
   ///   - path: The collection, such as an array.
   ///   - id: The element's identity; the element need not be there.
   ///   - action: Makes the parent's action of one for the element; called where that is dispatched.
+  @inlinable
   public func child<
     Elements: MutableCollection & RandomAccessCollection & Sendable, Local: ActionType
   >(
@@ -44,13 +46,14 @@ extension ParentStore {
   }
 
   /// A child for an element of a collection, by its identity, with the parent's actions.
+  @inlinable
   public func child<Elements: MutableCollection & RandomAccessCollection & Sendable>(
     _ path: any WritableKeyPath<Model, Elements> & Sendable, id: Elements.Element.ID
   ) -> OptionalChildStore<Elements.Element, Action>
   where
     Elements.Element: Identifiable & Sendable, Elements.Element.ID: Sendable, Elements.Index == Int
   {
-    child(path, id: id) { $0 }
+    optionalChild(.element(of: path, id: id))
   }
 
   /// A child for the value of a dictionary's key.
@@ -59,6 +62,7 @@ extension ParentStore {
   ///   - path: The dictionary.
   ///   - key: The key; it need not be there.
   ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  @inlinable
   public func child<Key: Hashable & Sendable, Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key,
     action: @escaping @Sendable (Local) -> Action
@@ -67,10 +71,11 @@ extension ParentStore {
   }
 
   /// A child for the value of a dictionary's key, with the parent's actions.
+  @inlinable
   public func child<Key: Hashable & Sendable, Value: Sendable>(
     _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key
   ) -> OptionalChildStore<Value, Action> {
-    child(path, key: key) { $0 }
+    optionalChild(.value(of: path, key: key))
   }
 
   /// A child for what an optional holds, or for an element of any collection with a subscript by key.
@@ -81,6 +86,7 @@ extension ParentStore {
   /// - Parameters:
   ///   - path: The optional.
   ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     unwrapping path: any WritableKeyPath<Model, Value?> & Sendable,
     action: @escaping @Sendable (Local) -> Action
@@ -89,10 +95,11 @@ extension ParentStore {
   }
 
   /// A child for what an optional holds, with the parent's actions.
+  @inlinable
   public func child<Value: Sendable>(
     unwrapping path: any WritableKeyPath<Model, Value?> & Sendable
   ) -> OptionalChildStore<Value, Action> {
-    child(unwrapping: path) { $0 }
+    optionalChild(.unwrapping(path))
   }
 
   /// A child for what a case of an enumeration holds.
@@ -103,6 +110,7 @@ extension ParentStore {
   ///   - extract: What the case holds; nil for other cases. Called in the exclusive section.
   ///   - embed: The case with what it holds. Called in the exclusive section.
   ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     extract: @escaping @Sendable (Model) -> Value?, embed: @escaping @Sendable (Value) -> Model,
     action: @escaping @Sendable (Local) -> Action
@@ -111,15 +119,24 @@ extension ParentStore {
   }
 
   /// A child for what a case of an enumeration holds, with the parent's actions.
+  @inlinable
   public func child<Value: Sendable>(
     extract: @escaping @Sendable (Model) -> Value?, embed: @escaping @Sendable (Value) -> Model
   ) -> OptionalChildStore<Value, Action> {
-    child(extract: extract, embed: embed) { $0 }
+    optionalChild(.case(extract: extract, embed: embed))
   }
 
-  private func optionalChild<Value, Local>(
-    _ path: PartPath<Model, Value>, _ action: @escaping @Sendable (Local) -> Action
+  @inlinable
+  func optionalChild<Value, Local>(
+    _ path: PartPath<Value>, _ action: @escaping @Sendable (Local) -> Action
   ) -> OptionalChildStore<Value, Local> {
-    OptionalChildStore(asOptionalChild.part.appending(path, action))
+    let part = asOptionalChild.part
+    return OptionalChildStore(part.appending(path, part.actions.embedding(action)))
+  }
+
+  @inlinable
+  func optionalChild<Value>(_ path: PartPath<Value>) -> OptionalChildStore<Value, Action> {
+    let part = asOptionalChild.part
+    return OptionalChildStore(part.appending(path, part.actions))
   }
 }

@@ -8,18 +8,30 @@
 public final class PartReducer<
   Model: Sendable, Action: ActionType, Part: Sendable, PartAction: ActionType
 >: Reducer<Model, Action> {
-  private let path: PartPath<Model, Part>
-  private let extract: @Sendable (Action) -> PartAction?
-  private let reducer: Reducer<Part, PartAction>
+  @usableFromInline
+  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
+  private let body: Body
 
-  private init(
-    _ path: PartPath<Model, Part>, _ extract: @escaping @Sendable (Action) -> PartAction?,
+  @usableFromInline
+  init(_ reducer: Reducer<Part, PartAction>, body: @escaping Body) {
+    PartCheck.check(reducer, in: "PartReducer", isOfWhole: false)
+    self.body = body
+  }
+
+  /// Inlined, so that the closure is compiled for the program's types.
+  @inlinable
+  convenience init(
+    _ path: PartPath<Part>, _ extract: @escaping @Sendable (Action) -> PartAction?,
     _ reducer: Reducer<Part, PartAction>
   ) {
-    PartCheck.check(reducer, in: "PartReducer", isOfWhole: false)
-    self.path = path
-    self.extract = extract
-    self.reducer = reducer
+    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    self.init(reducer) { model, action, reduction in
+      guard let action = extract(action) else { return }
+      let isFound = try withUnsafeMutablePointer(to: &model) { model in
+        try reduction.reduce(action, by: part) { path.modify(UnsafeMutableRawPointer(model), $0) }
+      }
+      if !isFound { throw DispatchError.partMissing(path.name()) }
+    }
   }
 
   /// For a part by key path.
@@ -28,6 +40,7 @@ public final class PartReducer<
   ///   - path: The part.
   ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
+  @inlinable
   public convenience init(
     _ path: any WritableKeyPath<Model, Part> & Sendable,
     action extract: @escaping @Sendable (Action) -> PartAction?,
@@ -45,6 +58,7 @@ public final class PartReducer<
   ///   - path: The optional.
   ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
+  @inlinable
   public convenience init(
     unwrapping path: any WritableKeyPath<Model, Part?> & Sendable,
     action extract: @escaping @Sendable (Action) -> PartAction?,
@@ -63,6 +77,7 @@ public final class PartReducer<
   ///   - embed: The case with what it holds.
   ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
+  @inlinable
   public convenience init(
     extract extractCase: @escaping @Sendable (Model) -> Part?,
     embed: @escaping @Sendable (Part) -> Model,
@@ -76,10 +91,6 @@ public final class PartReducer<
   public override func reduce(into model: inout Model, action: Action) throws {
     var reduction = PartialReduction()
     defer { if reduction.isUnchanged { noChange() } }
-    guard let action = extract(action) else { return }
-    let isFound = try path.modify(&model) { part throws in
-      try reduction.reduce(&part, action, by: reducer)
-    }
-    if !isFound { throw DispatchError.partMissing(path.name(), of: ExclusiveSection.holder) }
+    try body(&model, action, &reduction)
   }
 }

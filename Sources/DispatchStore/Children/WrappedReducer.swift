@@ -14,17 +14,17 @@ public enum ReductionEffect: Sendable {
 public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
-  private typealias Wrapper =
-    @Sendable (inout Model, Action, inout PartialReduction, Reducer<Model, Action>) throws -> Void
-
+  @usableFromInline
+  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
   private let reducer: Reducer<Model, Action>
-  private let wrapper: Wrapper
+  private let body: Body
   let decidesNotification: Bool
 
-  private init(_ reducer: Reducer<Model, Action>, wrapper: @escaping Wrapper) {
+  @usableFromInline
+  init(_ reducer: Reducer<Model, Action>, body: @escaping Body) {
     PartCheck.check(reducer, in: "WrappedReducer", isOfWhole: true)
     self.reducer = reducer
-    self.wrapper = wrapper
+    self.body = body
     decidesNotification = PartCheck.decidesNotification(reducer)
   }
 
@@ -41,6 +41,7 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   ///   - reducer: The reducer; nothing else may use it afterwards.
   ///   - body: Called in the exclusive section. It gets the model, the action, and a closure that has the reducer
   ///     reduce, as often as it is called. It says what all of that has done; where it throws, that is a change.
+  @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
     around body:
@@ -49,11 +50,12 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
         _ reduce: (inout Model, Action) throws -> ReductionEffect
       ) throws -> ReductionEffect
   ) {
-    self.init(reducer) { model, action, reduction, reducer in
+    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    self.init(reducer) { model, action, reduction in
       reduction.noteChange()
       let effect = try body(&model, action) { model, action in
         var inner = PartialReduction()
-        try inner.reduce(&model, action, by: reducer)
+        try inner.reduce(&model, action, by: part)
         return inner.isUnchanged ? .unchanged : .changed
       }
       if effect == .unchanged { reduction = PartialReduction() }
@@ -69,14 +71,16 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   ///   - reducer: The reducer; nothing else may use it afterwards.
   ///   - before: Called in the exclusive section, with the model as it is before.
   ///   - after: Called in the exclusive section, with the model as it is then.
+  @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
     before: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in },
     after: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in }
   ) {
-    self.init(reducer) { model, action, reduction, reducer in
+    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    self.init(reducer) { model, action, reduction in
       try before(model, action)
-      try reduction.reduce(&model, action, by: reducer)
+      try reduction.reduce(&model, action, by: part)
       try after(model, action)
     }
   }
@@ -85,7 +89,7 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   public override func reduce(into model: inout Model, action: Action) throws {
     var reduction = PartialReduction()
     defer { if reduction.isUnchanged { noChange() } }
-    try wrapper(&model, action, &reduction, reducer)
+    try body(&model, action, &reduction)
   }
 
   /// Whether the wrapped reducer lets observers be notified.

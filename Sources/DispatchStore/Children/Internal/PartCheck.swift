@@ -45,8 +45,3 @@ enum PartCheck {
       """)
   }
 }
-
-extension ExclusiveSection {
-  /// The identifier of the store in whose exclusive section this thread is.
-  static var holder: String? { ThreadState.current.exclusive?.identifier }
-}

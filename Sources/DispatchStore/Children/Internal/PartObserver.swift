@@ -1,68 +1,88 @@
-/// An observer of a part: called with each commit that has changed it, as far as its values can be compared.
-final class PartObserver<Root: Sendable, Value: Sendable>: ObserverRecord, @unchecked Sendable {
-  // because the store's lock guards `last`, and its delivery turn `next`
-  private let path: PartPath<Root, Value>
-  private let areEqual: (@Sendable (Value, Value) -> Bool)?
-  private let body: @Sendable (ChildChange<Value?>) -> Void
-  /// The action at an address, without its type.
-  private let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
-  private let kept = Mailbox<ChildChange<Value?>>()
-  /// The value to compare with: that of the last change kept.
-  private var last: Value?
-  /// The first change that was kept and not delivered, for an observer that the notifier calls.
-  private var next: ChildChange<Value?>?
-  /// After so many calls it leaves its queue to others.
-  private static var batch: Int { 64 }
+import Synchronization
 
-  init<Action>(
-    _ path: PartPath<Root, Value>, of store: Store<Root, Action>, on queue: ObserverQueue?,
-    by areEqual: (@Sendable (Value, Value) -> Bool)?,
-    _ body: @escaping @Sendable (ChildChange<Value?>) -> Void
+/// An observer of a part: called with each commit that has changed it, as far as its values can be compared.
+///
+/// Without the part's type: what has that is a closure, compiled for it where the program observes.
+@usableFromInline
+final class PartObserver: ObserverRecord, @unchecked Sendable {
+  // because its superclass is, and the store's delivery turn guards `next`
+  /// Calls the program's observer with a value that was kept.
+  @usableFromInline typealias Call = @Sendable (PartCommit) -> Void
+  /// Takes the address of a model, and whether its part is kept in any case; nil where it is the same as before.
+  @usableFromInline typealias Selection = @Sendable (UnsafeRawPointer, Bool) -> Call?
+
+  private struct Notice: Sendable {
+    let commit: PartCommit
+    let call: Call
+  }
+
+  private let select: Selection
+  private let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
+  private let kept = Mailbox<Notice>()
+  /// The first notice that was kept and not delivered, for an observer that the notifier calls.
+  private var next: Notice?
+  /// How many there are: the notifier comes with each commit, also where none was kept of it.
+  private let undelivered = Atomic(0)
+  /// After so many calls it leaves its queue to others.
+  private static let batch = 64
+
+  init(
+    _ select: @escaping Selection, on queue: ObserverQueue?,
+    actionOf: @escaping @Sendable (UnsafeRawPointer) -> AnyAction?
   ) {
-    self.path = path
-    self.areEqual = areEqual
-    self.body = body
-    actionOf = { $0.assumingMemoryBound(to: Action?.self).pointee }
+    self.select = select
+    self.actionOf = actionOf
     super.init(on: queue)
   }
 
-  /// Begins with this model, in the store's exclusive section: its part is not delivered.
-  func begin(with model: Root) {
-    if areEqual != nil { last = path.value(in: model) }
-  }
-
   override func keep(_ commit: CommitInProgress) -> Bool {
-    let value = path.value(in: commit.model.assumingMemoryBound(to: Root.self).pointee)
-    if let areEqual {
-      if !commit.isPresentModel, isSame(value, areEqual) { return false }
-      last = value
-    }
-    return kept.put(
-      ChildChange(
-        model: value, version: commit.version, action: actionOf(commit.action),
-        transaction: commit.transaction))
+    guard let call = select(commit.model, commit.isPresentModel) else { return false }
+    if queue == nil { undelivered.add(1, ordering: .relaxed) }
+    let commit = PartCommit(
+      version: commit.version, action: actionOf(commit.action), transaction: commit.transaction)
+    return kept.put(Notice(commit: commit, call: call))
   }
 
-  private func isSame(_ value: Value?, _ areEqual: (Value, Value) -> Bool) -> Bool {
-    guard let value, let last else { return value == nil && last == nil }
-    return areEqual(last, value)
-  }
-
-  /// Changes are kept, and the notifier's deliveries made, in commit order; of some commits none was kept.
+  /// Notices are kept, and the notifier's deliveries made, in commit order; of some commits none was kept.
   override func notify(of change: ObservedChange) {
+    // A notice of this commit was kept before its delivery could begin, which the store's lock orders.
+    if undelivered.load(ordering: .relaxed) == 0 { return }
     yieldPoint(.callObserver)
     if next == nil { next = kept.take() }
-    guard let due = next, due.version <= change.version else { return }
+    guard let due = next, due.commit.version <= change.version else { return }
     next = nil
-    if mayCall { body(due) }
+    undelivered.subtract(1, ordering: .relaxed)
+    if mayCall { due.call(due.commit) }
   }
 
   override func callOnQueue() -> Bool {
     for _ in 0..<Self.batch {
       yieldPoint(.callObserver)
-      guard let change = kept.take() else { return false }
-      if mayCall { body(change) }
+      guard let notice = kept.take() else { return false }
+      if mayCall { notice.call(notice.commit) }
     }
     return true
   }
+
+  /// The part in this model, in the store's exclusive section, is the one to compare with first.
+  func begin(with model: UnsafeRawPointer) {
+    _ = select(model, true)
+  }
+}
+
+/// What observers of a part get of a commit besides the part.
+@usableFromInline
+struct PartCommit: Sendable {
+  @usableFromInline let version: UInt64
+  @usableFromInline let action: AnyAction?
+  @usableFromInline let transaction: TransactionID?
+}
+
+/// The value of a part to compare with.
+@usableFromInline
+final class LastValue<Value: Sendable>: @unchecked Sendable {  // because the store's lock guards it
+  @usableFromInline var value: Value?
+
+  @inlinable
+  init() {}
 }

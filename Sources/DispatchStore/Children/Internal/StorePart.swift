@@ -1,159 +1,108 @@
 /// A part of a store's model, with the actions for it; without the types of the store.
 ///
-/// It has nothing of the model: each call goes to the store.
-class StorePart<Model: Sendable, Action: ActionType>: @unchecked Sendable {
-  // because it is constant, and so is its subclass
-  final let storage: StoreStorage
+/// It has nothing of the model: each call goes to the store. What has the store's types is a closure, compiled for
+/// them where the program makes a child.
+@usableFromInline
+final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
+  @usableFromInline let root: PartRoot
+  @usableFromInline let path: PartPath<Model>
+  @usableFromInline let actions: PartActions<Action>
 
-  fileprivate init(of storage: StoreStorage) {
-    self.storage = storage
+  @inlinable
+  init(of root: PartRoot, _ path: PartPath<Model>, _ actions: PartActions<Action>) {
+    self.root = root
+    self.path = path
+    self.actions = actions
+  }
+
+  /// The whole model of a store.
+  @inlinable
+  static func whole(of store: Store<Model, Action>) -> StorePart {
+    StorePart(of: PartRoot(store), .stored(at: 0) { "" }, PartActions(of: store))
+  }
+
+  /// A part of it.
+  @inlinable
+  func appending<Next, Local>(
+    _ path: PartPath<Next>, _ actions: PartActions<Local>
+  ) -> StorePart<Next, Local> {
+    StorePart<Next, Local>(of: root, self.path.appending(path), actions)
   }
 
   /// Calls a closure with the part, in the exclusive section; false where it is gone.
-  func read(_ body: (Model) -> Void) -> Bool { fatalError("StorePart is abstract.") }
-
-  /// Changes the part: one commit; false, and none, where it is gone.
-  func update(_ body: (inout Model) -> Void) -> Bool { fatalError("StorePart is abstract.") }
-
-  /// For messages.
-  var name: String { fatalError("StorePart is abstract.") }
-
-  /// A part of it.
-  func appending<Next, Local>(
-    _ path: PartPath<Model, Next>, _ embed: @escaping @Sendable (Local) -> Action
-  ) -> StorePart<Next, Local> { fatalError("StorePart is abstract.") }
-
-  /// - Parameter areEqual: Of two equal values in turn the second is not delivered; nil where all are.
-  func observe(
-    on queue: ObserverQueue?, initial: Bool, by areEqual: (@Sendable (Model, Model) -> Bool)?,
-    _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
-  ) -> ObserverToken { fatalError("StorePart is abstract.") }
-
-  func dispatch(
-    _ action: Action, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle { fatalError("StorePart is abstract.") }
-
-  func dispatch(
-    _ actions: [Action], _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle { fatalError("StorePart is abstract.") }
-
-  nonisolated(nonsending) func send(
-    _ action: Action, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: (@Sendable (DispatchResult) -> Void)?, _ fileID: StaticString, _ line: UInt
-  ) async -> DispatchResult { fatalError("StorePart is abstract.") }
-}
-
-/// The same with the types of the store, which it keeps alive.
-final class TypedStorePart<
-  Root: Sendable, RootAction: ActionType, Model: Sendable, Action: ActionType
->:
-  StorePart<Model, Action>, @unchecked Sendable
-{
-  // because it is constant
-  private let store: Store<Root, RootAction>
-  private let path: PartPath<Root, Model>
-  private let embed: @Sendable (Action) -> RootAction
-
-  init(
-    of store: Store<Root, RootAction>, _ path: PartPath<Root, Model>,
-    _ embed: @escaping @Sendable (Action) -> RootAction
-  ) {
-    self.store = store
-    self.path = path
-    self.embed = embed
-    super.init(of: store.storage)
+  @inlinable
+  func read(_ body: (UnsafePointer<Model>) -> Void) -> Bool {
+    let storage = root.storage
+    let thread = ThreadState.here(storage)
+    storage.lockToRead(on: thread)
+    defer { storage.unlockUnchanged(on: thread) }
+    return path.read(root.model, body)
   }
 
-  override func read(_ body: (Model) -> Void) -> Bool {
-    store.withModel { path.read($0, body) }
-  }
-
-  override func update(_ body: (inout Model) -> Void) -> Bool {
-    // On behalf of the store's reducer, which is so said to have changed nothing where the part is gone.
-    let reducer = store.reducer
-    return store.commit(for: nil, action: nil, by: reducer) { model in
-      let isFound = path.modify(&model, body)
-      if !isFound { ThreadState.current.noteUnchanged(by: ObjectIdentifier(reducer)) }
-      return isFound
-    }
-  }
-
-  override var name: String { path.name() }
-
-  override func appending<Next, Local>(
-    _ path: PartPath<Model, Next>, _ embed: @escaping @Sendable (Local) -> Action
-  ) -> StorePart<Next, Local> {
-    let outer = self.embed
-    return TypedStorePart<Root, RootAction, Next, Local>(
-      of: store, self.path.appending(path), { outer(embed($0)) })
-  }
-
-  override func observe(
-    on queue: ObserverQueue?, initial: Bool, by areEqual: (@Sendable (Model, Model) -> Bool)?,
-    _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
-  ) -> ObserverToken {
-    let observer = PartObserver(path, of: store, on: queue, by: areEqual, body)
-    if !initial { store.withModel { observer.begin(with: $0) } }
-    return store.observe(observer, initial: initial)
-  }
-
-  override func dispatch(
-    _ action: Action, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle {
-    guard let completion else {
-      return store.dispatch(
-        embed(action), mode: mode, options: options, fileID: fileID, line: line)
-    }
-    guard let dispatcher = store.dispatcher else { return store.refuse(completion, fileID, line) }
-    return dispatcher.dispatch(
-      embed(action), to: store.identifier, mode, options, completion, fileID, line)
-  }
-
-  override func dispatch(
-    _ actions: [Action], _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle {
-    guard let dispatcher = store.dispatcher else { return store.refuse(completion, fileID, line) }
-    return dispatcher.enqueue(
-      actions.map(embed), to: store.identifier, mode: mode, options: options, completion, fileID,
-      line)
-  }
-
-  override nonisolated(nonsending) func send(
-    _ action: Action, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: (@Sendable (DispatchResult) -> Void)?, _ fileID: StaticString, _ line: UInt
-  ) async -> DispatchResult {
-    await store.send(
-      embed(action), mode: mode, options: options, then: completion, fileID: fileID, line: line)
-  }
-}
-
-extension StorePart {
   /// The part as it is; nil where it is gone.
-  var snapshot: Model? {
+  @inlinable
+  func snapshot() -> Model? {
     var snapshot: Model?
-    _ = read { snapshot = $0 }
+    _ = read { snapshot = $0.pointee }
     return snapshot
   }
 
   /// Reads the part by a closure that may throw; nil where it is gone.
+  @inlinable
   func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     var result: Result<Value, Failure>?
-    _ = read { model in result = Result { () throws(Failure) in try body(model) } }
+    _ = read { model in result = Result { () throws(Failure) in try body(model.pointee) } }
     return try result?.get()
   }
 
-  /// Changes the part by a closure that may throw; nil where it is gone.
+  /// Changes the part by a closure that may throw: one commit; nil, and none, where it is gone.
+  @inlinable
   func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     var result: Result<Value, Failure>?
-    _ = update { model in result = Result { () throws(Failure) in try body(&model) } }
+    root.commit { root in
+      path.modify(root) { model in
+        result = Result { () throws(Failure) in try body(&model.pointee) }
+      }
+    }
     return try result?.get()
+  }
+}
+
+extension StorePart {
+  /// The error of a change of the part where it is gone.
+  @usableFromInline
+  var missing: DispatchError { .partMissing(path.name(), of: root.storage.identifier) }
+}
+
+/// The store that a part is of, without its types; kept alive.
+@usableFromInline
+struct PartRoot: @unchecked Sendable {
+  // because it is constant, and the store's lock guards what is at `model`
+  @usableFromInline let storage: StoreStorage
+  @usableFromInline let model: UnsafeMutableRawPointer
+  /// Changes the model, unless the closure says that it has found nothing to change: then there is no commit.
+  @usableFromInline let commit: @Sendable ((UnsafeMutableRawPointer) -> Bool) -> Void
+  /// Registers an observer.
+  @usableFromInline let add: @Sendable (ObserverRecord, _ initial: Bool) -> ObserverToken
+  /// The optional action at an address, without its type.
+  @usableFromInline let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
+
+  @inlinable
+  init<Model, Action>(_ store: Store<Model, Action>) {
+    storage = store.storage
+    model = UnsafeMutableRawPointer(store.storage.model)
+    commit = { body in
+      // On behalf of the store's reducer, which is so said to have changed nothing.
+      store.commit(for: nil, action: nil, by: store.reducer) { model in
+        let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
+        if !isFound { PartialReduction.noteUnchanged(by: ObjectIdentifier(store.reducer)) }
+      }
+    }
+    add = { store.observe($0, initial: $1) }
+    actionOf = { $0.assumingMemoryBound(to: Action?.self).pointee }
   }
 }
