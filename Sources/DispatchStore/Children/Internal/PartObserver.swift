@@ -81,7 +81,7 @@ struct PartCommit: Sendable {
 /// The value of a part to compare with.
 @usableFromInline
 final class LastValue<Value: Sendable>: @unchecked Sendable {  // because the store's lock guards it
-  @usableFromInline var value: Value?
+  @exclusivity(unchecked) @usableFromInline var value: Value?
 
   @inlinable
   init() {}

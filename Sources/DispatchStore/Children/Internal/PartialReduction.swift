@@ -3,6 +3,8 @@
 struct PartialReduction {
   /// Whether no part has changed anything so far.
   @usableFromInline private(set) var isUnchanged = true
+  /// The thread that reduces.
+  private let thread = ThreadState.current
 
   @usableFromInline
   init() {}
@@ -12,7 +14,7 @@ struct PartialReduction {
   mutating func reduce<Model, Action>(
     _ model: inout Model, _ action: Action, by reducer: Reducer<Model, Action>
   ) throws {
-    let before = Self.exchange(nil)
+    let before = begin()
     defer { end(of: ObjectIdentifier(reducer), before) }
     try reducer.reduce(into: &model, action: action)
   }
@@ -35,16 +37,16 @@ struct PartialReduction {
     return isFound
   }
 
-  /// What was said before a call, perhaps by the same reducer, is not about that call.
+  /// A call begins: what was said before it, perhaps by the same reducer, is not about it, and is returned.
   @usableFromInline
-  static func exchange(_ reducer: ObjectIdentifier?) -> ObjectIdentifier? {
-    ThreadState.current.exchangeUnchanged(by: reducer)
+  func begin() -> ObjectIdentifier? {
+    thread.exchangeUnchanged(by: nil)
   }
 
   /// A call has ended; before it, this was said.
   @usableFromInline
   mutating func end(of reducer: ObjectIdentifier, _ before: ObjectIdentifier?) {
-    if Self.exchange(before) != reducer { isUnchanged = false }
+    if thread.exchangeUnchanged(by: before) != reducer { isUnchanged = false }
   }
 
   /// Code that is no reducer may have changed something.
