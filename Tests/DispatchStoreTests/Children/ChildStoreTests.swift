@@ -38,6 +38,26 @@ struct ChildStoreTests {
     #expect(city.model == "Bruges")
   }
 
+  @Test func ofAComputedOrObservedPartCallsItsAccessors() {
+    let store = Store<Gauge, Ping>(model: Gauge(), reducer: Reducer())
+    let half = store.child(\.half)
+    half.child(\.value).updateModel { $0 = 4 }
+    #expect(store.model.level == 8)
+    store.child(\.level).updateModel { $0 += 1 }
+    #expect(half.child(\.value).model == 4)
+    #expect(store.model.history == [8, 9])
+  }
+
+  private struct Gauge {
+    struct Half { var value = 0 }
+    var history: [Int] = []
+    var level = 0 { didSet { history.append(level) } }
+    var half: Half {
+      get { Half(value: level / 2) }
+      set { level = newValue.value * 2 }
+    }
+  }
+
   @Test func mayBeTheWholeStore() {
     let whole = ChildStore(shop)
     whole.updateModel { $0.visits = 5 }
