@@ -60,8 +60,8 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   ///
   /// Then the store's version stays, and no observer is notified, also where the reduction throws an error
   /// afterwards. It has to be true: observers miss a change that is made all the same. Only the store's own
-  /// reducer has a say: outside a reduction, or in a reducer that another one calls for a part of its
-  /// model, this has no effect. Costs less than a commit.
+  /// reducer has a say: outside a reduction this has no effect, and in a reducer that another one calls, only as
+  /// far as that one passes it on. Costs less than a commit.
   public final func noChange() {
     let thread = ThreadState.current
     if thread.exclusive != nil { thread.noteUnchanged(by: ObjectIdentifier(self)) }

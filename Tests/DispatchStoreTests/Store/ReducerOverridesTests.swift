@@ -58,6 +58,12 @@ struct ReducerOverridesTests {
     }
   }
 
+  private final class Discreet: Plain {
+    override func shouldNotifyObservers(for action: Ping, in store: Store<Int, Ping>) -> Bool {
+      false
+    }
+  }
+
   @Test func isSeenInTheClassItselfAndInThoseAboveIt() {
     #expect(ReducerOverrides(of: Operating()).operation)
     #expect(ReducerOverrides(of: Heir()).operation)
@@ -66,6 +72,7 @@ struct ReducerOverridesTests {
     #expect(ReducerOverrides(of: Applying()).apply)
     #expect(ReducerOverrides(of: ApplyingAndOperating()).apply)
     #expect(ReducerOverrides(of: Waiting()).waitFor)
+    #expect(ReducerOverrides(of: Discreet()).shouldNotifyObservers)
   }
 
   #if !canImport(ObjectiveC)
@@ -85,6 +92,10 @@ struct ReducerOverridesTests {
       #expect(!ReducerOverrides(of: Generic<String, Ping>()).operation)
       for reducer in [Plain(), Operating(), Heir(), Calling()] {
         #expect(!ReducerOverrides(of: reducer).waitFor)
+      }
+      #expect(ReducerOverrides.areKnown)
+      for reducer in [Plain(), Operating(), Applying(), Waiting()] {
+        #expect(!ReducerOverrides(of: reducer).shouldNotifyObservers)
       }
     }
   #endif

@@ -12,6 +12,7 @@ struct ReducerOverrides {
   let apply: Bool
   let reduce: Bool
   let waitFor: Bool
+  let shouldNotifyObservers: Bool
 
   init(of reducer: AnyObject) {
     let table = MethodTable(of: type(of: reducer))
@@ -19,6 +20,7 @@ struct ReducerOverrides {
     apply = Self.overrides(table, Self.applyIndex)
     reduce = Self.overrides(table, Self.reduceIndex)
     waitFor = Self.overrides(table, Self.waitForIndex)
+    shouldNotifyObservers = Self.overrides(table, Self.notifyIndex)
   }
 
   /// Of a reducer without a class: how it answers.
@@ -31,6 +33,11 @@ struct ReducerOverrides {
 
   /// Whether no method answers: each dispatch fails.
   var answersNothing: Bool { !operation && !apply && !reduce }
+
+  /// Whether what is said of a reducer is so; else each method counts as overridden.
+  static var areKnown: Bool {
+    [operationIndex, applyIndex, reduceIndex, waitForIndex, notifyIndex].allSatisfy { $0 != nil }
+  }
 
   /// The method that answers.
   var answer: ReducerAnswer {
@@ -48,6 +55,7 @@ struct ReducerOverrides {
   private static let applyIndex = index(overriddenIn: ApplyProbe.self)
   private static let reduceIndex = index(overriddenIn: ReduceProbe.self)
   private static let waitForIndex = index(overriddenIn: WaitForProbe.self)
+  private static let notifyIndex = index(overriddenIn: NotifyProbe.self)
 
   /// The one word that is another in a class with one override, and not in one without any.
   private static func index(overriddenIn probe: AnyClass) -> Int? {
@@ -99,6 +107,12 @@ private final class WaitForProbe: Reducer<Int, Probed> {
     for action: Probed, in store: Store<Int, Probed>, declared: WaitFor
   ) -> WaitFor {
     fatalError("WaitForProbe is never called.")
+  }
+}
+
+private final class NotifyProbe: Reducer<Int, Probed> {
+  override func shouldNotifyObservers(for action: Probed, in store: Store<Int, Probed>) -> Bool {
+    fatalError("NotifyProbe is never called.")
   }
 }
 

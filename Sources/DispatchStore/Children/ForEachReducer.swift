@@ -1,0 +1,93 @@
+/// Has a reducer for an element of a collection handle the actions that are for an element, by its identity.
+///
+///     ForEachReducer(
+///       \.orders,
+///       action: { if case .order(let id, let action) = $0 { (id, action) } else { nil } },
+///       reducer: OrderReducer())
+///
+/// It changes the element in place, in the reduction of the whole. An action for an element that is not there
+/// fails with `partMissing`, and changes nothing: where another reducer removes elements, put it behind this one. In
+/// all else as `PartReducer`.
+public final class ForEachReducer<
+  Model: Sendable, Action: ActionType, ID: Hashable & Sendable, Element: Sendable,
+  ElementAction: ActionType
+>: Reducer<Model, Action> {
+  @usableFromInline
+  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
+  private let body: Body
+
+  @usableFromInline
+  init(_ reducer: Reducer<Element, ElementAction>, body: @escaping Body) {
+    PartCheck.check(reducer, in: "ForEachReducer", isOfWhole: false)
+    self.body = body
+  }
+
+  /// Inlined, so that the closure is compiled for the program's types.
+  @inlinable
+  convenience init<Elements>(
+    _ elements: PartPath<Elements>, _ extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
+    _ reducer: Reducer<Element, ElementAction>, name: @escaping @Sendable (ID) -> String,
+    modify:
+      @escaping @Sendable (inout Elements, ID, (UnsafeMutablePointer<Element>) -> Void) -> Bool
+  ) {
+    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    self.init(reducer) { model, action, reduction in
+      guard let (id, action) = extract(action) else { return }
+      let isFound = try withUnsafeMutablePointer(to: &model) { model in
+        try reduction.reduce(action, by: part) { body in
+          var isFound = false
+          _ = elements.modify(UnsafeMutableRawPointer(model)) {
+            isFound = modify(&$0.pointee, id, body)
+          }
+          return isFound
+        }
+      }
+      if !isFound { throw DispatchError.partMissing(name(id)) }
+    }
+  }
+
+  /// For the elements of an array; one is found in time linear in its distance from the one reduced before.
+  ///
+  /// - Parameters:
+  ///   - path: The array, or another collection with integers as indices. Identities are unique in it.
+  ///   - extract: The element's identity and its action in the whole's; nil for an action that is not for an element.
+  ///   - reducer: Reduces an element; nothing else may use it afterwards.
+  @inlinable
+  public convenience init<Elements: MutableCollection & RandomAccessCollection & Sendable>(
+    _ path: any WritableKeyPath<Model, Elements> & Sendable,
+    action extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
+    reducer: Reducer<Element, ElementAction>
+  )
+  where
+    Elements.Element == Element, Elements.Index == Int, Element: Identifiable, Element.ID == ID
+  {
+    let hint = IndexHint()
+    self.init(
+      PartPath<Elements>.property(path), extract, reducer, name: { PartName.element($0, of: path) },
+      modify: { $0.modifyElement($1, near: hint, $2) })
+  }
+
+  /// For the values of a dictionary, by key.
+  ///
+  /// - Parameters:
+  ///   - path: The dictionary.
+  ///   - extract: The key and the value's action in the whole's; nil for an action that is not for a value.
+  ///   - reducer: Reduces a value; nothing else may use it afterwards.
+  @inlinable
+  public convenience init(
+    _ path: any WritableKeyPath<Model, [ID: Element]> & Sendable,
+    action extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
+    reducer: Reducer<Element, ElementAction>
+  ) {
+    self.init(
+      PartPath<[ID: Element]>.property(path), extract, reducer,
+      name: { PartName.value($0, of: path) }, modify: { $0.modifyValue(for: $1, $2) })
+  }
+
+  /// Has the elements' reducer reduce the element that the action is for.
+  public override func reduce(into model: inout Model, action: Action) throws {
+    var reduction = PartialReduction()
+    defer { if reduction.isUnchanged { noChange() } }
+    try body(&model, action, &reduction)
+  }
+}

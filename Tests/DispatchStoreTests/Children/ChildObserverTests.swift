@@ -1,0 +1,148 @@
+import Dispatch
+import DispatchStore
+import Testing
+
+@Suite("Observers of a child store", .timeLimit(.minutes(30)))
+struct ChildObserverTests {
+  private let shop = ShopStore.shop()
+
+  /// Where an observer is called.
+  enum Place: CaseIterable { case inline, queue, concurrentQueue, main }
+
+  private func observe<Model: Sendable & Equatable>(
+    _ child: OptionalChildStore<Model, ShopAction>, _ place: Place, initial: Bool = false,
+    _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
+  ) -> ObserverToken {
+    switch place {
+    case .inline: child.observe(initial: initial, body)
+    case .queue: child.observe(on: .queue(DispatchQueue(label: "q")), initial: initial, body)
+    case .concurrentQueue: child.observe(on: .queue(.global()), initial: initial, body)
+    case .main: child.observe(on: .main, initial: initial) { body($0) }
+    }
+  }
+
+  @Test(arguments: Place.allCases)
+  func areCalledWithEachCommitThatChangesThePartAndNoOther(place: Place) async {
+    let changes = Recorder<String>()
+    let token = observe(ChildStore(shop).child(\.cart).child(\.items).asOptionalChild, place) {
+      changes.record("\($0.version): \($0.model?.joined() ?? "-")")
+    }
+    shop.updateModel { $0.visits += 1 }
+    shop.updateModel { $0.cart.items = ["a"] }
+    shop.updateModel { $0.cart.items = ["a"] }
+    shop.child(\.cart).updateModel { $0.address.city = "Ghent" }
+    shop.child(\.cart).updateModel { $0.items.append("b") }
+    shop.updateModel { $0.visits += 1 }
+    shop.updateModel { $0.cart.items = [] }
+    #expect(await changes.first(3) == ["2: a", "5: ab", "7: "])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Place.allCases)
+  func areNotifiedThatThePartIsGoneAndThatItIsBack(place: Place) async {
+    let changes = Recorder<Bool?>()
+    let token = observe(shop.child(\.orders, id: 7), place, initial: true) {
+      changes.record($0.model?.isPaid)
+    }
+    shop.updateModel { $0.orders = [Order(id: 6)] }
+    shop.updateModel { $0.orders.append(Order(id: 7)) }
+    shop.updateModel { $0.orders[0].isPaid = true }
+    shop.updateModel { $0.orders[1].isPaid = true }
+    shop.updateModel { $0.orders = [] }
+    shop.updateModel { $0.visits += 1 }
+    shop.updateModel { $0.orders = [Order(id: 7)] }
+    #expect(await changes.first(5) == [nil, false, true, nil, false])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Place.allCases)
+  func areCalledWithThePresentPartWhereTheyAskForIt(place: Place) async {
+    shop.updateModel { $0.session = Session(user: "me") }
+    let changes = Recorder<String>()
+    let token = observe(shop.child(unwrapping: \.session), place, initial: true) {
+      changes.record("\($0.version): \($0.model?.user ?? "-")")
+    }
+    shop.updateModel { $0.visits += 1 }
+    shop.updateModel { $0.session?.user = "you" }
+    #expect(await changes.first(2) == ["1: me", "3: you"])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func areCalledWithEachCommitWhereThePartCanNotBeCompared() {
+    struct Opaque: Sendable { var value = 0 }
+    let store = Store<Opaque, Ping>(model: Opaque(), reducer: ClosureReducer { .probe($0, $1) })
+    let versions = Recorder<UInt64>()
+    let tokens = [
+      ChildStore(store).observe { versions.record($0.version) },
+      ChildStore(store).asOptionalChild.observe(initial: true) { versions.record($0.version) },
+    ]
+    store.updateModel { _ in }
+    store.updateModel { $0.value = 1 }
+    #expect(versions.all == [0, 1, 1, 2, 2])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func getTheActionAndTheTransactionOfTheStoresDispatch() {
+    let dispatcher = Dispatcher()
+    dispatcher.register(store: shop)
+    let cart = shop.child(\.cart, action: ShopAction.cart)
+    let changes = Recorder<ChildChange<Cart>>()
+    let token = cart.observe { changes.record($0) }
+    let handle = cart.dispatch(.add("tea"), mode: .sync)
+    shop.updateModel { $0.cart = Cart() }
+    #expect(changes.all.map { $0.action as? ShopAction } == [.cart(.add("tea")), nil])
+    #expect(changes.all.map(\.transaction) == [handle.transaction, nil])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Place.allCases)
+  func areNotCalledAfterTheirEnd(place: Place) async {
+    let changes = Recorder<Int>()
+    let visits = shop.child(\.visits).asOptionalChild
+    let token = observe(visits, place) { changes.record($0.model!) }
+    let other = observe(visits, place) { if $0.model! > 1 { changes.record(-$0.model!) } }
+    shop.updateModel { $0.visits = 1 }
+    _ = await changes.first(1)
+    token.cancel()
+    shop.updateModel { $0.visits = 2 }
+    #expect(await changes.first(2) == [1, -2])
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func mayChangeThePartThatTheyAreCalledFor() {
+    let changes = Recorder<Int>()
+    let visits = shop.child(\.visits)
+    let token = visits.observe { change in
+      changes.record(change.model)
+      if change.model < 5 { visits.updateModel { $0 += 1 } }
+    }
+    shop.updateModel { $0.visits = 1 }
+    #expect(changes.all == [1, 2, 3, 4, 5])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func compareWithThePartAsItWasLastNotifiedOf() {
+    /// Observers are not notified of visits.
+    final class Silent: Reducer<Shop, ShopAction> {
+      override func reduce(into shop: inout Shop, action: ShopAction) { shop.visits += 1 }
+      override func shouldNotifyObservers(for action: ShopAction, in store: ShopStore) -> Bool {
+        action != .visit
+      }
+    }
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(store: ShopStore(model: Shop(), reducer: Silent()))
+    let changes = Recorder<Int>()
+    let token = store.child(\.visits).observe { changes.record($0.model) }
+    store.dispatch(.visit, mode: .sync)
+    #expect(changes.count == 0)
+    store.updateModel { $0.cart.items = ["tea"] }
+    #expect(changes.all == [1])
+    withExtendedLifetime(token) {}
+  }
+}
+
+extension ActionOperation where Action == Ping {
+  fileprivate static func probe(_ action: Ping, _ store: Store<Model, Ping>) -> ActionOperation {
+    ActionOperation(action: action, store: store) { _, _ in }
+  }
+}

@@ -1,0 +1,143 @@
+import DispatchStore
+import Testing
+
+/// Says that it changes nothing where its name is in the action's; fails where the action's begins with that.
+private final class NamedReducer: Reducer<[String], Ping> {
+  private let name: String
+  private let helper: Reducer<[String], Ping>?
+
+  init(_ name: String, calling helper: Reducer<[String], Ping>? = nil) {
+    self.name = name
+    self.helper = helper
+  }
+
+  override func reduce(into model: inout [String], action: Ping) throws {
+    try helper?.reduce(into: &model, action: action)
+    if action.name.contains(name) { noChange() } else { model.append(name) }
+    if action.name.hasPrefix("!" + name) { throw PingFailure() }
+  }
+}
+
+@Suite("Combined and wrapped reducers", .timeLimit(.minutes(30)))
+struct CombinedReducerTests {
+  private typealias NamedStore = Store<[String], Ping>
+  private let dispatcher = Dispatcher()
+
+  private func store(_ reducer: sending Reducer<[String], Ping>) -> NamedStore {
+    dispatcher.register(store: NamedStore(model: [], reducer: reducer))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func runInOrderAsOneCommit(mode: Dispatcher.Mode) async {
+    let store = store(
+      CombinedReducer(
+        NamedReducer("a"), CombinedReducer(NamedReducer("b"), NamedReducer("c")), NamedReducer("d"))
+    )
+    let models = Recorder<[String]>()
+    let token = store.observe { models.record($0.model) }
+    #expect(await store.dispatch(Ping(), mode: mode).result.isSuccess)
+    #expect(models.all == [["a", "b", "c", "d"]])
+    #expect(store.version == 1)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: [false, true])
+  func changeNothingWhereEachOfThemSaysSo(isObserved: Bool) {
+    let store = store(
+      CombinedReducer(
+        NamedReducer("a"), CombinedReducer(NamedReducer("b"), CombinedReducer()), NamedReducer("c"))
+    )
+    let models = Recorder<[String]>()
+    let token = isObserved ? store.observe { models.record($0.model) } : nil
+    for name in ["abc", "ab", "bc", "ac", "abc", "c"] {
+      store.dispatch(Ping(name: name), mode: .sync)
+    }
+    #expect(store.version == 4)
+    #expect(store.model == ["c", "a", "b", "a", "b"])
+    #expect(models.count == (isObserved ? 4 : 0))
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func countWhatEachSaysOfItsOwnCallAlone() {
+    // What the first's helper says is not about the second, which is the same.
+    let helper = NamedReducer("h")
+    let store = store(CombinedReducer(NamedReducer("a", calling: helper), helper))
+    store.dispatch(Ping(name: "h"), mode: .sync)
+    #expect(store.version == 1)
+    store.dispatch(Ping(name: "a"), mode: .sync)
+    #expect(store.version == 2)
+    store.dispatch(Ping(name: "ah"), mode: .sync)
+    #expect(store.version == 2)
+    #expect(store.model == ["a", "h", "h"])
+  }
+
+  @Test func endWithTheFirstThatThrows() {
+    let store = store(CombinedReducer(NamedReducer("a"), NamedReducer("b"), NamedReducer("c")))
+    let result = store.dispatch(Ping(name: "!b"), mode: .sync).resultIfEnded
+    #expect(result?.error is PingFailure)
+    #expect(store.model == ["a"])
+    #expect(store.version == 1, "What was changed before is committed.")
+    let unchanged = store.dispatch(Ping(name: "!ba"), mode: .sync).resultIfEnded
+    #expect(unchanged?.error is PingFailure)
+    #expect(store.version == 1, "Both have said that they changed nothing.")
+  }
+
+  @Test func notifyObserversUnlessOneOfThemSaysNo() {
+    final class Discreet: Reducer<[String], Ping> {
+      override func reduce(into model: inout [String], action: Ping) { model.append("d") }
+      override func shouldNotifyObservers(for action: Ping, in store: NamedStore) -> Bool {
+        action.name != "secret"
+      }
+    }
+    let store = store(
+      WrappedReducer(CombinedReducer(NamedReducer("a"), Discreet()), after: { _, _ in }))
+    let models = Recorder<[String]>()
+    let token = store.observe { models.record($0.model) }
+    store.dispatch(Ping(name: "secret"), mode: .sync)
+    store.dispatch(Ping(name: "a"), mode: .sync)
+    #expect(models.all == [["a", "d", "d"]])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func wrappedOnesAreCalledByTheClosureAroundThem() {
+    let store = store(
+      WrappedReducer(NamedReducer("a")) { model, action, reduce in
+        if action.name == "reset" {
+          model = []
+          return .changed
+        }
+        let before = model
+        guard try reduce(&model, action) == .changed else { return .unchanged }
+        if action.name == "twice" { _ = try reduce(&model, action) }
+        model.append("\(before.count)")
+        return .changed
+      })
+    for name in ["", "a", "twice"] { store.dispatch(Ping(name: name), mode: .sync) }
+    #expect(store.model == ["a", "0", "a", "a", "2"])
+    #expect(store.version == 2)
+    store.dispatch(Ping(name: "reset"), mode: .sync)
+    #expect(store.model == [])
+    #expect(store.version == 3)
+    #expect(store.dispatch(Ping(name: "!a"), mode: .sync).resultIfEnded?.error is PingFailure)
+    #expect(store.version == 4, "The closure may have changed something.")
+  }
+
+  @Test func closuresBeforeAndAfterSeeTheModelAndChangeNothing() {
+    let seen = Recorder<String>()
+    let store = store(
+      WrappedReducer(
+        NamedReducer("a"),
+        before: { model, action in
+          seen.record("before \(action.name) \(model)")
+          if action.name == "stop" { throw PingFailure() }
+        }, after: { model, action in seen.record("after \(action.name) \(model)") }))
+    for name in ["x", "a", "stop", "!a"] { store.dispatch(Ping(name: name), mode: .sync) }
+    #expect(store.version == 1)
+    #expect(store.model == ["a"])
+    #expect(
+      seen.all == [
+        "before x []", "after x [\"a\"]", "before a [\"a\"]", "after a [\"a\"]",
+        "before stop [\"a\"]", "before !a [\"a\"]",
+      ])
+  }
+}
