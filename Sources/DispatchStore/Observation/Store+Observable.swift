@@ -16,8 +16,9 @@ public import Observation
 /// that committed or by the store's notifier, in the delivery turn, so that a store makes one call at a time, and
 /// never under a lock. For a change that came while the tracking was set up it is called on a thread of the
 /// library. Where `shouldNotifyObservers(for:in:)` is false, it is not called. A read that races with a commit may
-/// be followed by a call for a change that it has already seen; a tracking of several stores that change at the
-/// same time, on different threads, may be notified by each.
+/// be followed by a call for a change that it has already seen. The toolchain may notify a tracking twice: one of
+/// several stores that change at the same time, on different threads, or one that it is setting up while two
+/// changes come.
 ///
 /// A read of a store costs a few nanoseconds for finding out whether it is tracked, a tracked one some
 /// microseconds. A store is observed only from a tracked read to the change after it; a store that tracked code

@@ -103,8 +103,10 @@ final class ReadProgress: @unchecked Sendable {
   }
 
   private func notifyLate() {
-    isLate.store(false, ordering: .sequentiallyConsistent)
     guard let tracker, let storage else { return }
+    // Takes the registrar's lock, which a registration has meanwhile: it may check several times.
+    tracker.probe.registrar.willSet(tracker.probe, keyPath: \.registrar)
+    isLate.store(false, ordering: .sequentiallyConsistent)
     storage.notifyOfPresent(tracker, on: .current)
   }
 }
