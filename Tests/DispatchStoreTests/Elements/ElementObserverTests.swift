@@ -39,7 +39,7 @@ struct ElementObserverTests {
   }
 
   private var isObserved: Bool {
-    store.storage.withLock { $0.isObserved } || store.storage.attachments?.isEmpty == false
+    store.storage.withLock { $0.isObserved }
   }
 
   @Test(arguments: ElementDelivery.everyPath)

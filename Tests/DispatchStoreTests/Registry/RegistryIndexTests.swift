@@ -22,7 +22,7 @@ import Testing
         IndexedEntry(
           identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none,
           ownership: .strong,
-          overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil, object: nil)
+          overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil, strongStore: nil)
       }
     }
     return registry
@@ -54,7 +54,7 @@ import Testing
         IndexedEntry(
           identifier: identifier, actionType: Wanted.self, sequence: sequence, waitFor: waitFor,
           ownership: .strong, overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil,
-          object: nil)
+          strongStore: nil)
       }
     }
     register("present")

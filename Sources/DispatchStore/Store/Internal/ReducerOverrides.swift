@@ -28,7 +28,7 @@ struct ReducerOverrides {
     operation = answer == .operation
     apply = answer == .application
     reduce = answer == .reduction
-    waitFor = false
+    (waitFor, shouldNotifyObservers) = (false, false)
   }
 
   /// Whether no method answers: each dispatch fails.

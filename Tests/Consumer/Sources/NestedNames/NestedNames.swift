@@ -32,6 +32,12 @@ enum NestedNames {
     ) {}
   }
 
+  enum Template: DispatchStore.ActionTemplate {}
+
+  struct Gotten: DispatchStore.GettersProviding {
+    enum Getters {}
+  }
+
   static let pairs: [(nested: Any.Type, plain: Any.Type)] = [
     (DispatchStore.ActionOperation<Model, Action>.self, ActionOperation<Model, Action>.self),
     (DispatchStore.Reducer<Model, Action>.self, Reducer<Model, Action>.self),
@@ -72,6 +78,76 @@ enum NestedNames {
     (DispatchStore.TransactionID.self, TransactionID.self),
     (DispatchStore.Veto.self, Veto.self),
     (DispatchStore.WaitFor.self, WaitFor.self),
+    (DispatchStore.ActionCoder.self, ActionCoder.self),
+    (DispatchStore.ActionCodingError.self, ActionCodingError.self),
+    (DispatchStore.DispatchInfo.self, DispatchInfo.self),
+    (DispatchStore.EncodedAction.self, EncodedAction.self),
+    (DispatchStore.HandledAction.self, HandledAction.self),
+    (DispatchStore.ModelDifference.self, ModelDifference.self),
+    (DispatchStore.NoPayload.self, NoPayload.self),
+    (DispatchStore.PlainDecoder.self, PlainDecoder.self),
+    (DispatchStore.PlainEncoder.self, PlainEncoder.self),
+    (DispatchStore.PlainValue.self, PlainValue.self),
+    (DispatchStore.PrintInterceptor.self, PrintInterceptor.self),
+    (DispatchStore.Reduction.self, Reduction.self),
+    (DispatchStore.ReductionEffect.self, ReductionEffect.self),
+    (DispatchStore.StoreReads.self, StoreReads.self),
+    (DispatchStore.StreamBufferingPolicy.self, StreamBufferingPolicy.self),
+    ((any DispatchStore.ActionTemplate).self, (any ActionTemplate).self),
+    ((any DispatchStore.CodableAction).self, (any CodableAction).self),
+    ((any DispatchStore.DispatchMiddleware).self, (any DispatchMiddleware).self),
+    ((any DispatchStore.EncodableAction).self, (any EncodableAction).self),
+    ((any DispatchStore.Interceptor).self, (any Interceptor).self),
+    ((any DispatchStore.ReplyingAction).self, (any ReplyingAction).self),
+    ((any DispatchStore.TransactionKey).self, (any TransactionKey).self),
+    ((any DispatchStore.ValueDecoder).self, (any ValueDecoder).self),
+    ((any DispatchStore.ValueEncoder).self, (any ValueEncoder).self),
+    ((any DispatchStore.GettersProviding).self, (any GettersProviding).self),
+    ((any DispatchStore.HandlerComponent).self, (any HandlerComponent).self),
+    ((any DispatchStore.ParentStore).self, (any ParentStore).self),
+    (DispatchStore.ActionMiddleware<Action>.self, ActionMiddleware<Action>.self),
+    (DispatchStore.ActionVerdict<Action>.self, ActionVerdict<Action>.self),
+    (DispatchStore.Applying<Model>.self, Applying<Model>.self),
+    (DispatchStore.HandlerBuilder<Model>.self, HandlerBuilder<Model>.self),
+    (DispatchStore.HandlerStore<Model>.self, HandlerStore<Model>.self),
+    (DispatchStore.Handlers<Model>.self, Handlers<Model>.self),
+    (DispatchStore.On<Model>.self, On<Model>.self),
+    (DispatchStore.Operating<Model>.self, Operating<Model>.self),
+    (DispatchStore.Part<Model>.self, Part<Model>.self),
+    (DispatchStore.Performing<Model>.self, Performing<Model>.self),
+    (DispatchStore.ModelDiff<Model>.self, ModelDiff<Model>.self),
+    (DispatchStore.StoreStream<Model>.self, StoreStream<Model>.self),
+    (DispatchStore.ChildChange<Model>.self, ChildChange<Model>.self),
+    (DispatchStore.ChildStore<Model, Action>.self, ChildStore<Model, Action>.self),
+    (DispatchStore.CombinedReducer<Model, Action>.self, CombinedReducer<Model, Action>.self),
+    (DispatchStore.FunctionReducer<Model, Action>.self, FunctionReducer<Model, Action>.self),
+    (DispatchStore.Interception<Model, Action>.self, Interception<Model, Action>.self),
+    (DispatchStore.OptionalChildStore<Model, Action>.self, OptionalChildStore<Model, Action>.self),
+    (DispatchStore.PartChange<Model, Action>.self, PartChange<Model, Action>.self),
+    (DispatchStore.ReduxStore<Model, Action>.self, ReduxStore<Model, Action>.self),
+    (DispatchStore.StoreInterceptor<Model, Action>.self, StoreInterceptor<Model, Action>.self),
+    (DispatchStore.StoreMiddleware<Model, Action>.self, StoreMiddleware<Model, Action>.self),
+    (DispatchStore.ValueChange<Model, Action>.self, ValueChange<Model, Action>.self),
+    (DispatchStore.WrappedReducer<Model, Action>.self, WrappedReducer<Model, Action>.self),
+    (DispatchStore.Selector<Model, Int>.self, Selector<Model, Int>.self),
+    (
+      DispatchStore.CombinedSelector<Model, Int, Int, String>.self,
+      CombinedSelector<Model, Int, Int, String>.self
+    ),
+    (DispatchStore.GetterValues<Gotten, Action>.self, GetterValues<Gotten, Action>.self),
+    (
+      DispatchStore.ForEachReducer<Model, Action, Int, Model, Action>.self,
+      ForEachReducer<Model, Action, Int, Model, Action>.self
+    ),
+    (
+      DispatchStore.PartReducer<Model, Action, Int, Action>.self,
+      PartReducer<Model, Action, Int, Action>.self
+    ),
+    (DispatchStore.ReplyResult<Int>.self, ReplyResult<Int>.self),
+    (DispatchStore.TemplateAction<Template>.self, TemplateAction<Template>.self),
+    (DispatchStore.StoreGroup<Model, Int>.self, StoreGroup<Model, Int>.self),
+    (DispatchStore.StoreGroupChange<Model, Int>.self, StoreGroupChange<Model, Int>.self),
+    (DispatchStore.StoreSnapshot<Model, Int>.self, StoreSnapshot<Model, Int>.self),
   ]
 
   static func run() -> Int {
