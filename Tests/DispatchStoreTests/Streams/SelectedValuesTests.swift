@@ -1,0 +1,43 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+@Suite("Streams of a selector's values", .timeLimit(.minutes(30)))
+struct SelectedValuesTests {
+  private let store = PricedStore.priced()
+  private let total = Selector.combine(Selector(\PricedCart.items)) { items in
+    items.reduce(0) { $0 + $1.price }
+  }
+
+  @Test func beginWithThePresentOneAndLeaveOutEqualOnes() async {
+    var values = store.values(of: total).makeAsyncIterator()
+    #expect(await values.next() == 0)
+    store.updateModel { $0.note = "elsewhere" }
+    store.updateModel { $0.items.append(PricedItem(name: "free", price: 0)) }
+    store.updateModel { $0.items.append(PricedItem(name: "tea", price: 3)) }
+    #expect(await values.next() == 3)
+    store.updateModel { $0.discount = 1 }
+    store.updateModel { $0.items.append(PricedItem(name: "pot", price: 30)) }
+    #expect(await values.next() == 33)
+  }
+
+  @Test func areComputedOnceForAllConsumers() async {
+    let totals = [store.values(of: total), store.values(of: total)]
+    for number in 1...5 {
+      store.updateModel { $0.items.append(PricedItem(name: "\(number)", price: 1)) }
+      for values in totals {
+        var values = values.makeAsyncIterator()
+        #expect(await values.next() == number)
+      }
+    }
+    #expect(store.computationCount(of: total) == 5)
+  }
+
+  @Test func endWithTheStore() async {
+    var store: PricedStore? = .priced()
+    var values = store!.values(of: total).makeAsyncIterator()
+    #expect(await values.next() == 0)
+    store = nil
+    #expect(await values.next() == nil)
+  }
+}
