@@ -41,7 +41,7 @@ struct InterceptorExplorationTests {
 
   /// The models are those before the action's first and after its last commit, as observers saw them.
   @Test func eachInterceptionIsAroundItsOwnCommitsInEverySchedule() async throws {
-    try await explore(seeds: 0..<500) { dispatcher in
+    try await explore(seeds: 0..<200) { dispatcher in
       let store = dispatcher.register(
         store: Store(identifier: "list", model: [], reducer: AppendingReducer()))
       let interceptor = TestInterceptor<[Int], Append>()

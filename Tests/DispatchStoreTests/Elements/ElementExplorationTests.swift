@@ -78,7 +78,7 @@ struct ElementExplorationTests {
   }
 
   @Test func historiesAndCopiesAreRightInEachInterleaving() async throws {
-    try await explore(seeds: 0..<UInt64(Load.count(1_000, long: 50_000)), Self.run)
+    try await explore(seeds: 0..<UInt64(Load.count(300, long: 50_000)), Self.run)
   }
 
   @Test func theSameSeedGivesTheSameStepsWithObserversOfElements() async {

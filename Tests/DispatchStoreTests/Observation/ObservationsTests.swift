@@ -51,7 +51,7 @@ struct ObservationsTests {
 @Suite(.timeLimit(.minutes(30)))
 struct TrackedReadExplorationTests {
   @Test func missNoChangeInAnyOrder() async throws {
-    let seeds: Range<UInt64> = 0..<UInt64(Load.count(1_000))
+    let seeds: Range<UInt64> = 0..<UInt64(Load.count(300))
     try await explore(seeds: seeds) { dispatcher in
       let store = dispatcher.register(store: CounterStore.counter("counter"))
       let handles = (0..<3).map { _ in store.dispatch(.add(1), mode: .async) }

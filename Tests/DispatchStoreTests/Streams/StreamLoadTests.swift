@@ -8,7 +8,7 @@ struct StreamLoadTests {
   private let dispatcher = Dispatcher(name: "stream load")
   private let store: CounterStore
   private let producers = 8
-  private var total: Int { producers * Load.count(2_500) }
+  private var total: Int { producers * Load.count(1_000) }
 
   init() {
     store = dispatcher.register(store: .counter("counter"))

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(30)))
 struct ViewExplorationTests {
   @Test func snapshotsAreOfOneInstantInAnyOrder() async throws {
-    let seeds: Range<UInt64> = 0..<UInt64(Load.count(500))
+    let seeds: Range<UInt64> = 0..<UInt64(Load.count(200))
     try await explore(seeds: seeds) { dispatcher in
       let (left, right) = (ProbeStore.probe("left"), ProbeStore.probe("right"))
       let writer = dispatcher.register(
