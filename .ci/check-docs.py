@@ -135,8 +135,7 @@ def main():
     if targets:
         write(OUTPUT / "Package.swift", manifest(targets))
         build = subprocess.run(
-            ["swift", "build", "--package-path", str(OUTPUT), "--scratch-path", str(SCRATCH),
-             "--disable-index-store"])
+            ["swift", "build", "--package-path", str(OUTPUT), "--scratch-path", str(SCRATCH)])
         succeeded &= build.returncode == 0
         for name, (place, text) in printed.items() if build.returncode == 0 else []:
             succeeded &= runs(name, place, text)
