@@ -156,13 +156,12 @@ extension StoreStorage: DeliveryTurn {
     // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
     endSection(kept, on: thread)
     yieldPoint(.notify, on: thread, identifier)
-    deliver(change, only: only)
-    finishNotifying(on: thread)
+    finishNotifying(after: deliver(change, only: only), on: thread)
   }
 
   /// Makes the deliveries that were left, then passes the turn on.
-  private func finishNotifying(on thread: ThreadState) {
-    let end = deliverLeft(on: thread)
+  private func finishNotifying(after read: consuming ReadList?, on thread: ThreadState) {
+    let end = deliverLeft(after: read, on: thread)
     thread.turns.removeLast()
     if case .left(let pool) = end { continueNotifying(pool ?? thread.worker?.pool) }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
@@ -177,15 +176,18 @@ extension StoreStorage: DeliveryTurn {
   }
 
   /// Makes deliveries that were left, a batch of them; what is left then is for another thread.
-  private func deliverLeft(on thread: ThreadState) -> TurnEnd {
+  private func deliverLeft(after read: consuming ReadList?, on thread: ThreadState) -> TurnEnd {
+    var read = read
     var count = 0
     while true {
       yieldPoint(.nextNotice, on: thread, identifier)
       let (next, starts) = withLock { ($0.next(mayNotify: count < Self.leftLimit), takeStarts()) }
+      withExtendedLifetime(read) {}
+      read = nil
       if let starts { for start in starts { start() } }
       switch next {
       case .notify(let left, let isOwn):
-        deliver(left, isOwn: isOwn)
+        read = deliver(left, isOwn: isOwn)
         if !isOwn { count += 1 }
         resumeDeliveredOwner(on: thread)
       case .handOver(let gate):
@@ -200,11 +202,13 @@ extension StoreStorage: DeliveryTurn {
   }
 
   /// Calls observers in the context of the dispatch that made the change, not of that which delivers it.
-  private func deliver(_ left: Delivery, isOwn: Bool) {
+  private func deliver(_ left: Delivery, isOwn: Bool) -> ReadList? {
     guard !isOwn, let owner = left.owner, let dispatch = owner.waiting else {
       return deliver(left.change, only: left.only)
     }
-    dispatch.perform(owner as? StoreRun) { deliver(left.change, only: left.only) }
+    var read: ReadList?
+    dispatch.perform(owner as? StoreRun) { read = deliver(left.change, only: left.only) }
+    return read
   }
 
   /// Unless the notifier waited meanwhile: then the owner has been resumed.
@@ -223,7 +227,7 @@ extension StoreStorage: DeliveryTurn {
     let job: @Sendable () -> Void = {
       let thread = ThreadState.current
       thread.turns.append(self)
-      self.finishNotifying(on: thread)
+      self.finishNotifying(after: nil, on: thread)
     }
     if let pool { return pool.resume(job) }
     if let world = ThreadState.current.simulated?.world {
@@ -233,13 +237,24 @@ extension StoreStorage: DeliveryTurn {
     DispatchQueue(label: "DispatchStore.notifier").async(execute: job)
   }
 
-  private func deliver(_ change: ObservedChange, only: ObserverRecord?) {
-    if let only { return only.notify(of: change) }
-    ObserverList.forEach(in: withLock { $0.observers.slots }) { observer, firstVersion in
+  /// A copy of the observers' list that the notifier has read.
+  ///
+  /// It is released once this thread has locked the store again: a thread that finds no other reference to the list
+  /// changes it in place, and so does that after these reads.
+  private typealias ReadList = [ObserverList.Registration?]
+
+  private func deliver(_ change: ObservedChange, only: ObserverRecord?) -> ReadList? {
+    if let only {
+      only.notify(of: change)
+      return nil
+    }
+    let read = withLock { $0.observers.slots }
+    ObserverList.forEach(in: read) { observer, firstVersion in
       yieldPoint(.callObserver, identifier)
       if firstVersion <= change.version { observer.notify(of: change) }
     }
     releaseCancelledObservers()
+    return read
   }
 
   /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an
