@@ -80,12 +80,8 @@ extension Store {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DispatchResult {
-    let completion = completion.map(Completion.withResult)
-    if let dispatcher {
-      return await dispatcher.send(
-        action, to: identifier, mode, options, completion, fileID, line)
-    }
-    return refuse(completion, fileID, line).resultIfEnded!
+    await send(
+      any: action, mode, options, completion.map(Completion.withResult), fileID, line)
   }
 }
 
@@ -100,12 +96,8 @@ extension Store where Action: ReplyingAction {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
-    let completion = completion.map(Completion.withResult)
-    if let dispatcher {
-      return ReplyResult(
-        await dispatcher.send(action, to: identifier, mode, options, completion, fileID, line))
-    }
-    return ReplyResult(refuse(completion, fileID, line).resultIfEnded!)
+    ReplyResult(
+      await send(any: action, mode, options, completion.map(Completion.withResult), fileID, line))
   }
 }
 

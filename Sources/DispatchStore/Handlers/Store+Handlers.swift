@@ -112,10 +112,7 @@ extension Store where Action == HandledAction {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    let completion = completion.map(Completion.plain)
-    guard let dispatcher else { return refuse(completion, fileID, line) }
-    return dispatcher.enqueue(
-      actions, to: identifier, mode: mode, options: options, completion, fileID, line)
+    dispatch(all: actions, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action to this store alone, in the caller's own task.
@@ -130,10 +127,8 @@ extension Store where Action == HandledAction {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DispatchResult {
-    let completion = completion.map(Completion.withResult)
-    guard let dispatcher else { return refuse(completion, fileID, line).resultIfEnded! }
-    return await dispatcher.send(
-      action, to: identifier, mode, options, completion, fileID, line)
+    await send(
+      any: action, mode, options, completion.map(Completion.withResult), fileID, line)
   }
 
   /// Dispatches a replying action to this store alone, in the caller's own task; the result has its reply.
@@ -147,11 +142,7 @@ extension Store where Action == HandledAction {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Replying.Reply> {
-    let completion = completion.map(Completion.withResult)
-    guard let dispatcher else {
-      return ReplyResult(refuse(completion, fileID, line).resultIfEnded!)
-    }
-    return ReplyResult(
-      await dispatcher.send(action, to: identifier, mode, options, completion, fileID, line))
+    ReplyResult(
+      await send(any: action, mode, options, completion.map(Completion.withResult), fileID, line))
   }
 }

@@ -38,12 +38,7 @@ extension Store {
     options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    if let dispatcher {
-      return dispatcher.enqueue(
-        actions, to: identifier, mode: mode, options: options, completion.map(Completion.plain),
-        fileID, line)
-    }
-    return refuse(completion.map(Completion.plain), fileID, line)
+    dispatch(all: actions, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
@@ -57,12 +52,7 @@ extension Store {
     then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    if let dispatcher {
-      return dispatcher.enqueue(
-        actions, to: identifier, mode: mode, options: options, .withResult(completion), fileID, line
-      )
-    }
-    return refuse(.withResult(completion), fileID, line)
+    dispatch(all: actions, mode, options, .withResult(completion), fileID, line)
   }
 
   /// An action of the store's type, or of a type that it has a handler for.
@@ -80,6 +70,28 @@ extension Store {
     }
     guard let dispatcher else { return refuse(completion, fileID, line) }
     return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
+  }
+
+  /// Actions of such types, one after the other.
+  @usableFromInline
+  func dispatch(
+    all actions: [any ActionType], _ mode: Dispatcher.Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    guard let dispatcher else { return refuse(completion, fileID, line) }
+    return dispatcher.enqueue(
+      actions, to: identifier, mode: mode, options: options, completion, fileID, line)
+  }
+
+  /// An action of such a type, in the caller's own task.
+  @inlinable
+  @inline(__always)
+  nonisolated(nonsending) func send<Sent: ActionType>(
+    any action: Sent, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) async -> DispatchResult {
+    guard let dispatcher else { return refuse(completion, fileID, line).resultIfEnded! }
+    return await dispatcher.send(action, to: identifier, mode, options, completion, fileID, line)
   }
 
   @usableFromInline

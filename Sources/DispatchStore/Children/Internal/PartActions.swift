@@ -25,27 +25,12 @@ struct PartActions<Action: ActionType>: Sendable {
   @inlinable
   init<Model>(of store: Store<Model, Action>) {
     self.init(
-      dispatch: { action, request in
-        guard let completion = request.completion else {
-          return store.dispatch(
-            action, mode: request.mode, options: request.options, fileID: request.fileID,
-            line: request.line)
-        }
-        guard let dispatcher = store.dispatcher else {
-          return store.refuse(completion, request.fileID, request.line)
-        }
-        return dispatcher.dispatch(
-          action, to: store.identifier, request.mode, request.options, completion, request.fileID,
-          request.line)
+      dispatch: { store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line) },
+      dispatchAll: {
+        store.dispatch(all: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
       },
-      dispatchAll: { store.dispatch($0, $1) },
-      send: { action, request in
-        guard let dispatcher = store.dispatcher else {
-          return store.refuse(request.completion, request.fileID, request.line).resultIfEnded!
-        }
-        return await dispatcher.send(
-          action, to: store.identifier, request.mode, request.options, request.completion,
-          request.fileID, request.line)
+      send: {
+        await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
       })
   }
 
@@ -80,15 +65,5 @@ struct PartRequest: Sendable {
     self.completion = completion
     self.fileID = fileID
     self.line = line
-  }
-}
-
-extension Store {
-  @usableFromInline
-  func dispatch(_ actions: [Action], _ request: PartRequest) -> DispatchHandle {
-    guard let dispatcher else { return refuse(request.completion, request.fileID, request.line) }
-    return dispatcher.enqueue(
-      actions, to: identifier, mode: request.mode, options: request.options, request.completion,
-      request.fileID, request.line)
   }
 }
