@@ -45,9 +45,7 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
 
   /// Has each of the reducers reduce, in order.
   public override func reduce(into model: inout Model, action: Action) throws {
-    var reduction = PartialReduction()
-    defer { if reduction.isUnchanged { noChange() } }
-    try body(&model, action, &reduction)
+    try reduceParts { try body(&model, action, &$0) }
   }
 
   /// Whether all of the reducers let observers be notified.

@@ -86,8 +86,6 @@ public final class ForEachReducer<
 
   /// Has the elements' reducer reduce the element that the action is for.
   public override func reduce(into model: inout Model, action: Action) throws {
-    var reduction = PartialReduction()
-    defer { if reduction.isUnchanged { noChange() } }
-    try body(&model, action, &reduction)
+    try reduceParts { try body(&model, action, &$0) }
   }
 }

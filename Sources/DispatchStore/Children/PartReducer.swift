@@ -89,8 +89,6 @@ public final class PartReducer<
 
   /// Has the part's reducer reduce the part, where the action is for it.
   public override func reduce(into model: inout Model, action: Action) throws {
-    var reduction = PartialReduction()
-    defer { if reduction.isUnchanged { noChange() } }
-    try body(&model, action, &reduction)
+    try reduceParts { try body(&model, action, &$0) }
   }
 }

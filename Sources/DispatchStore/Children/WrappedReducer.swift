@@ -87,9 +87,7 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
 
   /// Calls the closures, and by them the reducer.
   public override func reduce(into model: inout Model, action: Action) throws {
-    var reduction = PartialReduction()
-    defer { if reduction.isUnchanged { noChange() } }
-    try body(&model, action, &reduction)
+    try reduceParts { try body(&model, action, &$0) }
   }
 
   /// Whether the wrapped reducer lets observers be notified.

@@ -1,4 +1,5 @@
 import Dispatch
+import DispatchStoreTesting
 import Testing
 
 @testable import DispatchStore
@@ -75,7 +76,7 @@ struct DeltaObserverTests {
   /// Random changes, with snapshots and older models that come back.
   @Test(arguments: UInt64(0)..<40)
   func appliedToAnOldCopyGiveTheNewOne(seed: UInt64) async {
-    var dice = ElementDice(seed: seed)
+    var dice = SeededGenerator(seed: seed)
     store.updateModel { $0.changeAtRandom(&dice) }
     var (copies, tokens): ([(ParcelPath, ParcelCopy)], [ObserverToken]) = ([], [])
     for (way, path) in ElementDelivery.everyPath {
@@ -106,7 +107,7 @@ struct DeltaObserverTests {
 
   @Test(arguments: UInt64(0)..<40)
   func mergedInAnyGroupsGiveTheSame(seed: UInt64) {
-    var dice = ElementDice(seed: seed)
+    var dice = SeededGenerator(seed: seed)
     let copy = ParcelCopy()
     let token = store.observeDeltas(of: \.parcels, initial: seed.isMultiple(of: 2)) {
       copy.take($0)
@@ -232,7 +233,7 @@ struct DeltaObserverTests {
   /// Each with a model that was copied from the other.
   @Test(arguments: UInt64(0)..<20)
   func ofTwoStoresThatShareACollectionDoNotMix(seed: UInt64) {
-    var dice = ElementDice(seed: seed)
+    var dice = SeededGenerator(seed: seed)
     let stores = [
       store, ParcelStore(identifier: "other", model: store.model, reducer: ParcelReducer()),
     ]

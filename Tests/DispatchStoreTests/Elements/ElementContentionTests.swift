@@ -1,5 +1,6 @@
 import Dispatch
 import DispatchStore
+import DispatchStoreTesting
 import Testing
 
 /// Many threads that change, read, observe and cancel at once.
@@ -13,7 +14,7 @@ struct ElementContentionTests {
   private func run(_ commits: Int) async {
     let store = store
     await onOwnThreads(Self.threads) { index in
-      var dice = ElementDice(seed: UInt64(index))
+      var dice = SeededGenerator(seed: UInt64(index))
       var (snapshot, tokens): (ParcelBook?, [ObserverToken]) = (nil, [])
       for _ in 0..<commits {
         switch dice.roll(16) {

@@ -1,3 +1,4 @@
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -10,7 +11,7 @@ struct TrackedDictionaryTests {
   /// Beside a dictionary with the same changes, in copies that go their own ways.
   @Test(arguments: UInt64(0)..<50)
   func hasTheElementsOfADictionaryWithTheSameChanges(seed: UInt64) {
-    var dice = ElementDice(seed: seed)
+    var dice = SeededGenerator(seed: seed)
     var pairs: [(tracked: Tracked, plain: [Int: String])] = [([:], [:])]
     for step in 0..<300 {
       let index = dice.roll(pairs.count)

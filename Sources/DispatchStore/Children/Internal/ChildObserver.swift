@@ -5,7 +5,7 @@ import Synchronization
 /// Without the part's type: what has that is a closure, compiled for it where the program observes.
 @usableFromInline
 final class ChildObserver: ObserverRecord, @unchecked Sendable {
-  // because its superclass is, and the store's delivery turn guards `next`
+  // because its superclass is
   /// Calls the program's observer with a value that was kept.
   @usableFromInline typealias Call = @Sendable (PartCommit) -> Void
   /// Takes the address of a model, and whether its part is kept in any case; nil where it is the same as before.
@@ -19,12 +19,8 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
   private let select: Selection
   private let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
   private let kept = Mailbox<Notice>()
-  /// The first notice that was kept and not delivered, for an observer that the notifier calls.
-  private var next: Notice?
-  /// How many there are: the notifier comes with each commit, also where none was kept of it.
+  /// How many notices the notifier has not delivered: it comes with each commit, also where none was kept of it.
   private let undelivered = Atomic(0)
-  /// After so many calls it leaves its queue to others.
-  private static let batch = 64
 
   init(
     _ select: @escaping Selection, on queue: ObserverQueue?,
@@ -48,19 +44,15 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
     // A notice of this commit was kept before its delivery could begin, which the store's lock orders.
     if undelivered.load(ordering: .relaxed) == 0 { return }
     yieldPoint(.callObserver)
-    if next == nil { next = kept.take() }
-    guard let due = next, due.commit.version <= change.version else { return }
-    next = nil
+    guard let due = kept.take(where: { $0.commit.version <= change.version }) else { return }
     undelivered.subtract(1, ordering: .relaxed)
     if mayCall { due.call(due.commit) }
   }
 
-  override func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch {
-      yieldPoint(.callObserver)
-      guard let notice = kept.take() else { return false }
-      if mayCall { notice.call(notice.commit) }
-    }
+  override func callWithNext() -> Bool {
+    yieldPoint(.callObserver)
+    guard let notice = kept.take() else { return false }
+    if mayCall { notice.call(notice.commit) }
     return true
   }
 

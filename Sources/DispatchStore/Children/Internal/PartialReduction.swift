@@ -59,3 +59,12 @@ struct PartialReduction {
     ThreadState.current.noteUnchanged(by: reducer)
   }
 }
+
+extension Reducer {
+  /// Has parts reduce: unless one of them has changed something, nothing has changed.
+  final func reduceParts(_ body: (inout PartialReduction) throws -> Void) rethrows {
+    var reduction = PartialReduction()
+    defer { if reduction.isUnchanged { noChange() } }
+    try body(&reduction)
+  }
+}

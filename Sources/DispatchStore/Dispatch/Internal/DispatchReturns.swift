@@ -16,7 +16,7 @@ final class DispatchReturns: Sendable {
     left.removeAll()
   }
 
-  /// Takes in the dispatches of a thread that has more than it needs; lets go of them where nobody does.
+  /// Takes in the dispatches of a thread that has more than it needs; releases them where there are enough.
   @inline(never)
   func put(_ stack: inout DispatchStack) {
     guard stackCount.load(ordering: .relaxed) < Self.limit else { return stack.removeAll() }

@@ -151,11 +151,8 @@ extension Dispatch {
     _ action: any ActionType, along route: Unmanaged<Route>, on thread: ThreadState
   ) -> DispatchHandle? {
     guard route._withUnsafeGuaranteedRef(\.isReduction) else { return nil }
-    return withAddress(of: action) { address in
-      InlineRun.withMemory { run in
-        run.initialize(to: InlineRun(address, to: route, of: nil, nil, callSite, on: thread))
-        return run.reduceHere(on: thread)
-      }
+    return withAddress(of: action) {
+      InlineRun.reduce($0, along: route, callSite, on: thread)
     }
   }
 

@@ -17,7 +17,7 @@ struct DispatchStack {
     return dispatch
   }
 
-  /// Keeps a dispatch to which nobody else refers.
+  /// Keeps a dispatch to which nothing else refers.
   @inline(__always)
   mutating func push(_ dispatch: consuming Dispatch) {
     dispatch.next = top

@@ -56,6 +56,19 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
+  /// Takes an action to one store that only reduces, without its dispatcher; nil, and nothing done, where that is
+  /// observed.
+  @inline(__always)
+  static func reduce(
+    _ action: UnsafeRawPointer, along route: Unmanaged<Route>, _ callSite: CallSite,
+    on thread: ThreadState
+  ) -> DispatchHandle? {
+    withMemory { run in
+      run.initialize(to: InlineRun(action, to: route, of: nil, nil, callSite, on: thread))
+      return run.reduceHere(on: thread)
+    }
+  }
+
   /// For a dispatch that its scheduler starts, or that is prepared for it.
   init(of record: Dispatch, _ action: UnsafeRawPointer, on thread: ThreadState) {
     transaction = record.id
@@ -340,9 +353,8 @@ extension InlineRun.Address {
     return endFinished()
   }
 
-  /// Runs a `.sync` dispatch to one store that only reduces, without its dispatcher; nil where that is observed:
-  /// then nothing has been done.
-  func reduceHere(on thread: ThreadState) -> DispatchHandle? {
+  /// As `InlineRun.reduce`.
+  fileprivate func reduceHere(on thread: ThreadState) -> DispatchHandle? {
     let action = pointee.action
     return pointee.route._withUnsafeGuaranteedRef { route in
       thread.run = self

@@ -43,7 +43,7 @@ class DeltaObserver: ObserverRecord, @unchecked Sendable {
 final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
   private let body: @Sendable (KeptDelta) -> Void
-  private let kept = Locked(FIFO<KeptDelta>())
+  private let kept = Mailbox<KeptDelta>()
 
   @usableFromInline
   init(_ work: DeltaWork, _ body: @escaping @Sendable (KeptDelta) -> Void) {
@@ -52,21 +52,13 @@ final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
   }
 
   override fileprivate func receive(_ delta: KeptDelta) -> Bool {
-    kept.withLock { $0.append(delta) }
-    return false
+    kept.put(delta)
   }
 
   override func notify(of change: ObservedChange) {
     yieldPoint(.callObserver)
-    while let delta = nextDelta(upTo: change.version) {
+    while let delta = kept.take(where: { $0.version <= change.version }) {
       if mayCall { body(delta) }
-    }
-  }
-
-  private func nextDelta(upTo version: UInt64) -> KeptDelta? {
-    kept.withLock { kept in
-      guard let first = kept.first, first.version <= version else { return nil }
-      return kept.popFirst()
     }
   }
 }
@@ -77,8 +69,6 @@ final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
   private let body: @Sendable (KeptDelta) -> Void
   private let kept = DeltaBuffer()
-  /// After so many calls it leaves its queue to others.
-  private static var batch: Int { 64 }
 
   @usableFromInline
   init(
@@ -99,12 +89,7 @@ final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
     kept.put(delta, work.merge)
   }
 
-  override func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch where !callWithNext() { return false }
-    return true
-  }
-
-  private func callWithNext() -> Bool {
+  override func callWithNext() -> Bool {
     yieldPoint(.callObserver)
     guard let delta = kept.take() else { return false }
     if mayCall, !delta.isEmpty { body(delta) }

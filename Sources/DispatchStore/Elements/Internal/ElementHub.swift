@@ -12,7 +12,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
   let table: AnyObject
   private let keep: Keep
   /// What the notifier is to deliver, in commit order.
-  private let notices = Locked(FIFO<Notice>())
+  private let notices = Mailbox<Notice>()
 
   private struct Notice {
     let version: UInt64
@@ -39,20 +39,15 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
   ) {
     let isDue = observer.keep(change)
     if isInTurn {
-      notices.withLock { $0.append(Notice(version: version, observer: observer)) }
+      _ = notices.put(Notice(version: version, observer: observer))
     } else if isDue {
       kept.schedule(observer)
     }
   }
 
   override func notify(of change: ObservedChange) {
-    while let observer = nextObserver(upTo: change.version) { observer.notify(of: change) }
-  }
-
-  private func nextObserver(upTo version: UInt64) -> ElementObserver? {
-    notices.withLock { notices in
-      guard let first = notices.first, first.version <= version else { return nil }
-      return notices.popFirst()?.observer
+    while let notice = notices.take(where: { $0.version <= change.version }) {
+      notice.observer.notify(of: change)
     }
   }
 }

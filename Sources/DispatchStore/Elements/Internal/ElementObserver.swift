@@ -6,8 +6,6 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
   private let body: @Sendable (KeptElementChange) -> Void
   private let kept = Mailbox<KeptElementChange>()
-  /// After so many calls it leaves its queue to others.
-  private static var batch: Int { 64 }
 
   init(on queue: ObserverQueue?, _ body: @escaping @Sendable (KeptElementChange) -> Void) {
     self.body = body
@@ -24,12 +22,7 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
     _ = callWithNext()
   }
 
-  final override func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch where !callWithNext() { return false }
-    return true
-  }
-
-  private func callWithNext() -> Bool {
+  final override func callWithNext() -> Bool {
     yieldPoint(.callObserver)
     guard let change = kept.take() else { return false }
     if mayCall { body(change) }

@@ -33,7 +33,7 @@ extension Store {
     table.add(observer, for: key)
     let isDue = initial && observer.keep(presentElement(for: observer))
     let turn = storage.unlockObserving(on: thread) { notifications, place in
-      if isNew { _ = notifications.add(hub, from: 0, present: nil, place: place) }
+      if isNew { notifications.add(hub, from: 0) }
       guard initial, observer.isInTurn else { return .none }
       return notifications.enqueue(
         ObservedChange(version: storage.version), only: observer, place: place)

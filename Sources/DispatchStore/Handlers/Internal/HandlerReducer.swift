@@ -30,12 +30,6 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     return handler.operation(for: action, in: store)
   }
 
-  override func apply(_ action: HandledAction, to store: HandlerStore<Model>) throws {
-    try store.commit(for: nil, action: action, by: self) {
-      try reduce(into: &$0, action: action)
-    }
-  }
-
   override func reduce(into model: inout Model, action: HandledAction) throws {
     defer { Reduction.passUnchanged(to: self) }
     try handler(of: action)?.reduce(into: &model, action.base)

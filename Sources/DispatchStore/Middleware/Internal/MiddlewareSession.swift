@@ -117,11 +117,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   private func willDispatch(_ action: any ActionType, at index: Int, to entry: StoreEntry) {
     let context = MiddlewareContext(self, at: index)
     let reply = withChain { chain in
-      if entry.isStrong {
-        chain.willDispatch(context, action: action, in: entry.strongStore)
-      } else {
-        chain.willDispatch(context, action: action, in: entry.storeForHooks)
-      }
+      entry.withStoreForHooks { chain.willDispatch(context, action: action, in: $0) }
     }
     guard let reply else { return }
     if replies == nil { replies = [:] }
@@ -149,12 +145,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     let endedAt = now
     let startedAt = startedAt.take()
     route.withEntry(at: index) { entry in
-      if entry.isStrong {
-        didDispatch(
-          outcome, at: index, in: entry.strongStore, startedAt: startedAt, endedAt: endedAt)
-      } else {
-        didDispatch(
-          outcome, at: index, in: entry.storeForHooks, startedAt: startedAt, endedAt: endedAt)
+      entry.withStoreForHooks {
+        didDispatch(outcome, at: index, in: $0, startedAt: startedAt, endedAt: endedAt)
       }
     }
   }

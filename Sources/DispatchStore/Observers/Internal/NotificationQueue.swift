@@ -36,7 +36,7 @@ struct NotificationQueue {
   /// Those that the notifier calls.
   private(set) var observers = ObserverList()
   /// Those that are called elsewhere, in no delivery turn.
-  private(set) var queuedObservers = ObserverList()
+  private(set) var observersOutOfTurn = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
   /// The changes that were left to the notifier and are not delivered, with the one that it delivers now.
@@ -47,13 +47,13 @@ struct NotificationQueue {
   /// What starts actions of the store, once none of them is left.
   private var parked = FIFO<@Sendable () -> Void>()
 
-  var isObserved: Bool { isDelivered || !queuedObservers.isEmpty }
+  var isObserved: Bool { isDelivered || !observersOutOfTurn.isEmpty }
   /// Whether a commit takes a delivery turn.
   var isDelivered: Bool { !observers.isEmpty }
   /// Whether its delivery needs the model.
   var needsModel: Bool { observers.modelCount > 0 }
   /// Whether observers keep something of a commit while it is made.
-  var isKept: Bool { observers.modelCount < observers.count || !queuedObservers.isEmpty }
+  var isKept: Bool { observers.modelCount < observers.count || !observersOutOfTurn.isEmpty }
 
   /// What a thread does about a delivery, once the lock is unlocked.
   enum Turn {
@@ -99,7 +99,7 @@ struct NotificationQueue {
     place: (_ left: Int) -> Place
   ) -> Turn {
     guard observer.isInTurn else {
-      queuedObservers.append(observer, from: firstVersion)
+      observersOutOfTurn.append(observer, from: firstVersion)
       return .none
     }
     observers.append(observer, from: firstVersion)
@@ -184,7 +184,7 @@ struct NotificationQueue {
   func keep(_ commit: CommitInProgress) -> KeptCommit {
     var kept = KeptCommit()
     if observers.modelCount < observers.count { keep(commit, in: observers, &kept) }
-    keep(commit, in: queuedObservers, &kept)
+    keep(commit, in: observersOutOfTurn, &kept)
     return kept
   }
 
@@ -275,12 +275,12 @@ struct NotificationQueue {
     if observer.isInTurn {
       observers.remove(observer)
     } else {
-      queuedObservers.remove(observer)
+      observersOutOfTurn.remove(observer)
     }
   }
 
   mutating func takeCancelledObservers() -> [ObserverRecord] {
-    observers.takeCancelled() + queuedObservers.takeCancelled()
+    observers.takeCancelled() + observersOutOfTurn.takeCancelled()
   }
 }
 

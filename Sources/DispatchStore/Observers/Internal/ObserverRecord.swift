@@ -36,8 +36,17 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// The notifier notifies it of a change.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
 
+  /// After so many calls it leaves its queue to others.
+  private static let batch = 64
+
   /// Calls it on its queue with what it has kept; whether more is left.
-  func callOnQueue() -> Bool { fatalError("ObserverRecord is abstract.") }
+  func callOnQueue() -> Bool {
+    for _ in 0..<Self.batch where !callWithNext() { return false }
+    return true
+  }
+
+  /// Calls it with the next of what it has kept; false where there is nothing.
+  func callWithNext() -> Bool { fatalError("ObserverRecord is abstract.") }
 
   final var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
 

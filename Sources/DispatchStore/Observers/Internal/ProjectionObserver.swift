@@ -6,8 +6,6 @@ final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Senda
   private let projection: @Sendable (Model) -> Value
   private let body: @Sendable (StoreChange<Value, Action>) -> Void
   private let kept = Mailbox<StoreChange<Value, Action>>()
-  /// After so many calls it leaves its queue to others.
-  private static var batch: Int { 64 }
 
   init(
     _ projection: @escaping @Sendable (Model) -> Value, on queue: ObserverQueue?,
@@ -34,12 +32,7 @@ final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Senda
     _ = callWithNext()
   }
 
-  override func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch where !callWithNext() { return false }
-    return true
-  }
-
-  private func callWithNext() -> Bool {
+  override func callWithNext() -> Bool {
     yieldPoint(.callObserver)
     guard let change = kept.take() else { return false }
     if mayCall { body(change) }

@@ -40,6 +40,12 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store, or a `DepartedStore` where it was released.
   var storeForHooks: any StoreType { fatalError("StoreEntry is abstract.") }
 
+  /// Calls a hook with the store, without a call to find one that the entry keeps.
+  @inline(__always)
+  final func withStoreForHooks<Result>(_ body: (any StoreType) -> Result) -> Result {
+    isStrong ? body(strongStore) : body(storeForHooks)
+  }
+
   /// The store with the calls of its reducer; nil where it was released.
   var target: (ReducerCalls, AnyObject)? { fatalError("StoreEntry is abstract.") }
 

@@ -48,14 +48,12 @@ enum TaskWaitTable {
   }
 
   static func remove(_ observer: any TaskWaitObserver, from task: UInt) {
-    let removed = observers.withLockOfProcess { observers -> [any TaskWaitObserver] in
-      guard var list = observers[task] else { return [] }
-      let (same, others) = (list.filter { $0 === observer }, list.filter { $0 !== observer })
-      list = others
-      observers[task] = list.isEmpty ? nil : list
-      return same
+    let removed = observers.withLockOfProcess { observers in
+      let present = observers[task] ?? []
+      let kept = present.filter { $0 !== observer }
+      observers[task] = kept.isEmpty ? nil : kept
+      return present.count - kept.count
     }
-    // Released here, outside of the lock.
-    count.subtract(removed.count, ordering: .relaxed)
+    count.subtract(removed, ordering: .relaxed)
   }
 }

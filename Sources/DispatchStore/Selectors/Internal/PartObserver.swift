@@ -24,8 +24,6 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
   /// What the observer was called with last; used by one call at a time, in a lock because queues are unknown to
   /// Thread Sanitizer.
   private let last = Locked<SelectorEvaluation?>(nil)
-  /// After so many calls it leaves its queue to others.
-  private static var batch: Int { 64 }
 
   init(
     _ selector: Selector<Model, Value>, on queue: ObserverQueue?,
@@ -61,12 +59,10 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     if let notice = kept.take(where: { $0.version <= change.version }) { call(notice) }
   }
 
-  override func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch {
-      yieldPoint(.callObserver)
-      guard let notice = kept.take() else { return false }
-      call(notice)
-    }
+  override func callWithNext() -> Bool {
+    yieldPoint(.callObserver)
+    guard let notice = kept.take() else { return false }
+    call(notice)
     return true
   }
 

@@ -42,11 +42,9 @@ final class DispatcherReference: @unchecked Sendable {
       dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: storeIdentifier)
     guard let route = thread.routeCache.take(key) else { return nil }
     if route._withUnsafeGuaranteedRef(\.isReduction) {
-      let reduced = InlineRun.withMemory { run in
-        run.initialize(to: InlineRun(action, to: route, of: nil, nil, callSite, on: thread))
-        return run.reduceHere(on: thread)
+      if let reduced = InlineRun.reduce(action, along: route, callSite, on: thread) {
+        return reduced
       }
-      if let reduced { return reduced }
     }
     return run(action, of: type, along: route, to: storeIdentifier, callSite, on: thread)
   }

@@ -1,26 +1,14 @@
 import DispatchStore
+import DispatchStoreTesting
 
-/// A generator whose seed gives the same numbers each time (SplitMix64).
-struct ElementDice: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SeededGenerator {
   /// One number below `limit`.
   mutating func roll(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 }
 
 extension ParcelBook {
   /// A few changes of all collections, as a program might make them; also to a copy that is then assigned.
-  mutating func changeAtRandom(_ dice: inout ElementDice, ids: Int = 12) {
+  mutating func changeAtRandom(_ dice: inout SeededGenerator, ids: Int = 12) {
     for _ in 0...dice.roll(4) {
       let id = dice.roll(ids)
       switch dice.roll(12) {
