@@ -7,7 +7,7 @@ A block is a whole file: it has its imports, and may have statements at its top 
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
 sh, text and json; a block without a language, or any other, is an error, so that none escapes.
 Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
-Tests/Consumer is, so that both use one build of the library. Errors point to the line in the Markdown
+the package itself is, so that both use one build of the library. Errors point to the line in the Markdown
 file. A text block after the words "It prints:" is what the Swift block before it prints, which is run; other
 blocks are compiled and linked only.
 """
@@ -21,7 +21,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / ".build-docs"
-SCRATCH = ROOT / ".build-consumer"
+SCRATCH = ROOT / ".build"
 NOT_COMPILED = {"sh", "text", "json"}
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
