@@ -1,4 +1,4 @@
-/// An asynchronous sequence of a store's models, changes or values.
+/// An asynchronous sequence of a store's models, changes, values or deltas.
 ///
 /// Each iterator is a subscription, with a buffer that no other iterator shares: it begins where the iterator is made
 /// (`for await` makes one), and ends where the iterator is released, where the task that iterates is cancelled, or

@@ -275,23 +275,4 @@ struct DeltaObserverTests {
     for step in 0..<2_000 { store.updateModel { $0.parcels[step % 7] = Parcel(amount: step) } }
     #expect(!store.model.parcels.log.isRecording)
   }
-
-  @Test func aFeedIsSignalledOnceAndHoldsTheNetEffect() {
-    let signals = EventCount(of: .max)
-    let feed = DeltaFeed(DeltaWork(\ParcelBook.parcels)) { signals.add() }
-    let token = store.add(feed, initial: true)
-    for step in 1...10 { store.updateModel { $0.put(1, step) } }
-    #expect(signals.count == 1)
-    let take: () -> ParcelDelta? = { feed.take().map { TypedDelta.delta(of: $0) } }
-    let first = take()
-    #expect(first?.isReset == true && first?.versions == 0...10)
-    #expect(first?.inserted == [1: Parcel(id: 1, amount: 10)])
-    #expect(feed.take() == nil)
-    store.updateModel { $0.put(1, 11) }
-    #expect(signals.count == 2)
-    #expect(take()?.changed[1]?.new.amount == 11)
-    token.cancel()
-    store.updateModel { $0.put(1, 12) }
-    #expect(feed.take() == nil)
-  }
 }

@@ -2,14 +2,14 @@
 @usableFromInline
 class DeltaObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
-  fileprivate let work: DeltaWork
+  final let work: DeltaWork
 
-  fileprivate init(_ work: DeltaWork, on queue: ObserverQueue?) {
+  init(_ work: DeltaWork, on queue: ObserverQueue?) {
     self.work = work
     super.init(on: queue)
   }
 
-  fileprivate init(_ work: DeltaWork, isInTurn: Bool) {
+  init(_ work: DeltaWork, isInTurn: Bool) {
     self.work = work
     super.init(isInTurn: isInTurn)
   }
@@ -27,13 +27,13 @@ class DeltaObserver: ObserverRecord, @unchecked Sendable {
     work.end(model)
   }
 
-  final override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     guard let delta = work.read(commit), receive(delta), !isInTurn else { return }
     kept.schedule(self)
   }
 
   /// Keeps a delta, in the exclusive section; whether a call is to be scheduled.
-  fileprivate func receive(_ delta: KeptDelta) -> Bool {
+  func receive(_ delta: KeptDelta) -> Bool {
     fatalError("DeltaObserver is abstract.")
   }
 }
@@ -51,7 +51,7 @@ final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
     super.init(work, on: nil)
   }
 
-  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+  override func receive(_ delta: KeptDelta) -> Bool {
     kept.put(delta)
   }
 
@@ -85,7 +85,7 @@ final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
     super.init(work, on: .main)
   }
 
-  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
+  override func receive(_ delta: KeptDelta) -> Bool {
     kept.put(delta, work.merge)
   }
 
@@ -94,38 +94,5 @@ final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
     guard let delta = kept.take() else { return false }
     if mayCall, !delta.isEmpty { body(delta) }
     return true
-  }
-}
-
-/// One whose consumer takes deltas when it comes to that: for sequences of deltas.
-///
-/// Holds one delta at most: all that was committed since the consumer took the last one. `TypedDelta.delta(of:)`
-/// unpacks what is taken.
-final class DeltaFeed: DeltaObserver, @unchecked Sendable {
-  // because its superclass is
-  private let onAvailable: @Sendable () -> Void
-  private let kept = DeltaBuffer()
-
-  /// - Parameter onAvailable: Called once after each `take()` that returned nil, and at the beginning, when there is
-  ///   a delta: on a thread that has committed, outside the store's lock. It is quick, and runs no user code.
-  init(_ work: DeltaWork, onAvailable: @escaping @Sendable () -> Void) {
-    self.onAvailable = onAvailable
-    super.init(work, isInTurn: false)
-  }
-
-  /// The net effect of all commits since the last call; nil where there is none.
-  func take() -> KeptDelta? {
-    while let delta = kept.take() {
-      if !delta.isEmpty { return delta }
-    }
-    return nil
-  }
-
-  override fileprivate func receive(_ delta: KeptDelta) -> Bool {
-    kept.put(delta, work.merge)
-  }
-
-  override func scheduleCall() {
-    if !isCancelled { onAvailable() }
   }
 }

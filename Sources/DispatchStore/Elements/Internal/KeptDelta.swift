@@ -1,13 +1,13 @@
-/// A delta that an observer keeps, without its types.
+/// A delta that an observer or a stream keeps, without its types.
 @usableFromInline
-class KeptDelta: @unchecked Sendable {
-  // because only the thread that has made it changes it, or one that holds the lock of the buffer that has it
+class KeptDelta: StreamedElement, @unchecked Sendable {
+  // because only the thread that has made it changes it, or one that has taken it, or locked the buffer that has it
   /// The last commit whose changes it has.
   var version: UInt64 { fatalError("KeptDelta is abstract.") }
   var isEmpty: Bool { fatalError("KeptDelta is abstract.") }
 
   @usableFromInline
-  init() {}
+  override init() {}
 }
 
 /// The same with its types.
@@ -26,7 +26,7 @@ final class TypedDelta<Key: Hashable & Sendable, Value: Sendable>: KeptDelta, @u
   }
 
   @inlinable
-  static func delta(of kept: KeptDelta) -> KeyedDelta<Key, Value> {
+  static func delta(of kept: StreamedElement) -> KeyedDelta<Key, Value> {
     unsafeDowncast(kept, to: TypedDelta.self).delta
   }
 }

@@ -2,6 +2,15 @@ extension Store {
   /// Adds an observer of deltas, and lets it begin with the present content where it is to.
   @usableFromInline
   func add(_ observer: DeltaObserver, initial: Bool) -> ObserverToken {
+    begin(observer, initial: initial)
+    return ObserverToken { [weak storage] in
+      observer.cancel()
+      storage?.end(observer)
+    }
+  }
+
+  /// The same until `end(_:)` of the store's storage.
+  func begin(_ observer: DeltaObserver, initial: Bool) {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
     yieldPoint(.observe, on: thread, identifier)
@@ -11,15 +20,17 @@ extension Store {
       observer, initial ? ObservedChange(version: storage.version) : nil, on: thread)
     if isDue { observer.scheduleCall() }
     storage.carryOut(turn, on: thread)
-    return ObserverToken { [weak storage] in
-      observer.cancel()
-      storage?.afterSection { $0.remove(observer) }
-    }
   }
 }
 
 extension ModelStorage {
-  fileprivate func remove(_ observer: DeltaObserver) {
+  /// Cancels an observer of deltas, and removes it.
+  func end(_ observer: DeltaObserver) {
+    observer.cancel()
+    afterSection { $0.remove(observer) }
+  }
+
+  private func remove(_ observer: DeltaObserver) {
     let thread = ThreadState.current
     lockToRelease(on: thread)
     observer.end(model)

@@ -55,6 +55,12 @@ struct StreamState<Element, Waiter, Hold> {
     return Push(isKept: true, isDue: waiter != nil || !dropped.isEmpty)
   }
 
+  /// Takes back the one element that is kept, so that the next one is merged into it.
+  mutating func takeBack() -> Element? {
+    defer { count = 0 }
+    return kept.popFirst()
+  }
+
   private mutating func dropFirst() {
     if let first = kept.popFirst() { dropped.append(first) }
     count -= 1

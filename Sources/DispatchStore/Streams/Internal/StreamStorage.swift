@@ -15,6 +15,11 @@ final class StreamStorage: Sendable {
     state.withLock { $0.push(element, hold: hold) }
   }
 
+  /// Takes back the one element that is kept, under the store's lock; nil where the consumer has taken it.
+  func takeBack() -> StreamedElement? {
+    state.withLock { $0.takeBack() }
+  }
+
   /// Resumes the consumer, and releases what was dropped.
   func wake() {
     let (waiter, dropped) = state.withLock { $0.wake() }

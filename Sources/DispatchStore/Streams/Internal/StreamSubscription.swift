@@ -2,28 +2,51 @@
 @usableFromInline
 final class StreamSubscription: @unchecked Sendable {  // because one task at a time uses it
   private let storage: StreamStorage
-  /// Weak, so that it is released when the store goes.
-  private weak var observer: StreamObserver?
-  private weak var store: StoreStorage?
+  /// Ends the observer in the store; keeps neither alive, so that both are released when the store goes.
+  private var unsubscribe: (() -> Void)?
   private let isSuspending: Bool
   /// The task that called `next` last, where the stream observes its waits.
   private var consumer: UInt?
 
   /// Subscribes to a store: what it gets of the present model, and the commits after it, in one transition.
+  ///
+  /// - Parameter subscribe: Adds an observer to the store, which alone keeps it, and returns what ends it. An observer
+  ///   that is released ends the stream: at once where the store has gone.
+  init(_ policy: StreamBufferingPolicy, _ subscribe: (StreamStorage) -> (() -> Void)?) {
+    storage = StreamStorage(policy)
+    isSuspending = if case .suspending = policy { true } else { false }
+    unsubscribe = subscribe(storage)
+  }
+
+  /// The same for what a source makes of each commit.
   @usableFromInline
-  init<Model, Action>(
+  convenience init<Model, Action>(
     to store: Store<Model, Action>?, _ policy: StreamBufferingPolicy, initial: Bool,
     comparesWithLast: Bool = false, _ source: @escaping StreamSource
   ) {
-    storage = StreamStorage(policy)
-    isSuspending = if case .suspending = policy { true } else { false }
-    // Released at once where the store has gone: then the stream has ended.
-    let observer = StreamObserver(
-      storage, initial: initial, comparesWithLast: comparesWithLast, source)
-    let isInTwoSteps = isPlanted(.lostBeforeSubscription)
-    if isInTwoSteps { store?.keepPresentModelBefore(observer) }
-    store?.add(observer, initial: !isInTwoSteps)
-    (self.observer, self.store) = (observer, store?.storage)
+    self.init(policy) { storage in
+      let observer = StreamObserver(
+        storage, initial: initial, comparesWithLast: comparesWithLast, source)
+      let isInTwoSteps = isPlanted(.lostBeforeSubscription)
+      if isInTwoSteps { store?.keepPresentModelBefore(observer) }
+      store?.add(observer, initial: !isInTwoSteps)
+      return { [weak observer, weak storage = store?.storage] in observer?.end(in: storage) }
+    }
+  }
+
+  /// The same for the deltas of a collection.
+  @usableFromInline
+  convenience init<Model, Action>(
+    toDeltasOf store: Store<Model, Action>?, _ work: DeltaWork, _ policy: DeltaBufferingPolicy,
+    initial: Bool
+  ) {
+    self.init(policy.policy) { storage in
+      let observer = DeltaStreamObserver(work, storage, merges: policy == .merging)
+      store?.begin(observer, initial: initial)
+      return { [weak observer, weak storage = store?.storage] in
+        if let observer { storage?.end(observer) }
+      }
+    }
   }
 
   deinit {
@@ -40,8 +63,7 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
 
   private func end() {
     if isSuspending { observeWaits(of: nil) }
-    observer?.end(in: store)
-    observer = nil
+    unsubscribe.take()?()
     storage.close()
   }
 

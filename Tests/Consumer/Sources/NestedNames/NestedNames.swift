@@ -92,6 +92,7 @@ enum NestedNames {
     (DispatchStore.Reduction.self, Reduction.self),
     (DispatchStore.ReductionEffect.self, ReductionEffect.self),
     (DispatchStore.StoreReads.self, StoreReads.self),
+    (DispatchStore.DeltaBufferingPolicy.self, DeltaBufferingPolicy.self),
     (DispatchStore.StreamBufferingPolicy.self, StreamBufferingPolicy.self),
     ((any DispatchStore.ActionTemplate).self, (any ActionTemplate).self),
     ((any DispatchStore.CodableAction).self, (any CodableAction).self),
