@@ -73,16 +73,22 @@ extension Store {
     _ initial: Bool, _ observer: TypedElementObserver<Elements.ElementValue>
   ) -> ObserverToken
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    observe(elements, id, initial: initial, observer) { table, isInTurn in
-      ElementHub(table, isInTurn: isInTurn) { commit, hub, kept in
-        table.keep(commit, for: hub, &kept)
-      }
+    observe(elements, id, initial: initial, observer) { Self.makeHub($0, isInTurn: $1) }
+  }
+
+  @inlinable
+  static func makeHub<Elements: KeyedCollection & Sendable>(
+    _ table: ElementTable<Model, Action, Elements>, isInTurn: Bool
+  ) -> ElementHub
+  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+    ElementHub(table, isInTurn: isInTurn) { commit, hub, kept in
+      table.keep(commit, for: hub, &kept)
     }
   }
 
   @inlinable
   static func unpack<Element: Sendable>(
-    _ change: KeptElementChange
+    _ change: StreamedElement
   ) -> ElementChange<Element, Action> {
     unsafeDowncast(change, to: TypedElementChange<Element, Action>.self).change
   }

@@ -34,12 +34,12 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
   /// One of its observers keeps a change.
   @usableFromInline
   func keep(
-    _ change: KeptElementChange, of version: UInt64, for observer: ElementObserver,
+    _ change: KeptElementChange, of commit: CommitInProgress, for observer: ElementObserver,
     _ kept: inout KeptCommit
   ) {
-    let isDue = observer.keep(change)
+    let isDue = observer.keep(change, of: commit, &kept)
     if isInTurn {
-      _ = notices.put(Notice(version: version, observer: observer))
+      _ = notices.put(Notice(version: commit.version, observer: observer))
     } else if isDue {
       kept.schedule(observer)
     }

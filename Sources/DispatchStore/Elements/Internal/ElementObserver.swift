@@ -12,8 +12,18 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
     super.init(on: queue)
   }
 
-  /// Keeps a change of its element; whether a call is to be scheduled on its queue.
-  final func keep(_ change: KeptElementChange) -> Bool {
+  /// One that is called neither by the notifier nor on a queue: a subclass keeps changes, and schedules calls.
+  init() {
+    body = { _ in }
+    super.init(isInTurn: false)
+  }
+
+  /// Keeps a change of its element; whether a call is to be scheduled.
+  ///
+  /// - Parameter commit: The one that has made it; nil for the present element.
+  func keep(
+    _ change: KeptElementChange, of commit: CommitInProgress?, _ due: inout KeptCommit
+  ) -> Bool {
     kept.put(change) && !isInTurn
   }
 
@@ -32,12 +42,17 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
 
 /// The same with the element as it knows it.
 @usableFromInline
-final class TypedElementObserver<Value: Sendable>: ElementObserver, @unchecked Sendable {
+class TypedElementObserver<Value: Sendable>: ElementObserver, @unchecked Sendable {
   // because its superclass is, and because the store's lock guards what changes
   /// The element as the observer knows it once it has got all changes.
-  @exclusivity(unchecked) @usableFromInline var last: Value?
+  @exclusivity(unchecked) @usableFromInline final var last: Value?
   /// The last commit of which it has kept a change.
-  @exclusivity(unchecked) @usableFromInline var version: UInt64 = 0
+  @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
+
+  /// One of a subclass, as there.
+  override init() {
+    super.init()
+  }
 
   /// One that the notifier calls.
   @usableFromInline
@@ -58,12 +73,12 @@ final class TypedElementObserver<Value: Sendable>: ElementObserver, @unchecked S
   }
 }
 
-/// A change that an observer of an element keeps, without the element's type.
+/// A change that an observer or a stream of an element keeps, without the element's type.
 @usableFromInline
-class KeptElementChange: @unchecked Sendable {
-  // because it is constant
+class KeptElementChange: StreamedElement, @unchecked Sendable {
+  // because its superclass is, and it is constant too
   @usableFromInline
-  init() {}
+  override init() {}
 }
 
 /// The same with its types.

@@ -112,7 +112,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
         action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
         transaction: commit.transaction)
       (observer.last, observer.version) = (value, commit.version)
-      hub.keep(TypedElementChange(change), of: commit.version, for: observer, &kept)
+      hub.keep(TypedElementChange(change), of: commit, for: observer, &kept)
     }
   }
 }

@@ -14,15 +14,49 @@ private final class ElementHubs: StoreAttachment, @unchecked Sendable {
 }
 
 extension Store {
+  @usableFromInline
+  typealias MakeHub<Elements: KeyedCollection & Sendable> =
+    (ElementTable<Model, Action, Elements>, _ isInTurn: Bool) -> ElementHub
+  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable
+
   /// Adds an observer of one element, and notifies it of the present element first where it is to be.
   ///
   /// - Parameter makeHub: Makes the hub of a table, where the collection has none yet.
   @usableFromInline
   func observe<Elements: KeyedCollection & Sendable>(
     _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
-    _ observer: TypedElementObserver<Elements.ElementValue>,
-    _ makeHub: (ElementTable<Model, Action, Elements>, _ isInTurn: Bool) -> ElementHub
+    _ observer: TypedElementObserver<Elements.ElementValue>, _ makeHub: MakeHub<Elements>
   ) -> ObserverToken
+  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+    let (hub, table) = add(observer, path, key, initial: initial, makeHub)
+    return ObserverToken { [weak storage] in
+      observer.cancel()
+      storage?.afterSection { $0.remove(observer, for: key, from: table, of: hub) }
+    }
+  }
+
+  /// The same for one that only the store keeps: it goes with the store.
+  ///
+  /// - Returns: Ends the observation.
+  func subscribe<Elements: KeyedCollection & Sendable>(
+    _ observer: TypedElementObserver<Elements.ElementValue>,
+    _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
+    _ makeHub: MakeHub<Elements>
+  ) -> () -> Void
+  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+    let (hub, table) = add(observer, path, key, initial: initial, makeHub)
+    return { [weak storage, weak observer, weak hub, weak table] in
+      guard let storage, let observer, let hub, let table else { return }
+      observer.cancel()
+      storage.afterSection { $0.remove(observer, for: key, from: table, of: hub) }
+    }
+  }
+
+  private func add<Elements: KeyedCollection & Sendable>(
+    _ observer: TypedElementObserver<Elements.ElementValue>,
+    _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
+    _ makeHub: MakeHub<Elements>
+  ) -> (hub: ElementHub, table: ElementTable<Model, Action, Elements>)
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)
@@ -31,7 +65,8 @@ extension Store {
     let (hub, table, isNew) = hub(for: path, isInTurn: observer.isInTurn, makeHub)
     observer.last = table.part.read(of: storage.model) { $0.pointee.value(forKey: key) }
     table.add(observer, for: key)
-    let isDue = initial && observer.keep(presentElement(for: observer))
+    var kept = KeptCommit()
+    let isDue = initial && observer.keep(presentElement(for: observer), of: nil, &kept)
     let turn = storage.unlockObserving(on: thread) { notifications, place in
       if isNew { notifications.add(hub, from: 0) }
       guard initial, observer.isInTurn else { return .none }
@@ -40,10 +75,7 @@ extension Store {
     }
     if isDue { observer.scheduleCall() }
     storage.carryOut(turn, on: thread)
-    return ObserverToken { [weak storage] in
-      observer.cancel()
-      storage?.afterSection { $0.remove(observer, for: key, from: table, of: hub) }
-    }
+    return (hub, table)
   }
 
   private func presentElement<Value: Sendable>(
@@ -56,7 +88,7 @@ extension Store {
 
   private func hub<Elements: KeyedCollection & Sendable>(
     for path: any KeyPath<Model, Elements> & Sendable, isInTurn: Bool,
-    _ makeHub: (ElementTable<Model, Action, Elements>, _ isInTurn: Bool) -> ElementHub
+    _ makeHub: MakeHub<Elements>
   ) -> (hub: ElementHub, table: ElementTable<Model, Action, Elements>, isNew: Bool)
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let hubs = storage.attachment(orAdd: ElementHubs())

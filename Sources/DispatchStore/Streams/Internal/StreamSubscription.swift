@@ -49,6 +49,19 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
     }
   }
 
+  /// The same for one element of a collection.
+  @usableFromInline
+  convenience init<Model, Action, Elements: KeyedCollection & Sendable>(
+    to store: Store<Model, Action>?, element key: Elements.ElementKey,
+    of path: any KeyPath<Model, Elements> & Sendable, _ policy: StreamBufferingPolicy,
+    initial: Bool, _ makeHub: Store<Model, Action>.MakeHub<Elements>
+  ) where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+    self.init(policy) { storage in
+      let observer = ElementStreamObserver<Elements.ElementValue, Action>(storage)
+      return store?.subscribe(observer, path, key, initial: initial, makeHub)
+    }
+  }
+
   deinit {
     end()
   }
