@@ -227,7 +227,8 @@ extension Dispatcher {
     let gone = entries.filter(\.isGone)
     guard !gone.isEmpty else { return false }
     changeRegistry(.unregister) { registry in
-      for entry in gone where registry.entry(entry.identifier) === entry {
+      // By the registration, since an entry may be a member of the registered one, or of one that this has replaced.
+      for entry in gone where registry.entry(entry.identifier)?.sequence == entry.sequence {
         _ = registry.remove(entry.identifier)
       }
     }

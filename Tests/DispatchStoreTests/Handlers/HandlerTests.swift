@@ -214,6 +214,31 @@ import Testing
     #expect(desktop.model.raised == 14)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aWeaklyHeldStoreOfHandlersThatHasGoneTakesNoPart(mode: Dispatcher.Mode) async {
+    struct Vault: Sendable {
+      let signal: DeinitSignal
+      var count = 0
+    }
+    let dispatcher = Dispatcher.withoutReports
+    let released = Latch()
+    var vault: HandlerStore<Vault>? = dispatcher.register(
+      store: Store(identifier: "vault", model: Vault(signal: DeinitSignal(released))) {
+        On(Raise.self) { vault, action in vault.count += action.by }
+        Applying(Lower.self) { action, vault in vault.updateModel { $0.count -= action.by } }
+        Performing(Fetch.self) { action, vault in vault.updateModel { $0.count += action.amount } }
+      }, ownership: .weak)
+    vault?.handle { On(Price.self) { _, action -> String in action.item } }
+    let actions: [any ActionType] = [Raise(by: 1), Lower(by: 2), Fetch(amount: 3)]
+    for action in actions { await dispatcher.dispatch(action: action, mode: mode).ended() }
+    #expect(vault?.model.count == 2)
+    vault = nil
+    await released.opened()
+    for action in actions + [Price(item: "ink")] {
+      #expect(await !dispatcher.dispatch(action: action, mode: mode).result.hasResponders)
+    }
+  }
+
   @Test func classesOfActionsReachTheNearestHandlerAndAStoreOnce() async {
     class Event: ActionType, @unchecked Sendable {}
     class Click: Event, @unchecked Sendable {}
