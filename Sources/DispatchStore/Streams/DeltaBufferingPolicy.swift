@@ -5,8 +5,8 @@
 public enum DeltaBufferingPolicy: Sendable, Equatable {
   /// Keeps one delta, the net effect of all commits since the consumer took the last one.
   ///
-  /// What is kept is bounded by the number of keys that were changed meanwhile. An element that was inserted and removed
-  /// again is not delivered.
+  /// What is kept is bounded by the number of keys that were changed meanwhile. An element that was inserted and
+  /// removed again is not delivered.
   case merging
 
   /// Keeps the delta of each commit: the history, for a log or an audit. Memory grows as far as the consumer is behind.

@@ -2,15 +2,16 @@
 extension Store {
   /// The states of one element of a collection, beginning with the present one; nil where it is absent.
   ///
-  /// Of commits that have not changed the element nothing is kept, no consumer is resumed, and they cost what is said at
-  /// `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. Where elements are
-  /// `Equatable`, an equal one is not delivered again, also where those between were dropped.
+  /// Of commits that have not changed the element nothing is kept, no consumer is resumed, and they cost what is said
+  /// at `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. Where elements
+  /// are `Equatable`, an equal one is not delivered again, also where those between were dropped.
   ///
   /// - Parameters:
   ///   - elements: The collection: the key path identifies it among those that are observed.
   ///   - id: The element's key; there need not be one now.
   ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present element comes first, which may be absent; else the first one that differs from it.
+  ///   - initial: Whether the present element comes first, which may be absent; else the first one that differs from
+  ///     it.
   @inlinable
   public func values<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
@@ -47,8 +48,8 @@ extension Store {
     stream(of: elements, id, policy, initial) { { $0 } }
   }
 
-  /// - Parameter makeReceive: Makes, for each iterator, what makes its elements of changes; nil for one that is not to be
-  ///   delivered.
+  /// - Parameter makeReceive: Makes, for each iterator, what makes its elements of changes; that returns nil for one
+  ///   that is not to be delivered.
   @inlinable
   func stream<Elements: KeyedCollection & Sendable, Element: Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, _ id: Elements.ElementKey,

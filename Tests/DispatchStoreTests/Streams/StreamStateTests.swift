@@ -54,6 +54,16 @@ struct StreamStateTests {
     guard case .element(4, nil) = state.next() else { return #expect(Bool(false)) }
   }
 
+  @Test func anElementThatIsTakenBackIsNotDeliveredUntilItIsKeptAgain() {
+    var (state, _) = filled(.unbounded, 1...1)
+    #expect(state.takeBack() == 1 && state.takeBack() == nil)
+    #expect(suspends(&state, "consumer"))
+    #expect(state.wake().waiter == nil)
+    #expect(state.push(2) { nil }.isDue)
+    #expect(state.wake().waiter == "consumer")
+    #expect(drain(&state) == [2])
+  }
+
   @Test func aProducerThatCannotWaitIsPassedOver() {
     var state = State(.suspending(0))
     _ = state.push(1) { nil }
