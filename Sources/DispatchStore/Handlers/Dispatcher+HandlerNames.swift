@@ -5,6 +5,13 @@ extension Dispatcher {
   /// The type of that name in the module.
   public typealias HandlerStore<Model: Sendable> = DispatchStore::HandlerStore<Model>
   /// The type of that name in the module.
+  public typealias ChildHandlerStore<Model: Sendable> = DispatchStore::ChildHandlerStore<Model>
+  /// The type of that name in the module.
+  public typealias OptionalChildHandlerStore<Model: Sendable> =
+    DispatchStore::OptionalChildHandlerStore<Model>
+  /// The type of that name in the module.
+  public typealias HandlerOperation<Model: Sendable> = DispatchStore::HandlerOperation<Model>
+  /// The type of that name in the module.
   public typealias Handlers<Model: Sendable> = DispatchStore::Handlers<Model>
   /// The type of that name in the module.
   public typealias HandlerBuilder<Model: Sendable> = DispatchStore::HandlerBuilder<Model>

@@ -25,3 +25,8 @@ public struct HandledAction: ActionType, CustomStringConvertible {
 
 /// A store that responds to every action type for which it has a handler.
 public typealias HandlerStore<Model: Sendable> = Store<Model, HandledAction>
+/// A child of such a store, or the whole of one: what handlers get that do more than reduce.
+public typealias ChildHandlerStore<Model: Sendable> = ChildStore<Model, HandledAction>
+/// The same for a part that may be gone.
+public typealias OptionalChildHandlerStore<Model: Sendable> =
+  OptionalChildStore<Model, HandledAction>

@@ -29,18 +29,24 @@ public struct On<Model: Sendable>: HandlerComponent {
   }
 }
 
-/// Handlers of a part of the model, by the key path of that part: those that only reduce.
+/// Handlers of a part of the model, by the key path of that part: a module of a store.
 ///
 ///     Part(\.cart) {
 ///       On(AddItem.self) { cart, action in cart.items.append(action.item) }
+///       Performing(LoadCart.self) { action, cart in
+///         let items = try await load(action.id)
+///         cart.updateModel { $0.items = items }
+///       }
 ///     }
+///
+/// Handlers that do more than reduce get a child of the store, for the part.
 public struct Part<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
 
   /// Handles actions in a part of the model.
   ///
-  /// - Precondition: All of its handlers are `On`, in `Part`s and groups or by themselves.
+  /// - Precondition: None of its handlers takes the store itself.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
     @HandlerBuilder<Value> _ content: () -> Handlers<Value>
@@ -50,7 +56,7 @@ public struct Part<Model: Sendable>: HandlerComponent {
 
   /// Handles actions in a part of the model that may be absent: then the actions change nothing.
   ///
-  /// - Precondition: All of its handlers are `On`, in `Part`s and groups or by themselves.
+  /// - Precondition: Its handlers that do more than reduce are made with `ifPresent:`.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
     @HandlerBuilder<Value> _ content: () -> Handlers<Value>

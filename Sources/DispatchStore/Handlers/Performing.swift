@@ -1,6 +1,8 @@
 /// Handles actions of one type on the thread that runs them, outside the store's exclusive section.
 ///
-/// As `Reducer.apply(_:to:)`: it may read other stores, and update its own more than once.
+/// As `Reducer.apply(_:to:)`: it may read other stores, and update its own more than once. In a `Part`, its own is
+/// the part: the child that it gets reads and changes that, under the store's lock and as the store's commits, and
+/// dispatches to the store. Elsewhere it is the whole model.
 public struct Applying<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
@@ -9,9 +11,10 @@ public struct Applying<Model: Sendable>: HandlerComponent {
   @inlinable
   public init<Action: ActionType>(
     _ type: Action.Type,
-    _ apply: @escaping @Sendable (_ action: Action, _ store: HandlerStore<Model>) throws -> Void
+    _ apply:
+      @escaping @Sendable (_ action: Action, _ store: ChildHandlerStore<Model>) throws -> Void
   ) {
-    handlers = Handlers([ApplicationHandler(apply)])
+    self.init(.child { child in { try apply($0, child) } })
   }
 
   /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
@@ -19,20 +22,28 @@ public struct Applying<Model: Sendable>: HandlerComponent {
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
     _ apply:
-      @escaping @Sendable (_ action: Action, _ store: HandlerStore<Model>) throws -> Action.Reply
+      @escaping @Sendable (_ action: Action, _ store: ChildHandlerStore<Model>) throws ->
+      Action.Reply
   ) {
-    handlers = Handlers([
-      ApplicationHandler { (action: Action, store: HandlerStore<Model>) in
-        ReplyRecord.note(try apply(action, store), of: store.identifier)
-      }
-    ])
+    self.init(
+      .child { child in
+        { (action: Action) in
+          ReplyRecord.note(try apply(action, child), of: child.identifier)
+        }
+      })
+  }
+
+  @inlinable
+  init<Action: ActionType>(_ body: HandlerBody<Model, @Sendable (Action) throws -> Void>) {
+    handlers = Handlers([ApplicationHandler(body)])
   }
 }
 
 /// Handles actions of one type by an operation whose block is `async`.
 ///
-/// As `ActionOperation(action:store:block:)` with such a block: a lane holds the dispatch to its end, cancelling the dispatch
-/// cancels the block's task, and an error that it throws fails the store run.
+/// As `ActionOperation(action:store:block:)` with such a block: a lane holds the dispatch to its end, cancelling the
+/// dispatch cancels the block's task, and an error that it throws fails the store run. What it gets is said at
+/// `Applying`.
 public struct Performing<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
@@ -41,36 +52,38 @@ public struct Performing<Model: Sendable>: HandlerComponent {
   public init<Action: ActionType>(
     _ type: Action.Type,
     _ perform:
-      @escaping @isolated(any) @Sendable (_ action: Action, _ store: HandlerStore<Model>)
+      @escaping @isolated(any) @Sendable (_ action: Action, _ store: ChildHandlerStore<Model>)
       async throws -> Void
   ) {
-    handlers = Handlers([
-      OperationHandler<Model, Action> { handled, action, store in
-        .replying(isolation: perform.isolation) { _, store in try await perform(action, store) }
-      }
-    ])
+    self.init(perform.isolation, .child { child in { try await perform($0, child) } })
   }
 
   /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
     _ perform:
-      @escaping @isolated(any) @Sendable (_ action: Action, _ store: HandlerStore<Model>)
+      @escaping @isolated(any) @Sendable (_ action: Action, _ store: ChildHandlerStore<Model>)
       async throws -> Action.Reply
   ) {
-    handlers = Handlers([
-      OperationHandler<Model, Action> { handled, action, store in
-        .replying(isolation: perform.isolation) { _, store in
-          ReplyRecord.note(try await perform(action, store), of: store.identifier)
+    self.init(
+      perform.isolation,
+      .child { child in
+        { (action: Action) in
+          ReplyRecord.note(try await perform(action, child), of: child.identifier)
         }
-      }
-    ])
+      })
+  }
+
+  init<Action: ActionType>(
+    _ isolation: (any Actor)?, _ body: HandlerBlock<Model, Action>.Suspending<Model>
+  ) {
+    handlers = Handlers([OperationHandler(.suspending(isolation: isolation, body))])
   }
 }
 
 /// Handles actions of one type by an operation that its block ends: at once, or from a callback.
 ///
-/// As `ActionOperation(action:store:block:)` with such a block.
+/// As `ActionOperation(action:store:block:)` with such a block. What it gets is said at `Applying`.
 public struct Operating<Model: Sendable>: HandlerComponent {
   /// What it stands for.
   public let handlers: Handlers<Model>
@@ -80,14 +93,16 @@ public struct Operating<Model: Sendable>: HandlerComponent {
     _ type: Action.Type,
     _ block:
       @escaping @Sendable (
-        _ operation: RunningOperation<Model, HandledAction>, _ action: Action,
-        _ store: HandlerStore<Model>
+        _ operation: HandlerOperation<Model>, _ action: Action, _ store: ChildHandlerStore<Model>
       ) throws -> Void
   ) {
-    handlers = Handlers([
-      OperationHandler<Model, Action> { handled, action, store in
-        .controlled { operation, _, store in try block(operation, action, store) }
-      }
-    ])
+    self.init(
+      .child { child in
+        { running, action in try block(HandlerOperation(running, child.part), action, child) }
+      })
+  }
+
+  init<Action: ActionType>(_ body: HandlerBlock<Model, Action>.Controlled<Model>) {
+    handlers = Handlers([OperationHandler(.controlled(body))])
   }
 }

@@ -110,7 +110,7 @@ import Testing
     #expect(drawers.actionTypes.map { "\($0)" } == ["Raise"])
   }
 
-  @Test func aHandlerOfTheWholeStoreThatDoesMoreThanReduceCanNotBeCombined() async throws {
+  @Test func aHandlerThatDoesMoreThanReduceCanNotBeCombined() async throws {
     let process = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
@@ -123,13 +123,15 @@ import Testing
     #expect(message.contains("Several handlers of Raise"))
   }
 
-  @Test func aPartWhoseHandlerDoesMoreThanReduceStopsTheProgram() async throws {
+  @Test func aPartWhoseHandlerTakesTheStoreStopsTheProgram() async throws {
     let process = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
-      _ = Handlers<Desktop> { Part(\.drawer) { Performing(Raise.self) { _, _ in } } }
+      _ = Handlers<Desktop> {
+        Part(\.drawer) { Performing(Raise.self) { _, store in _ = store.dispatcher } }
+      }
     }
     let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
-    #expect(message.contains("A Part's handler of Raise"))
+    #expect(message.contains("A Part's handler of Raise takes a Store"))
   }
 }

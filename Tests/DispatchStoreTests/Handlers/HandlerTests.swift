@@ -225,8 +225,10 @@ import Testing
     var vault: HandlerStore<Vault>? = dispatcher.register(
       store: Store(identifier: "vault", model: Vault(signal: DeinitSignal(released))) {
         On(Raise.self) { vault, action in vault.count += action.by }
-        Applying(Lower.self) { action, vault in vault.updateModel { $0.count -= action.by } }
-        Performing(Fetch.self) { action, vault in vault.updateModel { $0.count += action.amount } }
+        Part(\.count) {
+          Applying(Lower.self) { action, count in count.updateModel { $0 -= action.by } }
+          Performing(Fetch.self) { action, count in count.updateModel { $0 += action.amount } }
+        }
       }, ownership: .weak)
     vault?.handle { On(Price.self) { _, action -> String in action.item } }
     let actions: [any ActionType] = [Raise(by: 1), Lower(by: 2), Fetch(amount: 3)]

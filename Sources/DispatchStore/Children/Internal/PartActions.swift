@@ -25,13 +25,31 @@ struct PartActions<Action: ActionType>: Sendable {
   @inlinable
   init<Model>(of store: Store<Model, Action>) {
     self.init(
-      dispatch: { store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line) },
-      dispatchAll: {
-        store.dispatch(all: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+      dispatch: {
+        if let action = Self.wrapped($0) {
+          return store.dispatch(
+            any: action, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+        }
+        return store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+      },
+      dispatchAll: { actions, request in
+        store.dispatch(
+          all: actions.map { Self.wrapped($0) ?? $0 }, request.mode, request.options,
+          request.completion, request.fileID, request.line)
       },
       send: {
-        await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+        if let action = Self.wrapped($0) {
+          return await store.send(
+            any: action, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+        }
+        return await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
       })
+  }
+
+  /// The action of any type for which one stands that is dispatched to a store of handlers; nil for other stores.
+  @inlinable
+  static func wrapped(_ action: Action) -> (any ActionType)? {
+    Action.self == HandledAction.self ? (action as? HandledAction)?.base : nil
   }
 
   /// Those that stand for these.

@@ -4,44 +4,58 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   @unchecked Sendable
 {
   // because its superclass is
-  @usableFromInline typealias Body = @Sendable (Action, HandlerStore<Model>) throws -> Void
-  @usableFromInline typealias Apply =
-    @Sendable (UnsafeRawPointer, HandlerStore<Model>) -> ReducerCalls.Answer
+  @usableFromInline typealias Body = HandlerBody<Model, @Sendable (Action) throws -> Void>
 
   private let body: Body
-  private let apply: Apply
+  private let makeApply: @Sendable (HandlerStore<Model>) -> Apply
 
   @usableFromInline
-  init(_ body: @escaping Body, _ apply: @escaping Apply) {
+  init(
+    _ body: Body, _ path: [AnyKeyPath],
+    makeApply: @escaping @Sendable (HandlerStore<Model>) -> Apply
+  ) {
     self.body = body
-    self.apply = apply
-    super.init(.application)
+    self.makeApply = makeApply
+    super.init(.application, path: path)
   }
 
   /// Inlinable, so that it is compiled for the model's and the action's own types.
   @inlinable
-  convenience init(_ body: @escaping Body) {
-    self.init(body) { action, store in
-      do {
-        try body(action.assumingMemoryBound(to: Action.self).pointee, store)
-        return .done
-      } catch {
-        return .failed(error)
+  convenience init(_ body: Body, path: [AnyKeyPath] = []) {
+    self.init(body, path) { store in
+      let apply = body.bind(to: store)
+      return { action, _ in
+        do {
+          try apply(action.assumingMemoryBound(to: Action.self).pointee)
+          return .done
+        } catch {
+          return .failed(error)
+        }
       }
     }
   }
 
-  override func apply(
-    _ action: UnsafeRawPointer, _ store: HandlerStore<Model>
-  ) -> ReducerCalls.Answer {
-    apply(action, store)
-  }
+  override func makeApply(of store: HandlerStore<Model>) -> Apply { makeApply(store) }
 
   override func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
     let body = body
     return .make(
-      action, store, .returning { try body($0.base as! Action, $1) }, isReduction: true)
+      action, store, .returning { try body.bind(to: $1)($0.base as! Action) }, isReduction: true)
+  }
+
+  override func lifted<Whole: Sendable>(
+    to path: any WritableKeyPath<Whole, Model> & Sendable
+  ) -> Handler<Whole> {
+    guard let body = body.lifted(to: path) else { stopLifting() }
+    return ApplicationHandler<Whole, Action>(body, path: [path] + self.path)
+  }
+
+  override func lifted<Whole: Sendable>(
+    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+  ) -> Handler<Whole> {
+    guard let body = body.lifted(toOptional: path) else { stopLifting() }
+    return ApplicationHandler<Whole, Action>(body, path: [path] + self.path)
   }
 }

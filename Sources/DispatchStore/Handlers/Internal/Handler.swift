@@ -45,11 +45,12 @@ class Handler<Model: Sendable>: @unchecked Sendable {
     stopLifting()
   }
 
-  private func stopLifting() -> Never {
+  final func stopLifting() -> Never {
     stopProgram(
       """
-      A Part's handler of \(actionType) does more than reduce. Only `On` changes a part of a model: move the others \
-      out of the Part, where they get the whole store.
+      A Part's handler of \(actionType) takes a Store, or it takes a ChildStore and the Part may be gone. In a Part, \
+      a handler that does more than reduce takes a ChildStore; in one of an optional, an OptionalChildStore: write \
+      `ifPresent: \(actionType).self`. Or move it out of the Part.
       """)
   }
 
@@ -63,8 +64,8 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   final func stopJoining() -> Never {
     stopProgram(
       """
-      Several handlers of \(actionType) are for parts of a model, and one of them is for the whole store. Only \
-      handlers that reduce can be combined: leave out the others, or handle a type for each.
+      Several handlers of \(actionType) are for different parts of a model, and one of them does more than reduce. \
+      Only handlers that reduce can be combined: leave out the others, or handle a type for each.
       """)
   }
 }
@@ -75,6 +76,8 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
   // because its superclass is
   @usableFromInline typealias Reduce =
     @Sendable (UnsafeRawPointer, ThreadState) -> ReducerCalls.Answer
+  @usableFromInline typealias Apply =
+    @Sendable (UnsafeRawPointer, AnyObject) -> ReducerCalls.Answer
 
   init(_ answer: ReducerAnswer, path: [AnyKeyPath] = []) {
     super.init(Action.self, answer, path: path)
@@ -82,7 +85,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
 
   override func responds(to type: any ActionType.Type) -> Bool { type is Action.Type }
 
-  /// One closure is made for each store; the others have the handler for a context.
+  /// One closure or two are made for each store; the others have the handler for a context.
   override final func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
     ReducerCalls(
       on: store.storage, reduce: makeReduce(of: store.storage),
@@ -90,7 +93,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
         self.reduceObserved(
           action.assumingMemoryBound(to: Action.self).pointee, Self.typed(store), dispatch, thread)
       },
-      apply: { self.apply($0, Self.typed($1)) },
+      apply: makeApply(of: store),
       answer: { action, store, dispatch, thread in
         let action = action.assumingMemoryBound(to: Action.self).pointee
         return Self.typed(store).answer(self.wrap(action), of: dispatch, on: thread)
@@ -118,7 +121,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
     fatalError("The handler does not reduce.")
   }
 
-  func apply(_ action: UnsafeRawPointer, _ store: HandlerStore<Model>) -> ReducerCalls.Answer {
-    fatalError("The handler does not apply.")
+  func makeApply(of store: HandlerStore<Model>) -> Apply {
+    { _, _ in fatalError("The handler does not apply.") }
   }
 }

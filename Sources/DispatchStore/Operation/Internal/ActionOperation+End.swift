@@ -80,8 +80,9 @@ extension ActionOperation {
     withState { $0.commitOwner }
   }
 
+  /// - Parameter reducer: On whose behalf the closure may say that it has changed nothing.
   func update<Value, Failure: Error>(
-    _ body: (inout Model) throws(Failure) -> Value
+    by reducer: Reducer<Model, Action>? = nil, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     yieldPoint(.update, store.identifier)
     let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
@@ -99,10 +100,10 @@ extension ActionOperation {
     let thread = ThreadState.current
     guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
       DispatchContext.currentTransaction(on: thread) != owner.transaction
-    else { return try store.commit(for: owner, action: action, body) }
+    else { return try store.commit(for: owner, action: action, by: reducer, body) }
     // In a callback: the operation waits for its thread, and so for what observers wait for there.
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
-      try store.commit(for: owner, action: action, body)
+      try store.commit(for: owner, action: action, by: reducer, body)
     }
   }
 

@@ -111,6 +111,11 @@ enum NestedNames {
     (DispatchStore.Applying<Model>.self, Applying<Model>.self),
     (DispatchStore.HandlerBuilder<Model>.self, HandlerBuilder<Model>.self),
     (DispatchStore.HandlerStore<Model>.self, HandlerStore<Model>.self),
+    (DispatchStore.ChildHandlerStore<Model>.self, ChildHandlerStore<Model>.self),
+    (
+      DispatchStore.OptionalChildHandlerStore<Model>.self, OptionalChildHandlerStore<Model>.self
+    ),
+    (DispatchStore.HandlerOperation<Model>.self, HandlerOperation<Model>.self),
     (DispatchStore.Handlers<Model>.self, Handlers<Model>.self),
     (DispatchStore.On<Model>.self, On<Model>.self),
     (DispatchStore.Operating<Model>.self, Operating<Model>.self),
