@@ -10,8 +10,8 @@
 ///     }
 ///
 /// Each action type is routed by itself: a store without a handler for it takes no part, and costs its dispatches
-/// nothing. Of two handlers of one action type the last one counts; in different `Part`s of the model both do, in order, in
-/// one commit. Where the type is a class, a handler gets its subclasses too, unless they have one.
+/// nothing. Of two handlers of one action type the last one counts; reductions in different `Part`s of the model both do, in
+/// order, in one commit. Where the type is a class, a handler gets its subclasses too, unless they have one.
 ///
 /// `Handlers` may be kept, and used for many stores, or as a part of others: then its handlers exist once.
 public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {

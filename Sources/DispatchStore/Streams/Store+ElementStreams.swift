@@ -3,8 +3,8 @@ extension Store {
   /// The states of one element of a collection, beginning with the present one; nil where it is absent.
   ///
   /// Of commits that have not changed the element nothing is kept, no consumer is resumed, and they cost what is said
-  /// at `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. Where elements
-  /// are `Equatable`, an equal one is not delivered again, also where those between were dropped.
+  /// at `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. Where they are
+  /// `Equatable`, an equal one is not delivered again, also where those between were dropped.
   ///
   /// - Parameters:
   ///   - elements: The collection: the key path identifies it among those that are observed.
