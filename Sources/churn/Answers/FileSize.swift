@@ -13,3 +13,13 @@ extension FileSize: CustomStringConvertible {
     }
   }
 }
+
+extension FileSize {
+  /// The number of lines; null where they are not known.
+  var json: JSONValue {
+    switch self {
+    case .lines(let count): .int(count)
+    case .binary: .null
+    }
+  }
+}

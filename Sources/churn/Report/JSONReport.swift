@@ -11,7 +11,7 @@ struct JSONReport {
       counts(.addedByAuthor, answers.addedByAuthor),
       counts(.deletedByAuthor, answers.deletedByAuthor),
       counts(.takeoversByAuthor, answers.takeoversByAuthor),
-      figure(.linesByFile, names(answers.linesByFile), size, merging: sum),
+      figure(.linesByFile, names(answers.linesByFile), \.json, merging: sum),
       figure(.lastAuthorByFile, names(answers.lastAuthorByFile), { .string($0.text) }) { $1 },
       counts(.churnByFolder, names(answers.churnByFolder)),
       days(answers.commitsByDay),
@@ -83,13 +83,6 @@ extension JSONReport {
       (name: $0.key.text, value: json($0.value))
     }
     return (name.rawValue, .object(members))
-  }
-
-  private func size(_ size: FileSize) -> JSONValue {
-    switch size {
-    case .lines(let count): .int(count)
-    case .binary: .null
-    }
   }
 
   private func sum(_ one: FileSize, _ other: FileSize) -> FileSize {

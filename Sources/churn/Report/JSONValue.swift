@@ -18,6 +18,39 @@ indirect enum JSONValue {
     return text + "\n"
   }
 
+  /// The document on one line, without a newline.
+  var line: String {
+    var text = ""
+    writeLine(to: &text)
+    return text
+  }
+
+  private func writeLine(to text: inout String) {
+    switch self {
+    case .array(let elements):
+      Self.writeList(elements, in: ("[", "]"), to: &text) { $0.writeLine(to: &$1) }
+    case .object(let members):
+      Self.writeList(members, in: ("{", "}"), to: &text) { member, text in
+        Self.writeQuoted(member.name, to: &text)
+        text += ":"
+        member.value.writeLine(to: &text)
+      }
+    default: write(to: &text, indentation: "")
+    }
+  }
+
+  private static func writeList<Element>(
+    _ elements: [Element], in brackets: (open: String, close: String), to text: inout String,
+    _ write: (Element, inout String) -> Void
+  ) {
+    text += brackets.open
+    for (index, element) in elements.enumerated() {
+      if index > 0 { text += "," }
+      write(element, &text)
+    }
+    text += brackets.close
+  }
+
   private func write(to text: inout String, indentation: String) {
     switch self {
     case .null: text += "null"
@@ -56,6 +89,13 @@ indirect enum JSONValue {
 
   private static func writeQuoted(_ value: String, to text: inout String) {
     text += "\""
+    defer { text += "\"" }
+    // Nearly always, and many times as fast as the loop.
+    if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
+    {
+      text += value
+      return
+    }
     for scalar in value.unicodeScalars {
       switch scalar {
       case "\"": text += "\\\""
@@ -66,6 +106,5 @@ indirect enum JSONValue {
       default: text.unicodeScalars.append(scalar)
       }
     }
-    text += "\""
   }
 }

@@ -79,6 +79,9 @@ import Testing
 
         """)
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(value.text.utf8)) }
+    #expect(
+      value.line
+        == "{\"b\":[1,null,true,0.5],\"a\\u000a\\\"\\\\\\u0001\":\"é😀\",\"empty\":{}}")
   }
 
   @Test func pathsThatBecomeTheSameTextBecomeOneMember() throws {
