@@ -8,8 +8,8 @@
 /// | 66 | noInput | no such file or repository, or it cannot be read |
 /// | 69 | unavailable | git is missing, or failed |
 /// | 70 | software | a mode broke its promise, or git's figures differ |
-/// | 73 | cannotCreate | no temporary file could be made |
-/// | 74 | ioError | the temporary file could not be written or read back |
+/// | 73 | cannotCreate | no temporary file could be made, or not the file to follow |
+/// | 74 | ioError | the temporary file could not be written or read back, or the file to follow not written |
 ///
 /// A signal ends the program by that signal, which shells report as 128 plus its number.
 enum ExitCode: Int32 {

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Ends a running git on Ctrl-C and SIGTERM, and then the program, as the default handlers would.
+/// Ends a running git on Ctrl-C and SIGTERM, shows the terminal's cursor again, and then ends the program, as the
+/// default handlers would.
 ///
 /// Git runs in a separate process group, to which a terminal does not send its Ctrl-C.
 enum Interruption {
@@ -10,14 +11,22 @@ enum Interruption {
   /// At most one is.
   private static let child = Atomic<pid_t>(0)
 
+  /// Whether standard error is a terminal whose cursor is hidden.
+  private static let cursorIsHidden = Atomic(false)
+
   /// Sets up the handlers, once, at the start.
   static func install() {
     // Initialized here, because a signal handler must not initialize a lazy global.
     child.store(0, ordering: .relaxed)
+    cursorIsHidden.store(false, ordering: .relaxed)
     for number in [SIGINT, SIGTERM, SIGHUP] {
       let previous = signal(number) { number in
         let child = Interruption.child.load(ordering: .relaxed)
         if child > 0 { kill(child, SIGTERM) }
+        if Interruption.cursorIsHidden.load(ordering: .relaxed) {
+          let restored = BoardScreen.restored
+          _ = write(STDERR_FILENO, restored.utf8Start, restored.utf8CodeUnitCount)
+        }
         signal(number, SIG_DFL)
         raise(number)
       }
@@ -30,6 +39,11 @@ enum Interruption {
 
   private static func isIgnore(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
     unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  /// The cursor is hidden until it is said to be shown again.
+  static func cursor(isHidden: Bool) {
+    cursorIsHidden.store(isHidden, ordering: .relaxed)
   }
 
   static func watch(_ process: pid_t) {

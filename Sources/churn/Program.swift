@@ -8,6 +8,8 @@ struct Program {
   let temporaryDirectory: String
   let output: any TextOutput
   let messages: any TextOutput
+  /// The time that the board goes by.
+  var clock: any BoardClock = SystemClock()
 
   /// Runs the program.
   ///
@@ -34,17 +36,38 @@ struct Program {
     defer { progress.clear() }
     let input = try Input(options.source, environment: environment, directory: directory)
     if let notice = input.notice { printMessage(notice) }
+    let file = try followedFile(options, input)
     let log = try spool(input, options, progress)
     printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
       printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }
-    let findings = try findings(options, input, log, progress)
-    progress.clear()
+    let board = options.watches ? Board(on: messages, clock) : nil
+    let findings: Findings
+    do {
+      defer { board?.close() }
+      findings = try self.findings(
+        options, input, log, progress, ReplayObservation(board: board, file: file))
+      progress.clear()
+    }
     try output.write(
       options.printsJSON
         ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
     return reportBroken(findings) ? .software : .ok
+  }
+
+  private func followedFile(
+    _ options: Options, _ input: Input
+  ) throws(Failure) -> FollowedFile? {
+    guard let path = options.followed else { return nil }
+    do {
+      let file = try FollowedFile(path: path)
+      try file.check(against: input.source)
+      return file
+    } catch {
+      input.source.stop()
+      throw error
+    }
   }
 
   private func spool(
@@ -60,7 +83,8 @@ struct Program {
   }
 
   private func findings(
-    _ options: Options, _ input: Input, _ log: SpooledLog, _ progress: ProgressLine
+    _ options: Options, _ input: Input, _ log: SpooledLog, _ progress: ProgressLine,
+    _ observation: ReplayObservation
   ) throws -> Findings {
     let replayers = Replayers.all(for: options)
     var reference: Answers?
@@ -68,11 +92,14 @@ struct Program {
     for round in 1...options.roundCount {
       var floor: Measurement?
       for (index, replayer) in replayers.enumerated() {
+        let title = ReplayTitle(mode: replayer.name, round: round, rounds: options.roundCount)
+        // The board shows the progress itself.
+        let showsProgress = observation.board == nil || !replayer.hasStores
+        if !showsProgress { progress.clear() }
         let batches = EventBatches(log: log, copies: options.copies) { done, all in
-          let of = options.roundCount > 1 ? ", round \(round) of \(options.roundCount)" : ""
-          progress.show("replaying: \(replayer.name)\(of)", done: done, of: all)
+          if showsProgress { progress.show("replaying: \(title.text)", done: done, of: all) }
         }
-        let result = try replayer.replay(batches)
+        let result = try replayer.replay(batches, observation.observers(of: title, batches))
         let answers = Answers(result.models)
         let (ofLoop, answersOfLoop) = (floor ?? result.measurement, reference ?? answers)
         trials[index].append(

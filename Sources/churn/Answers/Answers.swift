@@ -24,8 +24,8 @@ extension Answers {
     addedByAuthor = authors.mapValues(\.added)
     deletedByAuthor = authors.mapValues(\.deleted)
     takeoversByAuthor = authors.mapValues(\.takeovers)
-    let existing = models.files.files.filter { $0.value.existence > 0 }
-    linesByFile = existing.mapValues { $0.wasBinary ? .binary : .lines($0.lines) }
+    let existing = models.files.files.filter { $0.value.exists }
+    linesByFile = existing.mapValues(\.size)
     lastAuthorByFile = existing.mapValues(\.lastAuthor)
     churnByFolder = models.folders.churn
     commitsByDay = models.days.commits

@@ -13,9 +13,13 @@ protocol ByteSource {
 
   /// Called before the end, when no more is to be read.
   func stop()
+
+  /// Whether its bytes are those of this file.
+  func reads(_ file: Descriptor) -> Bool
 }
 
 extension ByteSource {
   func checkCompleteness() throws(Failure) {}
   func stop() {}
+  func reads(_ file: Descriptor) -> Bool { false }
 }

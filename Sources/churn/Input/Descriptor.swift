@@ -20,6 +20,11 @@ final class Descriptor: Sendable {
     Descriptor(try retrying { open(path, O_RDONLY | O_CLOEXEC) })
   }
 
+  /// A file that is to be written from its beginning; made where there is none, and left as it is until `truncate`.
+  static func writing(_ path: String) throws(SystemError) -> Descriptor {
+    Descriptor(try retrying { open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) })
+  }
+
   /// A new file without a name, which the system removes when the program ends, however it ends.
   static func temporary(in directory: String) throws(SystemError) -> Descriptor {
     var template = Array("\(directory)/churn-XXXXXX".utf8CString)
@@ -55,6 +60,26 @@ final class Descriptor: Sendable {
         rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       }
     }
+  }
+
+  /// Empties a file; a pipe or a device has nothing to empty.
+  func truncate() throws(SystemError) {
+    guard isRegularFile else { return }
+    _ = try Self.retrying { ftruncate(number, 0) }
+  }
+
+  /// Whether both are the same file, whose bytes one would read and the other replace.
+  func isSameFile(as other: Descriptor) -> Bool {
+    let (one, another) = (status, other.status)
+    return isRegularFile && one.st_dev == another.st_dev && one.st_ino == another.st_ino
+  }
+
+  private var isRegularFile: Bool { status.st_mode & S_IFMT == S_IFREG }
+
+  private var status: stat {
+    var status = stat()
+    fstat(number, &status)
+    return status
   }
 
   /// Repeats a call that a signal interrupted.

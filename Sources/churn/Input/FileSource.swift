@@ -20,6 +20,8 @@ struct FileSource: ByteSource {
     }
   }
 
+  func reads(_ file: Descriptor) -> Bool { file.isSameFile(as: descriptor) }
+
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int {
     do {
       return try descriptor.read(into: &buffer)

@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// The changes and commits of each author.
 struct AuthorsModel: Equatable, Sendable {
   /// One author.
@@ -10,6 +12,13 @@ struct AuthorsModel: Equatable, Sendable {
   }
 
   private(set) var authors: [ByteString: Author] = [:]
+  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  private(set) var answers: TrackedDictionary<ByteString, Author> = [:]
+  private let isFollowed: Bool
+
+  init(isFollowed: Bool = false) {
+    self.isFollowed = isFollowed
+  }
 
   /// Applies a change.
   ///
@@ -28,5 +37,6 @@ struct AuthorsModel: Equatable, Sendable {
 
   private mutating func update(_ name: ByteString, _ body: (inout Author) -> Void) {
     body(&authors[name, default: Author()])
+    if isFollowed { answers[name] = authors[name] }
   }
 }

@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// The state of each path after the changes so far, also of deleted ones.
 struct FilesModel: Equatable, Sendable {
   /// One path.
@@ -15,6 +17,11 @@ struct FilesModel: Equatable, Sendable {
     private(set) var existence = 0
     /// Whether any change of it was binary: then its lines are not known.
     private(set) var wasBinary = false
+
+    var exists: Bool { existence > 0 }
+    var size: FileSize { wasBinary ? .binary : .lines(lines) }
+    /// Nil where it does not exist.
+    var answer: Answer? { exists ? Answer(size: size, lastAuthor: lastAuthor) : nil }
 
     init(firstAuthor: ByteString) {
       lastAuthor = firstAuthor
@@ -37,12 +44,26 @@ struct FilesModel: Equatable, Sendable {
     }
   }
 
+  /// What the answers have of a path that exists.
+  struct Answer: Equatable, Sendable {
+    let size: FileSize
+    let lastAuthor: ByteString
+  }
+
   private(set) var files: [Path: File] = [:]
   private(set) var changes = 0
+  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  private(set) var answers: TrackedDictionary<Path, Answer> = [:]
+  private let isFollowed: Bool
+
+  init(isFollowed: Bool = false) {
+    self.isFollowed = isFollowed
+  }
 
   mutating func take(_ change: Change) {
     changes += 1
     files[change.path, default: File(firstAuthor: change.author)].take(change)
+    if isFollowed { answers[change.path] = files[change.path]?.answer }
   }
 
   /// Whether an applied change was by another author than the change before it.

@@ -10,6 +10,9 @@ enum Mode: String, CaseIterable, Sendable {
   /// Whether several threads or tasks may dispatch at once without losing what the mode promises.
   var takesSeveralProducers: Bool { self == .async || hasLanes }
 
+  /// Whether the limiter counts the actions in flight; else each producer has one.
+  var isLimited: Bool { self != .sync && self != .structured }
+
   /// Whether each path and each author has a lane.
   var hasLanes: Bool { self == .lanes || self == .structured }
 }

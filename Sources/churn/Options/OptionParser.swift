@@ -11,6 +11,7 @@ struct OptionParser {
     while let argument = parser.rest.popFirst() {
       try parser.take(argument)
     }
+    if !parser.options.showsHelp { try parser.checkCombination() }
     return parser.options
   }
 
@@ -34,6 +35,8 @@ struct OptionParser {
     case "--rounds": options.rounds = try count(of: name, attached, upTo: 1000)
     case "--json": options.printsJSON = try flag(name, attached)
     case "--log": options.logsActions = try flag(name, attached)
+    case "--watch": options.watches = try flag(name, attached)
+    case "--follow": options.followed = try followed(value(of: name, attached))
     case "--help": options.showsHelp = try flag(name, attached)
     default: throw usage("unknown option '\(name)'")
     }
@@ -75,6 +78,20 @@ struct OptionParser {
       throw usage("'--mode' knows \(names) and all, not '\(name)'")
     }
     return [mode]
+  }
+
+  private func followed(_ file: String) throws(Failure) -> String {
+    guard file != "-" else {
+      throw usage("'--follow' needs the name of a file, since standard output has the report")
+    }
+    guard options.followed == nil else { throw usage("'--follow' names a second file") }
+    return file
+  }
+
+  private func checkCombination() throws(Failure) {
+    if options.watches, options.logsActions {
+      throw usage("'--watch' and '--log' both write to standard error: leave one of them out")
+    }
   }
 
   private func usage(_ message: String) -> Failure {

@@ -19,8 +19,13 @@ struct Options: Equatable, Sendable {
   var rounds: Int?
   var printsJSON = false
   var logsActions = false
+  /// Whether a board shows the stores while they change.
+  var watches = false
+  /// The file that the answers are written to while they change.
+  var followed: String?
   var showsHelp = false
 
-  /// How often everything is replayed; by default once with `--log`, so that each action is logged once.
-  var roundCount: Int { rounds ?? (logsActions ? 1 : 3) }
+  /// How often everything is replayed; by default once where something of each replay is written: its actions with
+  /// `--log`, its answers with `--follow`.
+  var roundCount: Int { rounds ?? (logsActions || followed != nil ? 1 : 3) }
 }

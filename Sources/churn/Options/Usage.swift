@@ -16,9 +16,14 @@ enum Usage {
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
       --rounds N        replays everything N times, the modes by turns, and shows medians and spreads
-                        (default: \(defaults.roundCount); 1 with --log)
+                        (default: \(defaults.roundCount); 1 with --log or --follow)
       --json            the answers and the modes' figures as JSON
       --log             lines on standard error: where an action begins and ends, for each store
+      --watch           a board on standard error that shows the stores while they change, ten times a
+                        second at most; where that is no terminal, lines
+      --follow FILE     writes the answers to FILE while they change: JSON, a line for each author, file,
+                        folder and day that has changed; applied in order, the lines of a mode give its
+                        answers. Each replay of a mode begins with a line that names it
       --help            this text
 
     To save a log:
@@ -26,7 +31,8 @@ enum Usage {
       \(LogCommand.shellLine) > history.log
 
     Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut or none, 66 no such
-    input, 69 git is missing or failed, 70 a figure that differs, 73 and 74 no temporary file.
+    input, 69 git is missing or failed, 70 a figure that differs, 73 and 74 a temporary file, or the one
+    to follow, that cannot be made or written.
 
     """
 

@@ -20,13 +20,28 @@ struct DispatchedReplay: Replayer {
 
   var name: String { mode.rawValue }
   var keepsOrder: Bool { mode.keepsOrder }
+  var hasStores: Bool { true }
 
-  func replay(_ history: EventBatches) throws -> RunResult {
-    let stores = Stores(middlewares: middlewares)
+  func replay(_ history: EventBatches, _ observers: [any ReplayObserver]) throws -> RunResult {
+    let stores = Stores(
+      middlewares: middlewares, areFollowed: observers.contains(where: \.followsAnswers))
+    let limiter = InFlightLimiter(limit: inFlight)
+    let measurement = try observers.observe(stores, mode.isLimited ? limiter : nil) {
+      try dispatch(history, to: stores.dispatcher, limiter) {
+        for observer in observers { try observer.check() }
+      }
+    }
+    return RunResult(measurement: measurement, models: stores.models)
+  }
+
+  /// - Parameter batchHasEnded: Called after each batch, out of the measured time.
+  private func dispatch(
+    _ history: EventBatches, to dispatcher: Dispatcher, _ limiter: InFlightLimiter,
+    batchHasEnded: () throws -> Void
+  ) throws -> Measurement {
     let outcome = BatchOutcome(capacity: history.capacity)
     let replay = BatchReplay(
-      mode: mode, dispatcher: stores.dispatcher, limiter: InFlightLimiter(limit: inFlight),
-      outcome: outcome)
+      mode: mode, dispatcher: dispatcher, limiter: limiter, outcome: outcome)
     var latencies = LatencyHistogram()
     var stopwatch = Stopwatch()
     try history.forEach { batch in
@@ -43,11 +58,11 @@ struct DispatchedReplay: Replayer {
       }
       outcome.add(batch.count, to: &latencies)
       if let failure = outcome.firstFailure { throw fault(failure.error, of: batch[failure.index]) }
+      try batchHasEnded()
     }
-    let measurement = Measurement(
+    return Measurement(
       name: name, producers: producers.count, actions: history.eventCount,
       seconds: stopwatch.seconds, latencies: latencies)
-    return RunResult(measurement: measurement, models: stores.models)
   }
 
   private func fault(_ error: any Error, of event: Event) -> Failure {

@@ -19,6 +19,9 @@ final class InFlightLimiter: @unchecked Sendable {
     refillLevel = limit - max(1, limit / 4)
   }
 
+  /// How many actions are in flight.
+  var count: Int { unfinished.load(ordering: .relaxed) }
+
   /// Waits until another action may start.
   ///
   /// Blocks the calling thread.

@@ -4,12 +4,13 @@
 struct PlainLoop: Replayer {
   let name = "plainLoop"
   let keepsOrder = true
+  let hasStores = false
   let producers = 1
 
   /// Reading the clock costs as much as an update, so only one in so many is timed.
   static let sampling = 16
 
-  func replay(_ history: EventBatches) throws -> RunResult {
+  func replay(_ history: EventBatches, _: [any ReplayObserver]) throws -> RunResult {
     var models = Models()
     var latencies = LatencyHistogram()
     var stopwatch = Stopwatch()

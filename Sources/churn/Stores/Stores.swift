@@ -3,18 +3,24 @@ import DispatchStore
 /// The four stores and their dispatcher.
 struct Stores: Sendable {
   let dispatcher: Dispatcher
-  private let files: FilesStore
-  private let authors: AuthorsStore
-  private let folders: FoldersStore
-  private let days: DaysStore
+  let files: FilesStore
+  let authors: AuthorsStore
+  let folders: FoldersStore
+  let days: DaysStore
 
-  init(middlewares: [any Middleware] = []) {
+  /// - Parameter areFollowed: Whether the models keep their answers for observers of these.
+  init(middlewares: [any Middleware] = [], areFollowed: Bool = false) {
     dispatcher = Dispatcher(name: "churn")
-    files = Store(identifier: "files", model: FilesModel(), reducer: FilesReducer())
+    files = Store(
+      identifier: "files", model: FilesModel(isFollowed: areFollowed), reducer: FilesReducer())
     authors = Store(
-      identifier: "authors", model: AuthorsModel(), reducer: AuthorsReducer(files: files))
-    folders = Store(identifier: "folders", model: FoldersModel(), reducer: FoldersReducer())
-    days = Store(identifier: "days", model: DaysModel(), reducer: DaysReducer())
+      identifier: "authors", model: AuthorsModel(isFollowed: areFollowed),
+      reducer: AuthorsReducer(files: files))
+    folders = Store(
+      identifier: "folders", model: FoldersModel(isFollowed: areFollowed), reducer: FoldersReducer()
+    )
+    days = Store(
+      identifier: "days", model: DaysModel(isFollowed: areFollowed), reducer: DaysReducer())
 
     dispatcher.register(store: files)
     dispatcher.register(store: authors, waitFor: ["files"])

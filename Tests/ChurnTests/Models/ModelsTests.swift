@@ -1,3 +1,4 @@
+import DispatchStore
 import Testing
 
 @testable import churn
@@ -66,6 +67,32 @@ import Testing
     #expect(models.days.commits == [day: 1, next: 2])
     #expect(Answers(models).commitsByAuthor == ["Ada": 2, "Ben": 1])
     #expect(Answers(models).commits == 3)
+  }
+
+  @Test func answersAreKeptWhereTheyAreFollowed() {
+    let events: [Event] = [
+      change("dir/a", by: "Ada", .created, added: 3), change("b", by: "Ben", .created, added: 1),
+      .changed(Change(path: Path("b"), author: "Ada", kind: .modified, lines: nil)),
+      change("dir/a", by: "Ben", .deleted, deleted: 3),
+      .committed(Commit(author: "Ada", day: Day(ofSecond: 0))),
+    ]
+    var followed = Models(
+      files: FilesModel(isFollowed: true), authors: AuthorsModel(isFollowed: true),
+      folders: FoldersModel(isFollowed: true), days: DaysModel(isFollowed: true))
+    for event in events { followed.take(event) }
+    let answers = Answers(followed)
+    let files = followed.files.answers.dictionary
+
+    #expect(files.mapValues(\.size) == answers.linesByFile)
+    #expect(files.mapValues(\.lastAuthor) == answers.lastAuthorByFile)
+    #expect(followed.authors.answers.dictionary == followed.authors.authors)
+    #expect(followed.folders.answers.dictionary == answers.churnByFolder)
+    #expect(followed.days.answers.dictionary == answers.commitsByDay)
+
+    let plain = models(events)
+    #expect(Answers(plain) == answers)
+    #expect(plain.files.answers.isEmpty && plain.authors.answers.isEmpty)
+    #expect(plain.folders.answers.isEmpty && plain.days.answers.isEmpty)
   }
 
   @Test(arguments: [

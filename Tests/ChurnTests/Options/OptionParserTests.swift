@@ -12,12 +12,14 @@ import Testing
     #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread, .structured])
     #expect(options.inFlight == 1024)
     #expect(options.roundCount == 3)
+    #expect(!options.watches && options.followed == nil)
   }
 
   @Test func readsEveryOption() throws {
     let options = try OptionParser.parse([
       "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
-      "--limit", "9", "--rounds", "5", "--json", "--log", "--help",
+      "--limit", "9", "--rounds", "5", "--json", "--log", "--watch",
+      "--follow", "a.jsonl", "--help",
     ])
 
     var expected = Options()
@@ -30,6 +32,8 @@ import Testing
     expected.rounds = 5
     expected.printsJSON = true
     expected.logsActions = true
+    expected.watches = true
+    expected.followed = "a.jsonl"
     expected.showsHelp = true
     #expect(options == expected)
   }
@@ -37,6 +41,12 @@ import Testing
   @Test func replaysOnceWhereEachActionIsLogged() throws {
     #expect(try OptionParser.parse(["--log"]).roundCount == 1)
     #expect(try OptionParser.parse(["--log", "--rounds", "2"]).roundCount == 2)
+  }
+
+  @Test func replaysOnceWhereTheAnswersAreFollowed() throws {
+    #expect(try OptionParser.parse(["--follow", "a"]).roundCount == 1)
+    #expect(try OptionParser.parse(["--follow", "a", "--rounds", "2"]).roundCount == 2)
+    #expect(try OptionParser.parse(["--watch"]).roundCount == 3)
   }
 
   @Test(arguments: [("-", Options.Source.standardInput), ("x.log", .file("x.log"))])
@@ -54,6 +64,17 @@ import Testing
     (["--rounds", "0"], "'--rounds' needs a whole number from 1 to 1000, not '0'"),
     (["--producers", "0"], "'--producers' needs a whole number from 1 to 256, not '0'"),
     (["--in-flight", "1.5"], "'--in-flight' needs a whole number from 1 to 1000000000, not '1.5'"),
+    (["--follow"], "'--follow' needs a value"),
+    (
+      ["--follow", "-"],
+      "'--follow' needs the name of a file, since standard output has the report"
+    ),
+    (["--follow", "a", "--follow", "b"], "'--follow' names a second file"),
+    (
+      ["--watch", "--log"],
+      "'--watch' and '--log' both write to standard error: leave one of them out"
+    ),
+    (["--watch=1"], "'--watch' takes no value"),
     (["--json=yes"], "'--json' takes no value"),
     (
       ["--mode", "fast"],

@@ -9,6 +9,7 @@ final class CollectedOutput: TextOutput, @unchecked Sendable {
   private var collected = ""
 
   let isTerminal: Bool
+  let size = TextSize(columns: 80, rows: 24)
 
   init(isTerminal: Bool = false) {
     self.isTerminal = isTerminal

@@ -12,13 +12,21 @@ struct TestRun {
     _ arguments: String..., directory: String = NSTemporaryDirectory(),
     path: String? = nil, temporaryDirectory: String = NSTemporaryDirectory()
   ) async {
+    await self.init(
+      arguments, directory: directory, path: path, temporaryDirectory: temporaryDirectory)
+  }
+
+  init(
+    _ arguments: [String], directory: String = NSTemporaryDirectory(),
+    path: String? = nil, temporaryDirectory: String = NSTemporaryDirectory(),
+    messages: CollectedOutput = CollectedOutput(), clock: any BoardClock = SystemClock()
+  ) async {
     let output = CollectedOutput()
-    let messages = CollectedOutput()
     var environment = TestRepository.environment
     environment["PATH"] = path ?? environment["PATH"]
     let program = Program(
       arguments: arguments, environment: environment, directory: directory,
-      temporaryDirectory: temporaryDirectory, output: output, messages: messages)
+      temporaryDirectory: temporaryDirectory, output: output, messages: messages, clock: clock)
     code = await onOwnThread { program.run() }
     self.output = output.text
     self.messages = messages.text

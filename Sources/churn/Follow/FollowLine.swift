@@ -1,0 +1,66 @@
+import DispatchStore
+
+/// A line of the file to follow.
+enum FollowLine {
+  /// A replay begins: all that was written before is of another one.
+  case replay(ReplayTitle, copies: Int)
+  /// Of a store's answers so far, none holds.
+  case reset(store: String, version: UInt64)
+  /// One answer of a store, after a commit with this number.
+  case answer(store: String, version: UInt64, change: Change, key: FollowedKey, value: JSONValue?)
+  /// The replay has ended: what the lines since its beginning give are its answers.
+  case end(ReplayTitle, commits: Int, changes: Int)
+
+  /// What became of an answer.
+  enum Change: String { case inserted, changed, removed }
+
+  /// The line, with its newline.
+  var text: String { JSONValue.object(members).line + "\n" }
+
+  private var members: [(name: String, value: JSONValue)] {
+    switch self {
+    case .replay(let title, let copies):
+      [
+        ("replay", .string(title.mode)), ("round", .int(title.round)),
+        ("rounds", .int(title.rounds)), ("copies", .int(copies)),
+      ]
+    case .reset(let store, let version):
+      Self.head(store, version, "reset")
+    case .answer(let store, let version, let change, let key, let value):
+      Self.head(store, version, change.rawValue) + key.members
+        + (value.map { [("value", $0)] } ?? [])
+    case .end(let title, let commits, let changes):
+      [
+        ("end", .string(title.mode)), ("round", .int(title.round)), ("commits", .int(commits)),
+        ("changes", .int(changes)),
+      ]
+    }
+  }
+
+  private static func head(
+    _ store: String, _ version: UInt64, _ change: String
+  ) -> [(name: String, value: JSONValue)] {
+    [
+      ("store", .string(store)), ("version", .int(Int(version))), ("change", .string(change)),
+    ]
+  }
+}
+
+extension FollowLine {
+  /// The lines for what a delta changes in the answers of a store: one for each key that it changes there.
+  static func text<Key: FollowedKeyConvertible, Value: FollowedValue>(
+    of delta: KeyedDelta<Key, Value>, store: String
+  ) -> String {
+    let version = delta.versions.upperBound
+    var text = delta.isReset ? FollowLine.reset(store: store, version: version).text : ""
+    func add(_ change: Change, _ key: Key, _ value: Value?) {
+      let line = FollowLine.answer(
+        store: store, version: version, change: change, key: key.followedKey, value: value?.json)
+      text += line.text
+    }
+    for (key, value) in delta.inserted { add(.inserted, key, value) }
+    for (key, change) in delta.changed { add(.changed, key, change.new) }
+    for key in delta.removed.keys { add(.removed, key, nil) }
+    return text
+  }
+}

@@ -1,0 +1,36 @@
+/// A key as the file to follow names it.
+struct FollowedKey: Equatable {
+  let name: ByteString
+  /// The copy of the history; 0 for the first, and for what all copies have in common.
+  var copy = 0
+
+  /// Where bytes are not UTF-8, they are there too: other bytes may have the same text.
+  var members: [(name: String, value: JSONValue)] {
+    let text = name.text
+    var members: [(name: String, value: JSONValue)] = [("key", .string(text))]
+    if !text.utf8.elementsEqual(name.bytes) { members.append(("bytes", .string(hexadecimal))) }
+    if copy > 0 { members.append(("copy", .int(copy))) }
+    return members
+  }
+
+  private var hexadecimal: String {
+    name.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}
+
+/// The key of a store's answers.
+protocol FollowedKeyConvertible: Hashable, Sendable {
+  var followedKey: FollowedKey { get }
+}
+
+extension ByteString: FollowedKeyConvertible {
+  var followedKey: FollowedKey { FollowedKey(name: self) }
+}
+
+extension Path: FollowedKeyConvertible {
+  var followedKey: FollowedKey { FollowedKey(name: name, copy: copy) }
+}
+
+extension Day: FollowedKeyConvertible {
+  var followedKey: FollowedKey { FollowedKey(name: ByteString(description)) }
+}

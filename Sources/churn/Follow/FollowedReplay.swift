@@ -1,0 +1,98 @@
+import Dispatch
+import DispatchStore
+
+/// Writes what a replay changes in the answers to a file, while it does, in batches.
+///
+/// The deltas of the four stores come on one queue. Until the next batch that queue is suspended, and the deltas of a store
+/// are merged into one: so a commit waits for no write and wakes no thread, and what is kept has each key once at most.
+final class FollowedReplay: ReplayObserver, @unchecked Sendable {
+  // Unchecked because: only the thread that replays touches `tokens`, `stores` and `timer`.
+  let followsAnswers = true
+  private let title: ReplayTitle
+  private let copies: Int
+  private let file: FollowedFile
+  private let interval: DispatchTimeInterval
+  /// Suspended between batches; resumed and suspended on `batches` alone while that has its timer.
+  private let queue = DispatchQueue(label: "churn.follow")
+  private let batches = DispatchQueue(label: "churn.follow.batches")
+  private var timer: (any DispatchSourceTimer)?
+  private var tokens: [ObserverToken] = []
+  private var stores: Stores?
+
+  /// - Parameter interval: From one batch to the next.
+  init(
+    _ title: ReplayTitle, copies: Int, to file: FollowedFile,
+    every interval: DispatchTimeInterval = .milliseconds(100)
+  ) {
+    (self.title, self.copies, self.file, self.interval) = (title, copies, file, interval)
+  }
+
+  func begin(_ stores: Stores, _: InFlightLimiter?) {
+    self.stores = stores
+    file.write(FollowLine.replay(title, copies: copies).text)
+    queue.suspend()
+    tokens = [
+      follow(stores.files, \.answers), follow(stores.authors, \.answers),
+      follow(stores.folders, \.answers), follow(stores.days, \.answers),
+    ]
+    let timer = DispatchSource.makeTimerSource(queue: batches)
+    timer.setEventHandler { [queue] in Self.runBatch(queue) }
+    timer.schedule(deadline: .now() + interval, repeating: interval)
+    timer.resume()
+    self.timer = timer
+  }
+
+  private func follow<Model, Action, Key: FollowedKeyConvertible, Value: FollowedValue>(
+    _ store: Store<Model, Action>,
+    _ elements: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> ObserverToken {
+    store.observeDeltas(of: elements, on: .queue(queue)) { [file, name = store.identifier] delta in
+      file.write(FollowLine.text(of: delta, store: name))
+    }
+  }
+
+  /// Writes what was changed since the last batch, and waits for that.
+  func writeBatch() {
+    batches.sync { Self.runBatch(queue) }
+  }
+
+  private static func runBatch(_ queue: DispatchQueue) {
+    queue.resume()
+    queue.sync {}
+    queue.suspend()
+  }
+
+  func check() throws(Failure) {
+    try file.check()
+  }
+
+  func finish() throws(Failure) {
+    endBatches()
+    // By the end of its dispatch the call with a commit's delta is in the queue. An observer that has made many calls
+    // goes behind what waits in it, and then has at most one delta: so the second call here comes after that.
+    for _ in 1...2 { queue.sync {} }
+    if let stores {
+      let commits = stores.authors.withModel { $0.authors.values.reduce(0) { $0 + $1.commits } }
+      let changes = stores.files.withModel(\.changes)
+      file.write(FollowLine.end(title, commits: commits, changes: changes).text)
+    }
+    stop()
+    try file.check()
+  }
+
+  func stop() {
+    for token in tokens { token.cancel() }
+    tokens = []
+    stores = nil
+    endBatches()
+  }
+
+  /// From now on the queue runs.
+  private func endBatches() {
+    guard let timer else { return }
+    self.timer = nil
+    timer.cancel()
+    // Behind a batch that is being written; none comes after it.
+    batches.sync { queue.resume() }
+  }
+}

@@ -1,0 +1,67 @@
+import Dispatch
+import DispatchStore
+
+/// Shows a replay on the board.
+///
+/// Its task takes the values of a selector of the store that takes part in every action. It does not take one while no
+/// frame may be shown: then the stream keeps nothing but a note for it, and no commit computes anything.
+final class WatchedReplay: ReplayObserver, @unchecked Sendable {
+  // Unchecked because: only the thread that replays touches `watching`.
+  let followsAnswers = false
+  private let title: ReplayTitle
+  private let allCommits: Int
+  private let board: Board
+  private var watching: Watching?
+
+  private struct Watching {
+    let task: Task<Void, Never>
+    let source: BoardSource
+  }
+
+  init(_ title: ReplayTitle, allCommits: Int, on board: Board) {
+    (self.title, self.allCommits, self.board) = (title, allCommits, board)
+  }
+
+  func begin(_ stores: Stores, _ inFlight: InFlightLimiter?) {
+    let source = BoardSource(
+      stores: stores, inFlight: inFlight, frame: BoardFrame(title: title, allCommits: allCommits),
+      began: board.clock.now)
+    let task = Task(executorPreference: BoardExecutor()) { [board] in
+      await board.waitForNextFrame()
+      for await authors in stores.authors.values(of: AuthorsModel.summary) {
+        board.show { source.frame(authors, at: $0) }
+        await board.waitForNextFrame()
+      }
+    }
+    watching = Watching(task: task, source: source)
+  }
+
+  func check() {}
+
+  /// Shows the state that all actions have left.
+  func finish() {
+    end { board, source in
+      guard source.isBehind else { return }
+      await board.waitForNextFrame()
+      board.show { source.frame(at: $0) }
+    }
+  }
+
+  func stop() {
+    end { _, _ in }
+  }
+
+  /// Ends the task, and waits for that.
+  private func end(_ then: @escaping @Sendable (Board, BoardSource) async -> Void) {
+    guard let watching else { return }
+    self.watching = nil
+    watching.task.cancel()
+    let done = DispatchSemaphore(value: 0)
+    Task(executorPreference: BoardExecutor()) { [board] in
+      await watching.task.value
+      await then(board, watching.source)
+      done.signal()
+    }
+    done.wait()
+  }
+}
