@@ -5,7 +5,8 @@
 /// are numbered by the store's `version`, and made under its lock.
 ///
 /// It may be used from any thread. What is said of a store's exclusive section holds for its children: in
-/// the closures of `withModel` and `updateModel` no store or child is read or changed.
+/// the closures of `withModel` and `updateModel` no store or child is read or changed. `withObservationTracking`
+/// tracks its reads as reads of the store: each change of that notifies, whichever part it concerns.
 public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
   @usableFromInline let part: StorePart<Model, Action>
 

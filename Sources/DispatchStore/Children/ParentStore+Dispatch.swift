@@ -5,8 +5,9 @@ extension ParentStore {
 
   /// The number of the store's commits so far, whichever part they changed.
   public var version: UInt64 {
-    let storage = asOptionalChild.part.root.storage
-    ExclusiveSection.check(storage, "read", on: .current)
+    let (storage, thread) = (asOptionalChild.part.root.storage, ThreadState.current)
+    ExclusiveSection.check(storage, "read", on: thread)
+    storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
   }
 

@@ -4,7 +4,7 @@ public import Observation
 ///
 /// Code that is tracked there and reads `model`, `version` or `withModel` is notified of the store's next change, or of
 /// one that came while the tracking was set up: none after the read is missed. No declaration is needed, and
-/// every read of a store is of the whole store: to be notified of a part alone, observe that.
+/// every read of a store, also by a child, is of the whole store: to be notified of a part alone, observe that.
 ///
 ///     withObservationTracking {
 ///       show(cart.model.total)

@@ -30,10 +30,13 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
   }
 
   /// Calls a closure with the part, in the exclusive section; false where it is gone.
+  ///
+  /// Tracked as a read of the store: which parts a commit has changed is not known.
   @inlinable
   func read(_ body: (UnsafePointer<Model>) -> Void) -> Bool {
     let storage = root.storage
     let thread = ThreadState.here(storage)
+    storage.noteRead(on: thread)
     storage.lockToRead(on: thread)
     defer { storage.unlockUnchanged(on: thread) }
     return path.read(root.model, body)
