@@ -88,15 +88,33 @@ struct MiddlewareOrderTests {
     #expect(dispatcher.middlewares.count == 1)
   }
 
-  @Test func middlewaresAreUnregisteredByType() {
-    final class Silent: Middleware {
+  @Test func aHookThatIsNotImplementedLetsTheActionPass() {
+    final class Before: Middleware {
+      let steps = Recorder<String>()
       func willDispatch(
         transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-      ) -> MiddlewareVerdict { .pass }
-      func didDispatch(
-        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-      ) {}
+      ) -> MiddlewareVerdict {
+        steps.record("will")
+        return .pass
+      }
     }
+    final class After: Middleware {
+      let steps = Recorder<String>()
+      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+        steps.record("did")
+      }
+    }
+    let (before, after) = (Before(), After())
+    dispatcher.register(middleware: before)
+    dispatcher.register(middleware: after)
+    let store = dispatcher.register(store: CounterStore.counter())
+    store.dispatch(.add(1), mode: .sync)
+    #expect(before.steps.all + after.steps.all == ["will", "did"])
+    #expect(store.model.count == 1)
+  }
+
+  @Test func middlewaresAreUnregisteredByType() {
+    final class Silent: Middleware {}
     let recording = ["a", "b"].map { RecordingMiddleware($0) }
     let silent = Silent()
     dispatcher.register(middleware: recording[0])
