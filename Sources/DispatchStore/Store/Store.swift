@@ -39,7 +39,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   /// The number of its commits so far.
   public var version: UInt64 {
     let thread = ThreadState.current
-    if let published = storage.readPublished(on: thread) { return published.version }
+    if let published = storage.publishedToRead(on: thread) { return published.readVersion() }
     ExclusiveSection.check(storage, "read", on: thread)
     storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
@@ -52,7 +52,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   public var model: Model {
     let thread = ThreadState.current
     yieldPoint(.read, on: thread, identifier)
-    if let published = storage.readPublished(on: thread) { return published.model }
+    if let published = storage.publishedToRead(on: thread) { return published.read() }
     ExclusiveSection.check(storage, "read", on: thread)
     storage.noteRead(on: thread)
     return storage.withLock { _ in storage.model.pointee }
@@ -65,7 +65,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     _ body: (Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let thread = ThreadState.here(storage)
-    if let published = storage.readPublished(on: thread) { return try body(published.model) }
+    if let published = storage.publishedToRead(on: thread) { return try body(published.read()) }
     storage.noteRead(on: thread)
     storage.lockToRead(on: thread)
     defer { storage.unlockUnchanged(on: thread) }

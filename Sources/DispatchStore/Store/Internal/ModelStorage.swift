@@ -16,13 +16,13 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     super.init(identifier: identifier, publishes: reads == .published)
   }
 
-  /// The model of the last commit, with its version, where reads are published.
+  /// Where reads are published, what is read; code that is tracked is about to do so.
   @usableFromInline
-  func readPublished(on thread: ThreadState) -> (model: Model, version: UInt64)? {
+  func publishedToRead(on thread: ThreadState) -> PublishedModel<Model>? {
     guard let published else { return nil }
     // Inside an exclusive section no second lock is locked, and so the read is not tracked.
     if thread.exclusive == nil { noteRead(on: thread) }
-    return published.read()
+    return published
   }
 
   override func publish() {
