@@ -17,7 +17,7 @@ struct Finding: Encodable, Sendable {
   let floorNanoseconds: Double?
 
   init(_ row: Row, _ samples: [Sample]) {
-    let values = samples.map(\.value)
+    let values = samples.map(row.bound.value(of:))
     let quartiles = Quartiles(values)
     path = row.path
     floor = row.floor

@@ -18,7 +18,8 @@ enum Rounds {
       subject: { Stopwatch.nanoseconds { subject(subjectCount) } / Double(subjectCount) })
   }
 
-  private static func enough(_ count: Int, _ side: (Int) -> Void) -> Int {
+  /// How many actions of a side take 10 ms: `count`, or that doubled several times.
+  static func enough(_ count: Int, _ side: (Int) -> Void) -> Int {
     var count = count
     while Stopwatch.nanoseconds({ side(count) }) < 10e6 { count *= 2 }
     return count

@@ -10,6 +10,6 @@ struct Sample: Sendable {
     self.floor = floor
   }
 
-  /// The value that the bound limits.
+  /// The ratio, where a floor is given.
   var value: Double { floor.map { subject / $0 } ?? subject }
 }

@@ -6,7 +6,7 @@ struct Table: Sendable {
 
   init(_ rows: [Row]) {
     let paths = rows.map(\.path.count).max() ?? 0
-    widths = [paths, 29, 9, 7]
+    widths = [paths, 29, 12, 7]
   }
 
   func printHeader() {
@@ -18,7 +18,7 @@ struct Table: Sendable {
     let spread = [finding.firstQuartile, finding.thirdQuartile].map { number($0) }
     printLine([
       finding.path,
-      "\(number(finding.median)) \(finding.unit) (\(spread.joined(separator: "–")))",
+      "\(number(finding.median)) \(finding.unit.prefix { $0 != " " }) (\(spread.joined(separator: "–")))",
       "\(number(finding.bound)) \(finding.unit)",
       finding.met ? "met" : "not met",
       floor(of: finding),
