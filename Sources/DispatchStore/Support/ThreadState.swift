@@ -31,7 +31,9 @@ struct ThreadState {
     /// Whether the section's end has more to do than to unlock.
     var hasSectionNotes = false
     /// The stores whose notifier this thread is, outermost first.
-    var turns: [StoreStorage] = []
+    ///
+    /// What runs as the notifier keeps them: retaining a store that has weak references takes as long as locking it.
+    var turns: [Unmanaged<StoreStorage>] = []
     /// The owners of the deferred commits that this thread has delivered, and is to resume.
     var deliveredOwners = FIFO<any CommitOwner>()
     /// The store runs whose ends wait for this thread's commits, innermost last; nil once they don't.
@@ -136,7 +138,7 @@ struct ThreadState {
     for body in bodies { body() }
   }
 
-  var turns: [StoreStorage] {
+  var turns: [Unmanaged<StoreStorage>] {
     get { fields.pointee.turns }
     nonmutating _modify { yield &fields.pointee.turns }
   }

@@ -125,7 +125,8 @@ extension StoreStorage: DeliveryTurn {
     of thread: ThreadState, for owner: (any CommitOwner)?, _ left: Int
   ) -> NotificationQueue.Place {
     guard thread.turns.isEmpty else {
-      return thread.turns.contains { $0 === self } ? .isNotifier : .leaves
+      let isNotifier = thread.turns.contains { $0._withUnsafeGuaranteedRef { $0 === self } }
+      return isNotifier ? .isNotifier : .leaves
     }
     let waits =
       DispatchContext.mayBlock(on: thread) || (owner?.undeliveredCount ?? left) >= Self.leftLimit
@@ -152,7 +153,7 @@ extension StoreStorage: DeliveryTurn {
     of change: ObservedChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
     on thread: ThreadState
   ) {
-    thread.turns.append(self)
+    thread.turns.append(.passUnretained(self))
     // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
     endSection(kept, on: thread)
     yieldPoint(.notify, on: thread, identifier)
@@ -226,7 +227,7 @@ extension StoreStorage: DeliveryTurn {
   private func continueNotifying(_ pool: ConcurrentPool?) {
     let job: @Sendable () -> Void = {
       let thread = ThreadState.current
-      thread.turns.append(self)
+      thread.turns.append(.passUnretained(self))
       self.finishNotifying(after: nil, on: thread)
     }
     if let pool { return pool.resume(job) }

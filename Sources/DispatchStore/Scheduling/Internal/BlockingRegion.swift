@@ -27,7 +27,7 @@ struct BlockingRegion {
 
   /// - Parameter queue: The queue on which that may run which the thread waits for.
   init(on thread: ThreadState, for queue: SharedQueue? = nil) {
-    turns = thread.turns
+    turns = thread.turns.map { $0.takeUnretainedValue() }
     taskWait = .begin()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.leaveDeliveredOwners()
