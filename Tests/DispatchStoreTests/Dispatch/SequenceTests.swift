@@ -202,4 +202,23 @@ struct SequenceTests {
     let counter = dispatcher.store(storeIdentifier: "counter", as: CounterStore.self)
     #expect(counter?.model.count == total)
   }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func endWhereTheyAreCancelledDuringAnActionAndTheQueueIsSuspended(
+    _ mode: Dispatcher.Mode
+  ) async {
+    let (began, goOn) = (Latch(), Latch())
+    let first = Script.suspends { _ in
+      began.open()
+      await goOn.opened()
+    }
+    let handle = dispatcher.dispatch(actions: [first, records("second")], mode: mode)
+    await began.opened()
+    dispatcher.queue.isSuspended = true
+    handle.cancel()
+    goOn.open()
+    #expect(await handle.result.error is CancellationError)
+    dispatcher.queue.isSuspended = false
+    #expect(log.all.isEmpty)
+  }
 }

@@ -112,4 +112,23 @@ struct MiddlewareTimeTests {
     #expect(
       times.all == ["a 2.0 seconds, queued 0.0 seconds", "b 0.0 seconds, queued 2.0 seconds"])
   }
+
+  @Test
+  func areExactByAClockOfTheProgram() async {
+    let (clock, durations) = (clock, Recorder<Duration>())
+    dispatcher.register(
+      middleware: RecordingMiddleware(did: { transaction, _, _ in
+        durations.record(transaction.duration!)
+      }))
+    // As quotients of floating-point numbers, these would be a nanosecond short.
+    let times = [295_149, 295_153, 100_000_000_003].map { Duration.milliseconds($0) }
+    let passing = Recorder<Duration>()
+    let reducer = ApplyingReducer { _, _ in clock.advance(by: passing.all.last!) }
+    dispatcher.register(store: ProbeStore(identifier: "exact", model: 0, reducer: reducer))
+    for time in times {
+      passing.record(time)
+      await dispatcher.dispatch(action: Ping(), mode: .sync).ended()
+    }
+    #expect(durations.all == times)
+  }
 }

@@ -214,8 +214,7 @@ extension Dispatch {
     guard sequence.isBetweenActions else { return false }
     // Read before the pause: from then on, a cancellation may take it out of the scheduler.
     let scheduler = scheduler
-    guard scheduler.isSuspended else { return false }
-    makeDetails().withState { $0.pause() }
+    guard scheduler.isSuspended, makeDetails().withState({ $0.pause() }) else { return false }
     scheduler.unpark(self)
     return true
   }

@@ -106,9 +106,11 @@ struct DispatchState {
     return .park
   }
 
-  /// It waits between two actions.
-  mutating func pause() {
+  /// It waits between two actions; false where it is cancelled, and goes on to its end.
+  mutating func pause() -> Bool {
+    guard !isCancelled else { return false }
     phase = .waiting(Waiting(isParked: true))
+    return true
   }
 
   /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.

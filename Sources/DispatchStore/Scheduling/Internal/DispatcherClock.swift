@@ -24,7 +24,7 @@ struct DispatcherClock: Sendable {
       clock_gettime(CLOCK_MONOTONIC, &time)
       return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
-    return Int64(elapsed() / .nanoseconds(1))
+    return elapsed().wholeNanoseconds
   }
 
   private static func elapsed<Opened: Clock>(
@@ -32,5 +32,15 @@ struct DispatcherClock: Sendable {
   ) -> @Sendable () -> Duration where Opened.Duration == Duration {
     let start = clock.now
     return { start.duration(to: clock.now) }
+  }
+}
+
+extension Duration {
+  /// In nanoseconds, as far as those can be represented; a quotient of durations is a rounded one.
+  var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, exceeds) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return overflows || exceeds ? (seconds < 0 ? .min : .max) : sum
   }
 }
