@@ -5,10 +5,10 @@ usage: check-docs.py [FILE.md ...]        (default: README.md and docs/*.md)
 
 A block is a whole file: it has its imports, and may have statements at its top level. One that begins
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
-sh, text and json; a block without a language, or any other, is an error, so that none escapes.
+sh, text, json and mermaid; a block without a language, or any other, is an error, so that none escapes.
 Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
 the package itself is, so that both use one build of the library. Errors point to the line in the Markdown
-file. A text block after the words "It prints:" is what the Swift block before it prints, which is run; other
+file. A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
 blocks are compiled and linked only.
 """
 
@@ -22,7 +22,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / ".build-docs"
 SCRATCH = ROOT / ".build"
-NOT_COMPILED = {"sh", "text", "json"}
+NOT_COMPILED = {"sh", "text", "json", "mermaid"}
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
@@ -119,10 +119,10 @@ def main():
                 location = f"#sourceLocation(file: {json.dumps(str(path))}, line: {start})\n"
                 targets[name] = (file, location + text)
                 latest = name
-            elif language == "text" and before.endswith("It prints:"):
+            elif language in {"text", "mermaid"} and before.endswith("It prints:"):
                 printed[latest] = (f"{shown}:{start}", text)
             elif language not in NOT_COMPILED:
-                print(f"{shown}:{start - 1}: error: a block is swift, sh, text or json, not {language!r}")
+                print(f"{shown}:{start - 1}: error: a block is swift, sh, text, json or mermaid, not {language!r}")
                 succeeded = False
     sources = OUTPUT / "Sources"
     for folder in sources.iterdir() if sources.exists() else []:

@@ -4,7 +4,7 @@
 usage: check-followed.py FOLLOWED.jsonl ANSWERS.json
 
 Every replay of the file must have its end, and the answers; in the mode async without the figures that depend on the
-order of changes. Names each figure that differs, and exits with 1 if there is any.
+order of changes. A replay that was cut has no end. Names each figure that differs, and exits with 1 if there is any.
 """
 
 import json
@@ -41,6 +41,9 @@ def replays(path):
                     values = stores.get(store, {})
                     answers[figure] = {k: v[member] if member else v for k, v in values.items()}
                 yield mode, answers
+                mode = None
+            elif "cut" in line:
+                yield mode, None
                 mode = None
             else:
                 apply(line, stores.setdefault(line["store"], {}))

@@ -195,24 +195,56 @@ extension Dispatcher {
     if isPlanted(.lateCopy), let copy = copyLate(key, type, on: thread) { return copy }
     var isNews = false
     var evicted: RouteCache.Evicted?
-    var chain: MiddlewareChain?
-    let found = registry.withLock { registry -> Unmanaged<Route>? in
+    let found = registry.withLock { registry -> FoundRoute in
+      if registry.acceptance == .ended { return .refused(registry.generation) }
       guard let shared = registry.route(for: key, type) else {
-        chain = registry.chain
-        return nil
+        return .unknown(registry.chain, registry.useGeneration(), registry.acceptance)
       }
-      isNews = shared.route.registered.isEmpty && registry.noteUnanswered(type)
+      if registry.acceptance == .closed { return .ifInside(shared.use(), registry.generation) }
+      isNews =
+        shared.route.registered.isEmpty && type != WorkAcceptance.self
+        && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
       thread.turn &+= 1
       let route: Unmanaged<Route>
       (route, evicted) = thread.routeCache.take(shared, turn: thread.turn)
-      return route
+      return .accepted(route)
     }
     evicted?.retire()
     if isNews { reportNoResponder(to: type, key.storeIdentifier) }
-    if let found { return found }
-    // For this dispatch alone: nothing is kept of names that no store has.
-    let route = Route(
-      [], chain: chain!, failure: unknown(key.storeIdentifier!))
+    switch found {
+    case .accepted(let route):
+      return route
+    case .ifInside(let route, let generation):
+      // After the use began: what is inside of something under way can't be the last of its generation.
+      if DispatchContext.isInside(of: number, on: thread) { return route }
+      route._withUnsafeGuaranteedRef { $0.end() }
+      return ending(with: closed, in: generation)
+    case .refused(let generation):
+      return ending(with: closed, in: generation)
+    case .unknown(let chain, let generation, let acceptance):
+      let isRefused =
+        acceptance == .closed && !DispatchContext.isInside(of: number, on: thread)
+      if isRefused { return ending(with: closed, in: generation) }
+      return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
+    }
+  }
+
+  /// What a look into the registry has found.
+  private enum FoundRoute {
+    case accepted(Unmanaged<Route>)
+    /// Accepted where work under way dispatches.
+    case ifInside(Unmanaged<Route>, DispatchGeneration)
+    case refused(DispatchGeneration)
+    /// No store has the identifier.
+    case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
+  }
+
+  /// A route for one dispatch alone, which ends with an error: nothing is kept of names that no store has.
+  private func ending(
+    with error: DispatchError, _ chain: MiddlewareChain = MiddlewareChain([]),
+    in generation: DispatchGeneration
+  ) -> Unmanaged<Route> {
+    let route = Route([], chain: chain, failure: error, in: generation)
     route.retire(after: 1)
     return Unmanaged.passUnretained(route)
   }
@@ -241,11 +273,57 @@ extension Dispatcher {
     registry.withLock { $0.endSweep() }
   }
 
+  private var closed: DispatchError {
+    DispatchError(
+      code: .dispatcherClosed,
+      message: """
+        Dispatcher "\(name)" is closed: it accepts only what dispatches under way dispatch, and nothing once these \
+        have ended.
+        """)
+  }
+
   private func unknown(_ identifier: String) -> DispatchError {
     DispatchError(
       code: .unknownStore,
       message: "No store is registered under \"\(identifier)\" with dispatcher \"\(name)\".",
       storeIdentifiers: [identifier])
+  }
+}
+
+// MARK: - The end of its life
+
+extension Dispatcher {
+  /// Accepts only what work under way dispatches from now on; nothing where that has ended.
+  func endAcceptance(isAtOnce: Bool = false) {
+    changeRegistry(.unregister) { registry in
+      if isAtOnce { registry.end() } else { registry.close() }
+      // Dispatches under way keep those that they use.
+      registry.routes.removeAll()
+    }
+    for follower in registry.withLock(\.followers) { follower.dispatcherClosed() }
+  }
+
+  /// Registers what follows the dispatches of some action types that are made from now on.
+  func register(_ follower: any DispatchFollower) {
+    changeRegistry(.register) { $0.insert(follower) }
+  }
+
+  /// Unregisters it: false where it was not registered.
+  func unregister(_ follower: any DispatchFollower) -> Bool {
+    changeRegistry(.unregister) { $0.remove(follower) }
+  }
+
+  var acceptance: Acceptance { registry.withLock(\.acceptance) }
+
+  /// Passes the last generation of dispatches to a closure, before all of them can have ended; false where none is under
+  /// way, so that the dispatcher, if it is closed, accepts no other one.
+  func endGeneration(_ body: (DispatchGeneration) -> Void) -> Bool {
+    let generation = changeRegistry(.unregister) { registry in
+      let generation = registry.endGeneration()
+      if let generation { body(generation) }
+      return generation
+    }
+    return generation != nil
   }
 }
 

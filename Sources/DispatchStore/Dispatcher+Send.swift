@@ -124,7 +124,23 @@ extension Dispatcher {
     switch consume sent {
     case .ended(let result): return result
     case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
+    case .waits(let wait):
+      return await send(
+        action, to: storeIdentifier, mode, options, completion, fileID, line, after: wait)
     }
+  }
+
+  /// The same once the dispatch may begin.
+  @usableFromInline
+  @inline(never)
+  nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
+    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
+    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ line: UInt, after wait: AdmissionWait
+  ) async -> DispatchStore::DispatchResult {
+    var options = options
+    options.control = await wait.ended()
+    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 
   /// The same on the main actor, or away from it.

@@ -31,6 +31,8 @@ public final class Dispatcher: Sendable {
   public let name: String
 
   let clock: DispatcherClock
+  /// Timers by that clock.
+  let timers: TimerQueue
   let carriedTaskLocals: [CarriedTaskLocal]
   let carriesTaskLocals: Bool
   /// A copy of the static one, which takes a call to read.
@@ -40,11 +42,13 @@ public final class Dispatcher: Sendable {
   private static let count = Atomic<UInt64>(0)
   let reference: DispatcherReference
 
-  let registry = Locked(Registry())
+  let registry: Locked<Registry>
   let pool: ConcurrentPool
   private let serialLane: Lane
   private let mainLane: Lane
   private let lanes = LaneTable()
+  let defaultAdmission: DefaultAdmission?
+  private let attachments = Locked([ObjectIdentifier: any DispatcherAttachment]())
   private let onIncident = Locked<@Sendable (DispatchIncident) -> Void>(
     DispatchIncident.writeToStandardError)
 
@@ -55,7 +59,7 @@ public final class Dispatcher: Sendable {
   ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, whose width is the
   ///     number of active processors. Several dispatchers may share one, also that of another dispatcher,
   ///     with the program's own operations: together they are as many at once as it is wide.
-  ///   - clock: Measures durations; a test may pass a `VirtualClock`.
+  ///   - clock: Measures durations, and time limits; a test may pass a `VirtualClock`.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
@@ -65,12 +69,25 @@ public final class Dispatcher: Sendable {
   }
 
   /// Makes one whose dispatches a simulated world runs.
-  package init(
+  package convenience init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
   ) {
+    self.init(
+      name: name, queue: queue, clock: clock, carrying: taskLocals, in: world, by: nil)
+  }
+
+  /// Makes one that controls its dispatches, whatever their options say.
+  init(
+    name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
+    carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?,
+    by admission: DefaultAdmission?
+  ) {
     self.name = name
+    defaultAdmission = admission
     self.clock = DispatcherClock(clock)
+    registry = Locked(Registry(of: number))
+    timers = TimerQueue(self.clock, in: world)
     carriedTaskLocals = taskLocals
     carriesTaskLocals = !taskLocals.isEmpty
     pool = ConcurrentPool(
@@ -141,6 +158,19 @@ public final class Dispatcher: Sendable {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
   }
 
+  /// What a part of the library keeps with the dispatcher, made where there is none.
+  func attachment<Attachment: DispatcherAttachment>(
+    orAdd make: @autoclosure () -> Attachment
+  ) -> Attachment {
+    attachments.withLock { attachments in
+      let key = ObjectIdentifier(Attachment.self)
+      if let present = attachments[key] { return unsafeDowncast(present, to: Attachment.self) }
+      let attachment = make()
+      attachments[key] = attachment
+      return attachment
+    }
+  }
+
   /// The carried task-local values, as they are bound here.
   func captureTaskLocals() -> CapturedTaskLocal? {
     var captured: CapturedTaskLocal?
@@ -150,3 +180,6 @@ public final class Dispatcher: Sendable {
     return captured
   }
 }
+
+/// What a part of the library keeps with a dispatcher, until that is gone.
+protocol DispatcherAttachment: AnyObject, Sendable {}

@@ -12,7 +12,8 @@ enum Churn {
       environment: ProcessInfo.processInfo.environment,
       directory: FileManager.default.currentDirectoryPath,
       temporaryDirectory: NSTemporaryDirectory(),
-      output: StandardOutput.output, messages: StandardOutput.error)
+      output: StandardOutput.output, messages: StandardOutput.error,
+      stop: Interruption.stop)
     Thread.detachNewThread { exit(program.run().rawValue) }
     dispatchMain()
   }

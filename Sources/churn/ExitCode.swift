@@ -10,8 +10,11 @@
 /// | 70 | software | a mode broke its promise, or git's figures differ |
 /// | 73 | cannotCreate | no temporary file could be made, or not the file to follow |
 /// | 74 | ioError | the temporary file could not be written or read back, or the file to follow not written |
+/// | 75 | temporaryFailure | the deadline has passed |
+/// | 130, 143 | interrupted, terminated | SIGINT or SIGTERM has ended a replay early, and what was done is printed |
 ///
-/// A signal ends the program by that signal, which shells report as 128 plus its number.
+/// At any other time, and a second time (but for SIGTERM), a signal ends the program by that signal, which shells report as 128 plus its
+/// number.
 enum ExitCode: Int32 {
   case ok = 0
   case usage = 64
@@ -21,4 +24,7 @@ enum ExitCode: Int32 {
   case software = 70
   case cannotCreate = 73
   case ioError = 74
+  case temporaryFailure = 75
+  case interrupted = 130
+  case terminated = 143
 }

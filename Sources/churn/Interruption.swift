@@ -1,8 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Ends a running git on Ctrl-C and SIGTERM, shows the terminal's cursor again, and then ends the program, as the
-/// default handlers would.
+/// What Ctrl-C and other signals do.
+///
+/// The first SIGINT or SIGTERM during the replays requests their end, and the program prints what was done; a repeated
+/// SIGTERM changes nothing. At any other time, and a second time, a signal ends the program as the default handler would,
+/// after a running git, and shows the terminal's cursor again.
 ///
 /// Git runs in a separate process group, to which a terminal does not send its Ctrl-C.
 enum Interruption {
@@ -14,13 +17,28 @@ enum Interruption {
   /// Whether standard error is a terminal whose cursor is hidden.
   private static let cursorIsHidden = Atomic(false)
 
+  /// The request that a signal makes.
+  static let stop = Stop()
+
+  /// Whether the program replays.
+  private static let isReplaying = Atomic(false)
+
   /// Sets up the handlers, once, at the start.
   static func install() {
     // Initialized here, because a signal handler must not initialize a lazy global.
     child.store(0, ordering: .relaxed)
     cursorIsHidden.store(false, ordering: .relaxed)
+    isReplaying.store(false, ordering: .relaxed)
+    _ = stop
     for number in [SIGINT, SIGTERM, SIGHUP] {
       let previous = signal(number) { number in
+        if number != SIGHUP, Interruption.isReplaying.load(ordering: .relaxed),
+          Interruption.stop.request(.signal(number))
+        {
+          return
+        }
+        // `timeout` sends its signal twice, to the program and to its process group.
+        if number == SIGTERM, Interruption.stop.reason == .signal(SIGTERM) { return }
         let child = Interruption.child.load(ordering: .relaxed)
         if child > 0 { kill(child, SIGTERM) }
         if Interruption.cursorIsHidden.load(ordering: .relaxed) {
@@ -44,6 +62,11 @@ enum Interruption {
   /// The cursor is hidden until it is said to be shown again.
   static func cursor(isHidden: Bool) {
     cursorIsHidden.store(isHidden, ordering: .relaxed)
+  }
+
+  /// The replays have begun, or have ended.
+  static func replays(_ isReplaying: Bool) {
+    self.isReplaying.store(isReplaying, ordering: .relaxed)
   }
 
   static func watch(_ process: pid_t) {

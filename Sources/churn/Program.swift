@@ -10,6 +10,8 @@ struct Program {
   let messages: any TextOutput
   /// The time that the board goes by.
   var clock: any BoardClock = SystemClock()
+  /// Ends the replays early.
+  var stop = Stop()
 
   /// Runs the program.
   ///
@@ -32,28 +34,31 @@ struct Program {
   }
 
   private func report(_ options: Options) throws -> ExitCode {
+    let deadline = options.deadline.map(Deadline.init(after:))
     let progress = ProgressLine(on: messages)
     defer { progress.clear() }
     let input = try Input(options.source, environment: environment, directory: directory)
     if let notice = input.notice { printMessage(notice) }
     let file = try followedFile(options, input)
-    let log = try spool(input, options, progress)
+    let log = try spool(input, options, deadline, progress)
     printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
       printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }
     let board = options.watches ? Board(on: messages, clock) : nil
-    let findings: Findings
+    let outcome: Replays.Outcome
     do {
       defer { board?.close() }
-      findings = try self.findings(
-        options, input, log, progress, ReplayObservation(board: board, file: file))
+      outcome = try replay(
+        options, log, deadline, progress, ReplayObservation(board: board, file: file))
       progress.clear()
     }
+    let findings = try findings(options, input, log, outcome)
     try output.write(
       options.printsJSON
         ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
-    return reportBroken(findings) ? .software : .ok
+    if reportBroken(findings) { return .software }
+    return findings.cut?.cut.reason.exitCode ?? .ok
   }
 
   private func followedFile(
@@ -71,52 +76,42 @@ struct Program {
   }
 
   private func spool(
-    _ input: Input, _ options: Options, _ progress: ProgressLine
+    _ input: Input, _ options: Options, _ deadline: Deadline?, _ progress: ProgressLine
   ) throws(Failure) -> SpooledLog {
     defer { progress.clear() }
     let spooler = Spooler(
-      source: input.source, limit: options.limit, directory: temporaryDirectory
+      source: input.source, limit: options.limit, directory: temporaryDirectory,
+      deadline: deadline
     ) { summary in
       progress.show("reading \(input.source.name): \(Numbers.counted(summary.commits, "commit"))")
     }
     return try spooler.spool()
   }
 
-  private func findings(
-    _ options: Options, _ input: Input, _ log: SpooledLog, _ progress: ProgressLine,
+  private func replay(
+    _ options: Options, _ log: SpooledLog, _ deadline: Deadline?, _ progress: ProgressLine,
     _ observation: ReplayObservation
+  ) throws -> Replays.Outcome {
+    deadline?.request(stop)
+    Interruption.replays(true)
+    defer { Interruption.replays(false) }
+    let replays = Replays(
+      options: options, log: log, progress: progress, observation: observation, stop: stop)
+    return try replays.run()
+  }
+
+  private func findings(
+    _ options: Options, _ input: Input, _ log: SpooledLog, _ outcome: Replays.Outcome
   ) throws -> Findings {
-    let replayers = Replayers.all(for: options)
-    var reference: Answers?
-    var trials: [[Trial]] = replayers.map { _ in [] }
-    for round in 1...options.roundCount {
-      var floor: Measurement?
-      for (index, replayer) in replayers.enumerated() {
-        let title = ReplayTitle(mode: replayer.name, round: round, rounds: options.roundCount)
-        // The board shows the progress itself.
-        let showsProgress = observation.board == nil || !replayer.hasStores
-        if !showsProgress { progress.clear() }
-        let batches = EventBatches(log: log, copies: options.copies) { done, all in
-          if showsProgress { progress.show("replaying: \(title.text)", done: done, of: all) }
-        }
-        let result = try replayer.replay(batches, observation.observers(of: title, batches))
-        let answers = Answers(result.models)
-        let (ofLoop, answersOfLoop) = (floor ?? result.measurement, reference ?? answers)
-        trials[index].append(
-          Trial(
-            result.measurement, floor: ofLoop,
-            differences: answers.differences(from: answersOfLoop)))
-        (floor, reference) = (ofLoop, answersOfLoop)
-      }
-    }
-    let verdicts = zip(trials, replayers).map { trials, replayer in
-      Verdict(of: trials, promisesOrder: replayer.keepsOrder)
-    }
-    let answers = try (reference ?? Answers()).ofOneCopy(among: options.copies)
+    let answers = try outcome.answers?.ofOneCopy(among: options.copies)
+    // What was cut has no time left for more.
+    let git =
+      try outcome.cut == nil
+      ? compareWithGit(input.repository, log.summary.lastHash, answers ?? Answers()) : nil
     return Findings(
       title: input.repository.map { "\($0.path) at \($0.head)" } ?? input.source.name,
-      log: log.summary, head: input.repository?.head, answers: answers, verdicts: verdicts,
-      git: try compareWithGit(input.repository, log.summary.lastHash, answers))
+      log: log.summary, head: input.repository?.head, answers: answers, verdicts: outcome.verdicts,
+      cut: outcome.cut, git: git)
   }
 
   private func compareWithGit(
@@ -133,32 +128,5 @@ struct Program {
     } catch {
       throw Failure(.software, "\(error)")
     }
-  }
-}
-
-// MARK: - Messages
-
-extension Program {
-  private func printMessage(_ message: String) {
-    try? messages.write("churn: \(message)\n")
-  }
-
-  private func printMessage(_ rejections: Rejections) {
-    for rejection in rejections.first { printMessage("\(rejection)") }
-    let rest = rejections.count - rejections.first.count
-    if rest > 0 { printMessage("and \(Numbers.grouped(rest)) more malformed records") }
-  }
-
-  /// Reports broken promises and differences from git; returns whether there are any.
-  private func reportBroken(_ findings: Findings) -> Bool {
-    let broken = findings.verdicts.filter { !$0.broken.isEmpty }
-    for verdict in broken {
-      for difference in verdict.broken {
-        printMessage("\(verdict.measurement.name) broke its promise: \(difference)")
-      }
-    }
-    guard let git = findings.git, !git.isEqual else { return !broken.isEmpty }
-    printMessage("not as in git: \(git.examples.joined(separator: "; "))")
-    return true
   }
 }

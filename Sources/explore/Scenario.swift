@@ -12,7 +12,9 @@ struct Scenario: Sendable {
     operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
-    dependencyRings, leftChanges, sends, nestedSends, routes, laneNames, replies, streams,
+    dependencyRings, leftChanges, sends, nestedSends, routes, laneNames, replies, streams, groups,
+    limits, retries, bounds, drains, effects, skips, exclusion, rates, joins, lateRings,
+    diagnosis,
   ]
 }
 

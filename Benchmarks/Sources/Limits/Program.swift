@@ -9,13 +9,16 @@ enum Program {
     if arguments.first == "resident" {
       return try resident(Array(arguments.dropFirst()))
     }
+    if arguments.first == "overflow" {
+      return try await overflow(Array(arguments.dropFirst()))
+    }
     if arguments.count == 2, let limit = Limit(rawValue: arguments[0]),
       let count = Int(arguments[1])
     {
       return await measure(limit, count)
     }
     guard arguments.isEmpty else {
-      throw UsageError("usage: limits [resident]; see Benchmarks/README.md")
+      throw UsageError("usage: limits [resident | overflow [SECONDS]]; see Benchmarks/README.md")
     }
     print("case".padded(to: 42), "count", "seconds", "peak MB", separator: "\t")
     for limit in Limit.allCases {
@@ -44,6 +47,31 @@ enum Program {
     print("resident MB after".padded(to: 50), "10 %", "50 %", "100 %", separator: "\t")
     for subject in ComingAndGoing.allCases {
       print(subject.title.padded(to: 50), try run(["resident", subject.rawValue]), separator: "\t")
+    }
+  }
+
+  /// Prints the growth under each overflow policy, with a slow consumer and with one that stands still.
+  private static func overflow(_ arguments: [String]) async throws {
+    if arguments.count == 3, let policy = Overflow(rawValue: arguments[0]),
+      let seconds = Double(arguments[1])
+    {
+      let isStalled = arguments[2] == "stalled"
+      let figures = await policy.run(seconds: seconds, isStalled: isStalled) { megabytes("VmRSS:") }
+      let sizes = figures.sizes.map { String(format: "%.1f", $0) }
+      let line = ["\(figures.produced)", "\(figures.consumed)"] + sizes
+      return print(line.joined(separator: "\t"))
+    }
+    guard arguments.count <= 1, let seconds = Double(arguments.first ?? "60"), seconds > 0 else {
+      throw UsageError("usage: limits overflow [SECONDS]")
+    }
+    for consumer in ["slow", "stalled"] {
+      print(
+        "above a limit of 1,000, \(consumer) consumer".padded(to: 50), "produced", "consumed",
+        "MB after 10 %", "50 %", "100 %", separator: "\t")
+      for policy in Overflow.allCases {
+        let line = try run(["overflow", policy.rawValue, "\(seconds)", consumer])
+        print(policy.title.padded(to: 50), line, separator: "\t")
+      }
     }
   }
 

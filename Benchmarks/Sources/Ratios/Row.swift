@@ -21,7 +21,8 @@ struct Row: Sendable {
   static var all: [Row] {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
       + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
-      + PendingRows.all + StreamRows.all + MemoryRows.all + ObserverRows.all + SelectorRows.all
+      + PendingRows.all + DeadlineRows.all + StreamRows.all + MemoryRows.all + ObserverRows.all
+      + SelectorRows.all
       + ElementRows.all
       + ReadRows.all + ContentionRows.all
   }

@@ -12,16 +12,19 @@ public struct DispatchError: Error, Sendable {
   public let callSites: [CallSite]
   /// The error that caused it.
   public let cause: (any Error)?
+  /// Of `timedOut`: the time that the dispatch had; zero where it had none.
+  public let timeLimit: Duration?
 
   init(
     code: Code, message: String, storeIdentifiers: [String] = [], callSites: [CallSite] = [],
-    cause: (any Error)? = nil
+    cause: (any Error)? = nil, timeLimit: Duration? = nil
   ) {
     self.code = code
     self.message = message
     self.storeIdentifiers = storeIdentifiers
     self.callSites = callSites
     self.cause = cause
+    self.timeLimit = timeLimit
   }
 }
 
@@ -54,8 +57,8 @@ extension DispatchError {
     /// call site and where it runs.
     ///
     /// What counts is who waits for whom: through lanes and those that hold them, `.sync` callers, sequences,
-    /// hooks, handles in `after`, and dependencies of operations that reducers have returned. The call sites
-    /// begin with the dispatch that waits. The check costs a few microseconds, however long a lane is; it
+    /// hooks, handles in `after`, exclusion keys, and dependencies of operations that reducers have returned. The call
+    /// sites begin with the dispatch that waits. The check costs a few microseconds, however long a lane is; it
     /// grows with the number of waits on which what is waited for depends.
     ///
     /// Not refused, since the library can't see it, is a ring that passes through
@@ -70,7 +73,7 @@ extension DispatchError {
     ///   or a dependency that is added after the operation was returned.
     ///
     /// Also a `.sync` dispatch, or a wait, that would block one of the system's threads for tasks until a dispatch has
-    /// ended that runs in a task: threads blocked so could be all that there are.
+    /// ended that runs in a task, or until its own time has come: threads blocked so could be all that there are.
     ///
     /// A dispatch made in an exclusive section comes to its lane when that is left. Where it would be behind one
     /// that waits for it by then, or is to wait for such a one, it ends with this error, and the other goes on.
@@ -92,10 +95,23 @@ extension DispatchError {
     public static let invalidOperation = Code(description: "invalidOperation")
     /// A reducer overrides none of `operation(for:in:)`, `apply(_:to:)` and `reduce(into:action:)`.
     public static let reducerMissing = Code(description: "reducerMissing")
+    /// The dispatch had not ended when its time limit, or one that it inherited, had passed.
+    public static let timedOut = Code(description: "timedOut")
+    /// The dispatch did not begin, because one with the same key was in flight, came later, or had begun too short a time
+    /// before; the call sites are those of both.
+    public static let skipped = Code(description: "skipped")
+    /// An effect sent the action after its run had ended.
+    public static let effectEnded = Code(description: "effectEnded")
     /// `ReplyResult.reply` was read, and no store replied.
     public static let noReply = Code(description: "noReply")
     /// `ReplyResult.reply` was read, and several stores replied.
     public static let severalReplies = Code(description: "severalReplies")
+    /// As many dispatches as a limit allows were in flight, and it rejects what is above.
+    public static let limitExceeded = Code(description: "limitExceeded")
+    /// A limit was exceeded, and this dispatch was dropped.
+    public static let dropped = Code(description: "dropped")
+    /// The dispatcher was closed before the dispatch was made.
+    public static let dispatcherClosed = Code(description: "dispatcherClosed")
     /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")
   }

@@ -24,6 +24,12 @@ public struct DispatchIncident: Sendable {
     public static let absentPrerequisite = Kind(description: "absentPrerequisite")
     /// A `didDispatch` hook threw; those of the other middlewares were called all the same.
     public static let middlewareFailed = Kind(description: "middlewareFailed")
+    /// An effect threw; neither the dispatch that it followed nor another effect is concerned.
+    public static let effectFailed = Kind(description: "effectFailed")
+    /// Dispatches have not moved for a watchdog's limit; the message is its diagnosis.
+    public static let stalled = Kind(description: "stalled")
+    /// An effect sent an action after its run had ended; nothing was dispatched.
+    public static let sentAfterEnd = Kind(description: "sentAfterEnd")
   }
 
   /// What happened.

@@ -13,16 +13,35 @@ public struct DispatchResult: Sendable {
   private let identifiers: [String]
   /// By store index; empty where all have finished.
   private let outcomes: [StoreOutcome]
-  /// By store identifier; mostly empty.
-  let replies: [String: any Sendable]
+  /// Nil for most.
+  private let further: Further?
 
-  /// - Parameter outcomes: By store index; empty where all have finished.
+  /// What a result has besides.
+  private final class Further: Sendable {
+    /// By store identifier.
+    let replies: [String: any Sendable]
+    /// By store index: how often each was started; nil where none was more than once.
+    let attempts: [Int]?
+
+    init?(_ replies: [String: any Sendable], _ attempts: [Int]?) {
+      if replies.isEmpty, attempts == nil { return nil }
+      self.replies = replies
+      self.attempts = attempts
+    }
+  }
+
+  /// By store identifier; mostly empty.
+  var replies: [String: any Sendable] { further?.replies ?? [:] }
+
+  /// - Parameters:
+  ///   - outcomes: By store index; empty where all have finished.
+  ///   - attempts: By store index; nil where no store was started more than once.
   init(
     transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
-    replies: [String: any Sendable] = [:], error: (any Error)? = nil
+    replies: [String: any Sendable] = [:], attempts: [Int]? = nil, error: (any Error)? = nil
   ) {
     self.transaction = transaction
-    self.replies = replies
+    further = Further(replies, attempts)
     self.identifiers = identifiers
     self.outcomes = outcomes
     self.error = outcomes.isEmpty ? error : error ?? outcomes.lazy.compactMap(\.error).first
@@ -41,7 +60,7 @@ public struct DispatchResult: Sendable {
     self.error = error
     identifiers = []
     outcomes = []
-    replies = [:]
+    further = nil
   }
 
   /// The results of the store runs; for a sequence, one action after the other.
@@ -51,7 +70,8 @@ public struct DispatchResult: Sendable {
     guard steps.isEmpty else { return steps.flatMap(\.stores) }
     return identifiers.enumerated().map { index, identifier in
       StoreResult(
-        storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[index])
+        storeIdentifier: identifier, outcome: outcomes.isEmpty ? .finished : outcomes[index],
+        attemptCount: further?.attempts?[index] ?? 1)
     }
   }
 
@@ -81,8 +101,16 @@ public struct DispatchResult: Sendable {
 public struct StoreResult: Sendable {
   /// The store.
   public let storeIdentifier: String
-  /// How its run ended.
+  /// How its run ended; of several attempts the last one.
   public let outcome: StoreOutcome
+  /// How often it was attempted: 1 where the store was not run again, by `DispatchOptions.retrying`.
+  public let attemptCount: Int
+
+  init(storeIdentifier: String, outcome: StoreOutcome, attemptCount: Int = 1) {
+    self.storeIdentifier = storeIdentifier
+    self.outcome = outcome
+    self.attemptCount = attemptCount
+  }
 }
 
 extension DispatchResult: CustomStringConvertible {

@@ -30,13 +30,16 @@ extension DispatchHandle {
     return dispatch.wait(for: limit, at: CallSite(fileID: fileID, line: line))
   }
 
-  /// Calls a closure once the dispatch has ended: after its completion, and after its lane was released.
+  /// Calls a closure once the dispatch has ended: after its completion, and, unless it has timed out, after its lane was
+  /// released.
   ///
   /// On the concurrent queue, also where that is suspended; where the dispatch has ended, at once on this
   /// thread. Each closure is called once; closures of one handle may be called at the same time.
   public func whenEnded(_ body: @escaping @Sendable (DispatchResult) -> Void) {
     guard let dispatch, dispatch.result == nil else { return body(resultIfEnded!) }
     let workers = dispatch.schedulerForWaits.workers
+    // It may have ended meanwhile, and has no scheduler then.
+    if workers == nil, let result = dispatch.result { return body(result) }
     dispatch.whenEnded {
       let step: @Sendable () -> Void = { body(dispatch.result!) }
       if let workers { workers.resume(step) } else { DispatchQueue.global().async(execute: step) }

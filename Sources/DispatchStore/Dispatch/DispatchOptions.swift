@@ -1,14 +1,18 @@
 /// The options of a dispatch besides its mode.
 public struct DispatchOptions: Sendable {
   /// The dispatches to wait for first, however they end; in a lane, the dispatch keeps its position.
-  public var after: [DispatchHandle] = []
+  public var after: [DispatchHandle]
   /// Whether a sequence continues after an action that failed, was vetoed or cancelled.
-  public var continuesOnFailure = false
+  public var continuesOnFailure: Bool
+  /// What controls the dispatch; nil for most.
+  @usableFromInline var control: DispatchAdmission?
 
   /// Makes options; by default it waits for no dispatch, and ends a sequence on failure.
+  @inlinable
   public init(after: [DispatchHandle] = [], continuesOnFailure: Bool = false) {
     self.after = after
     self.continuesOnFailure = continuesOnFailure
+    control = nil
   }
 
   /// The dispatches in `after` that have not ended.

@@ -34,13 +34,7 @@ public struct HandlerOperation<Model: Sendable>: Sendable {
   public func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
-    var result: Result<Value, Failure>?
-    running.update { root in
-      path.modify(root) { model in
-        result = Result { () throws(Failure) in try body(&model.pointee) }
-      }
-    }
-    return try result?.get()
+    try path.update(by: running.update, body)
   }
 }
 
@@ -56,9 +50,6 @@ protocol HandlerRunning: AnyObject, Sendable {
 extension RunningOperation: HandlerRunning {
   func update(_ body: (UnsafeMutableRawPointer) -> Bool) {
     let reducer = store.reducer
-    operation.update(by: reducer) { model in
-      let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
-      if !isFound { PartialReduction.noteUnchanged(by: ObjectIdentifier(reducer)) }
-    }
+    operation.update(by: reducer) { PartialReduction.change(&$0, by: reducer, body) }
   }
 }

@@ -20,7 +20,7 @@ extension Store {
   ) -> ObserverToken {
     observe(
       ModelObserver { change in
-        body(unsafeDowncast(change, to: TypedChange<Model, Action>.self).change)
+        body(change.change.assumingMemoryBound(to: StoreChange<Model, Action>.self).pointee)
       }, initial: initial)
   }
 
@@ -138,8 +138,8 @@ extension Store {
   }
 
   /// The present model as a change, in its exclusive section.
-  private func presentModel(for observer: ObserverRecord) -> ObservedChange {
-    guard observer.needsModel else { return ObservedChange(version: storage.version) }
+  private func presentModel(for observer: ObserverRecord) -> KeptChange {
+    guard observer.needsModel else { return KeptChange(version: storage.version) }
     return TypedChange<Model, Action>(
       StoreChange(
         model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))

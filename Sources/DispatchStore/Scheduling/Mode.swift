@@ -4,7 +4,7 @@ extension Dispatcher {
     enum Kind: Hashable, Sendable {
       case async
       case sync
-      case serial(LaneKey?)
+      case serial(TypedKey?)
       case mainThread
     }
 
@@ -46,7 +46,7 @@ extension Dispatcher {
     ///
     /// Keys compare by type and value. An empty lane takes no memory: its record goes to another one.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
-      Mode(kind: .serial(LaneKey(key)))
+      Mode(kind: .serial(TypedKey(key)))
     }
 
     /// The four modes, `serial` with its default lane.

@@ -72,6 +72,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case oneBeforeIsEnough
   /// A dispatch without a record stays without one where an observer is called for its commits.
   case noRecord
+  /// A drain that begins while another one waits does not wait for what that one waits for.
+  case earlyDrain
+  /// A unit of a limit is lost that was handed over.
+  case lostUnit
   /// An operation that has ended can be finished once more, and its end is reported again.
   case doubleFinish
   /// A store that runs regardless does not run where its dispatch is cancelled meanwhile.
@@ -98,6 +102,42 @@ package enum Mutant: String, CaseIterable, Sendable {
   case replyAfterEnd
   /// What a store replied is left in a record that is used again.
   case keptReplies
+  /// The end of a group's step is lost where another thread has not yet kept the step's handle.
+  case lostStepEnd
+  /// A group's step is not cancelled where the cancellation comes while a thread dispatches it.
+  case lostGroupCancel
+  /// Compensations run in the order in which their steps finished.
+  case compensatedInOrder
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
+  /// An alarm that finds timers due does not set the next one.
+  case lostAlarm
+  /// A gate that may have opened while a thread tries it is not tried again.
+  case lostGateOpening
+  /// A condition is checked, and then waited for, in two steps.
+  case lostCondition
+  /// Of several exclusion keys, a dispatch that need not wait for them takes but the first.
+  case firstKeyOnly
+  /// A dispatch waits for keys behind one that waits for it.
+  case neverOvertaking
+  /// What a block dispatches is not linked with the dispatch of that block.
+  case lostChild
+  /// The pause before a store's next attempt goes on although the dispatch is cancelled.
+  case lostPauseEnd
+  /// A pause begins although its dispatch was cancelled since the attempt before it has failed.
+  case pauseAfterCancel
+  /// A delayed dispatch begins although a newer one of its key has taken its place.
+  case keptDelayed
+  /// A dispatch that comes at the end of an interval takes the place of the one that is due.
+  case lostTrailing
+  /// A dispatch looks for another one of its key, and then is the first one, in two steps.
+  case joinedTooLate
+  /// A ring is not searched for that closes where a dispatch is scheduled for which others wait already.
+  case lateRing
+  /// What follows a dispatch that an effect has made is not on the account of what the effect follows.
+  case lostFollowUp
+  /// A run of an effect looks for another one, and then begins, in two steps.
+  case overlappingEffects
+  /// A watchdog that finds nothing in flight rests, and does not look once more.
+  case lostWatch
 }

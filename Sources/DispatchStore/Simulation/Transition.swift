@@ -22,6 +22,7 @@ package enum Transition: String, Sendable {
   case resume = "resume with a step"
   case unpark = "unpark"
   case release = "release the lane"
+  case removeEnded = "remove those that have ended"
   case findLane = "find a lane"
   case retire = "retire a lane"
 
@@ -54,9 +55,13 @@ package enum Transition: String, Sendable {
   case becameReady = "the operation became ready"
   case commitDelivered = "a commit was delivered"
   case close = "close"
+  case pauseBeforeAttempt = "pause before an attempt"
+  case pausePassed = "the pause has passed"
   case complete = "complete"
   case notifyWaiters = "notify the waiters"
   case beforeEnded = "a dispatch before it ended"
+  case tryGate = "try its gate"
+  case openGate = "its gate may open"
 
   // An operation.
   case finish = "finish"
@@ -80,6 +85,26 @@ package enum Transition: String, Sendable {
   case takeElement = "take an element of a stream"
   case awaitElement = "await an element of a stream"
   case wakeConsumer = "resume a stream's consumer"
+
+  // Control.
+  case enterLimit = "enter a limit"
+  case leaveLimit = "leave a limit"
+  case fireTimers = "fire timers"
+  case timeOut = "time out"
+  case adopt = "join what its block is of"
+  case enterExclusion = "enter an exclusion"
+  case leaveExclusion = "leave an exclusion"
+  case checkCondition = "check a condition"
+  case beginDelayed = "begin after a delay"
+  case comeAtRate = "come at a rate"
+  case join = "join another dispatch"
+  case beginEffect = "begin a run of an effect"
+  case endEffect = "end a run of an effect"
+  case diagnose = "look at what is in flight"
+  case restWatchdog = "let a watchdog rest"
+
+  // A group of dispatches.
+  case advanceGroup = "advance a group"
 
   // The caller's thread.
   case detach = "detach"

@@ -18,27 +18,53 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   }
 }
 
-/// A change as it is delivered: without the store's types.
+/// A change as the notifier passes it to observers, without the store's types: valid during the call.
 @usableFromInline
-class ObservedChange: @unchecked Sendable {
-  // because it is constant; a checked struct around the change would take 5 % of an observed commit
+struct ObservedChange {
+  let version: UInt64
+  /// Where the `StoreChange` is; nil for observers that get no model.
+  fileprivate let address: UnsafeRawPointer?
+
+  init(version: UInt64, at address: UnsafeRawPointer? = nil) {
+    self.version = version
+    self.address = address
+  }
+
+  /// The change, for an observer that gets the model.
+  @usableFromInline
+  var change: UnsafeRawPointer { address.unsafelyUnwrapped }
+}
+
+/// A change that is delivered later, or by another thread than the one that made it.
+@usableFromInline
+class KeptChange: @unchecked Sendable {
+  // because it is constant
   let version: UInt64
 
   @usableFromInline
   init(version: UInt64) {
     self.version = version
   }
+
+  /// Passes it to a closure as observers get it.
+  func withObserved(_ body: (ObservedChange) -> Void) {
+    body(ObservedChange(version: version))
+  }
 }
 
-/// The same with its types, for the observers.
+/// The same with the model.
 @usableFromInline
-final class TypedChange<Model: Sendable, Action: ActionType>: ObservedChange, @unchecked Sendable {
+final class TypedChange<Model: Sendable, Action: ActionType>: KeptChange, @unchecked Sendable {
   // because its superclass is, and it is constant too
-  @usableFromInline let change: StoreChange<Model, Action>
+  let change: StoreChange<Model, Action>
 
-  @inlinable
+  @usableFromInline
   init(_ change: StoreChange<Model, Action>) {
     self.change = change
     super.init(version: change.version)
+  }
+
+  override func withObserved(_ body: (ObservedChange) -> Void) {
+    withUnsafePointer(to: change) { body(ObservedChange(version: version, at: $0)) }
   }
 }

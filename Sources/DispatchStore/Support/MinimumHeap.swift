@@ -1,16 +1,20 @@
-/// A binary heap of integers, smallest first.
-struct MinimumHeap {
-  private var elements: [Int]
+/// A binary heap, smallest first.
+struct MinimumHeap<Element: Comparable> {
+  private var elements: [Element]
 
   /// - Parameter sorted: A sorted array, which is a heap already.
-  init(_ sorted: [Int]) {
+  init(_ sorted: [Element]) {
     elements = sorted
   }
 
-  /// All elements, smallest first.
-  var sorted: [Int] { elements.sorted() }
+  var count: Int { elements.count }
 
-  mutating func insert(_ element: Int) {
+  var minimum: Element? { elements.first }
+
+  /// All elements, smallest first.
+  var sorted: [Element] { elements.sorted() }
+
+  mutating func insert(_ element: Element) {
     elements.append(element)
     var child = elements.count - 1
     while child > 0, elements[child] < elements[(child - 1) / 2] {
@@ -19,16 +23,27 @@ struct MinimumHeap {
     }
   }
 
-  mutating func popMinimum() -> Int? {
+  mutating func popMinimum() -> Element? {
     guard let minimum = elements.first else { return nil }
     let last = elements.removeLast()
     guard !elements.isEmpty else { return minimum }
     elements[0] = last
-    var parent = 0
+    sink(from: 0)
+    return minimum
+  }
+
+  /// Keeps those that satisfy a condition; linear.
+  mutating func filter(_ isKept: (Element) -> Bool) {
+    elements.removeAll { !isKept($0) }
+    for parent in (0..<elements.count / 2).reversed() { sink(from: parent) }
+  }
+
+  private mutating func sink(from top: Int) {
+    var parent = top
     while true {
       var child = 2 * parent + 1
       if child + 1 < elements.count, elements[child + 1] < elements[child] { child += 1 }
-      guard child < elements.count, elements[child] < elements[parent] else { return minimum }
+      guard child < elements.count, elements[child] < elements[parent] else { return }
       elements.swapAt(child, parent)
       parent = child
     }

@@ -23,7 +23,7 @@ struct ThreadState {
     /// The context around all inline runs that are linked from `run`.
     var context: DispatchContext?
     /// The store in whose exclusive section this thread is; the code inside keeps the store alive.
-    unowned(unsafe) var exclusive: StoreStorage?
+    var exclusive: Unmanaged<StoreStorage>?
     /// The reducer that has said inside that section that it changed nothing.
     var unchangedBy: ObjectIdentifier?
     /// What follows once the section has been left: accepting what was dispatched inside.
@@ -34,6 +34,8 @@ struct ThreadState {
     ///
     /// What runs as the notifier keeps them: retaining a store that has weak references takes as long as locking it.
     var turns: [Unmanaged<StoreStorage>] = []
+    /// Where observers are called that this thread notifies.
+    var notice = NoticePlace()
     /// The owners of the deferred commits that this thread has delivered, and is to resume.
     var deliveredOwners = FIFO<any CommitOwner>()
     /// The store runs whose ends wait for this thread's commits, innermost last; nil once they don't.
@@ -90,9 +92,12 @@ struct ThreadState {
   }
 
   var exclusive: StoreStorage? {
-    get { fields.pointee.exclusive }
-    nonmutating _modify { yield &fields.pointee.exclusive }
+    get { fields.pointee.exclusive?.takeUnretainedValue() }
+    nonmutating set { fields.pointee.exclusive = newValue.map(Unmanaged.passUnretained) }
   }
+
+  /// Whether the thread is in a store's exclusive section; without the reference that reading the store would make.
+  var isInSection: Bool { fields.pointee.exclusive != nil }
 
   /// Whether code in the exclusive section has left something to be done at its end; false outside.
   var hasSectionNotes: Bool { fields.pointee.hasSectionNotes }
@@ -142,6 +147,29 @@ struct ThreadState {
     get { fields.pointee.turns }
     nonmutating _modify { yield &fields.pointee.turns }
   }
+
+  /// Observers are about to be called here; the former place, for `endNotice`.
+  func beginNotice() -> NoticePlace {
+    defer { fields.pointee.notice = NoticePlace(isSet: true, run: run, context: contextAddress) }
+    return fields.pointee.notice
+  }
+
+  func endNotice(_ former: NoticePlace) {
+    fields.pointee.notice = former
+  }
+
+  /// Whether the code of a run is that of the observers which this thread notifies; nil for code outside of runs.
+  func isNotice(in run: InlineRun.Address?) -> Bool {
+    let notice = fields.pointee.notice
+    return notice.isSet && notice.run == run && notice.context == contextAddress
+  }
+
+  private var contextAddress: UnsafeRawPointer? {
+    fields.pointee.context.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+  }
+
+  /// Whether code of a dispatch runs here, but for that of tasks beside their executors.
+  var isInside: Bool { fields.pointee.run != nil || fields.pointee.context != nil }
 
   var deliveredOwners: FIFO<any CommitOwner> {
     get { fields.pointee.deliveredOwners }
@@ -215,8 +243,7 @@ struct ThreadState {
   /// Keeps details to which the caller has the only reference, unless there are spare ones: a thread that only drains
   /// lanes makes none.
   func keepSpare(_ details: DispatchDetails) {
-    if fields.pointee.spareDetails != nil { return }
-    details.reset()
+    if fields.pointee.spareDetails != nil || !details.reset() { return }
     fields.pointee.spareDetails = details
   }
 
@@ -393,6 +420,13 @@ struct ThreadState {
     if error != 0 { stopProgram("pthread_key_create failed with error \(error).") }
     return key
   }
+}
+
+/// The innermost run and context of a thread.
+struct NoticePlace {
+  var isSet = false
+  var run: InlineRun.Address?
+  var context: UnsafeRawPointer?
 }
 
 /// Access to the spare objects, for code that is inlined into other modules.

@@ -18,7 +18,7 @@ extension Answers {
   /// Computes the answers from the models that a replay ended with.
   init(_ models: Models) {
     let authors = models.authors.authors
-    commits = authors.values.reduce(0) { $0 + $1.commits }
+    commits = models.authors.commits
     changes = models.files.changes
     commitsByAuthor = authors.mapValues(\.commits)
     addedByAuthor = authors.mapValues(\.added)

@@ -10,6 +10,8 @@ enum FollowLine {
   case answer(store: String, version: UInt64, change: Change, key: FollowedKey, value: JSONValue?)
   /// The replay has ended: what the lines since its beginning give are its answers.
   case end(ReplayTitle, commits: Int, changes: Int)
+  /// The replay was ended early: what the lines since its beginning give are the answers up to there.
+  case cut(ReplayTitle, commits: Int, changes: Int)
 
   /// What became of an answer.
   enum Change: String { case inserted, changed, removed }
@@ -30,11 +32,19 @@ enum FollowLine {
       Self.head(store, version, change.rawValue) + key.members
         + (value.map { [("value", $0)] } ?? [])
     case .end(let title, let commits, let changes):
-      [
-        ("end", .string(title.mode)), ("round", .int(title.round)), ("commits", .int(commits)),
-        ("changes", .int(changes)),
-      ]
+      Self.last("end", title, commits, changes)
+    case .cut(let title, let commits, let changes):
+      Self.last("cut", title, commits, changes)
     }
+  }
+
+  private static func last(
+    _ word: String, _ title: ReplayTitle, _ commits: Int, _ changes: Int
+  ) -> [(name: String, value: JSONValue)] {
+    [
+      (word, .string(title.mode)), ("round", .int(title.round)), ("commits", .int(commits)),
+      ("changes", .int(changes)),
+    ]
   }
 
   private static func head(

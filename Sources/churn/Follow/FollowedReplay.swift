@@ -27,7 +27,7 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     (self.title, self.copies, self.file, self.interval) = (title, copies, file, interval)
   }
 
-  func begin(_ stores: Stores, _: InFlightLimiter?) {
+  func begin(_ stores: Stores, _: (@Sendable () -> Int)?) {
     self.stores = stores
     file.write(FollowLine.replay(title, copies: copies).text)
     queue.suspend()
@@ -66,15 +66,19 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     try file.check()
   }
 
-  func finish() throws(Failure) {
+  func finish(isCut: Bool) throws(Failure) {
     endBatches()
     // By the end of its dispatch the call with a commit's delta is in the queue. An observer that has made many calls
     // goes behind what waits in it, and then has at most one delta: so the second call here comes after that.
     for _ in 1...2 { queue.sync {} }
     if let stores {
-      let commits = stores.authors.withModel { $0.authors.values.reduce(0) { $0 + $1.commits } }
+      let commits = stores.authors.withModel(\.commits)
       let changes = stores.files.withModel(\.changes)
-      file.write(FollowLine.end(title, commits: commits, changes: changes).text)
+      let line: FollowLine =
+        isCut
+        ? .cut(title, commits: commits, changes: changes)
+        : .end(title, commits: commits, changes: changes)
+      file.write(line.text)
     }
     stop()
     try file.check()

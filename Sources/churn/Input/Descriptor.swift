@@ -43,6 +43,15 @@ final class Descriptor: Sendable {
     }
   }
 
+  /// Waits until it can be read; false where the deadline passes before.
+  func isReadable(before deadline: Deadline) throws(SystemError) -> Bool {
+    var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    while true {
+      if try Self.retrying({ poll(&entry, 1, deadline.milliseconds) }) > 0 { return true }
+      if deadline.hasPassed { return false }
+    }
+  }
+
   /// Reads at `offset`, which other readers of the same file do not move.
   func read(into buffer: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
     try Self.retrying {

@@ -32,9 +32,20 @@ final class GitProcess {
   ///
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(GitError) -> Int {
+    try reading { (descriptor) throws(SystemError) in try descriptor.read(into: &buffer) }
+  }
+
+  /// Waits until git prints something, or ends; false where the deadline passes before.
+  func isReadable(before deadline: Deadline) throws(GitError) -> Bool {
+    try reading { (descriptor) throws(SystemError) in try descriptor.isReadable(before: deadline) }
+  }
+
+  private func reading<Result>(
+    _ work: (Descriptor) throws(SystemError) -> Result
+  ) throws(GitError) -> Result {
     let descriptor = Descriptor(output.fileHandleForReading.fileDescriptor, isOwned: false)
     do {
-      return try descriptor.read(into: &buffer)
+      return try work(descriptor)
     } catch {
       stop()
       throw GitError(ending: .notStarted, message: "its output cannot be read: \(error)")

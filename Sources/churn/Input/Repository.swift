@@ -55,17 +55,21 @@ struct GitLog: ByteSource {
   let name: String
   fileprivate let process: GitProcess
 
+  func isReadable(before deadline: Deadline) throws(Failure) -> Bool {
+    try running { () throws(GitError) in try process.isReadable(before: deadline) }
+  }
+
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int {
-    do {
-      return try process.read(into: &buffer)
-    } catch {
-      throw Failure(.unavailable, "\(name): \(error)")
-    }
+    try running { () throws(GitError) in try process.read(into: &buffer) }
   }
 
   func checkCompleteness() throws(Failure) {
+    try running { () throws(GitError) in try process.waitForSuccess() }
+  }
+
+  private func running<Result>(_ work: () throws(GitError) -> Result) throws(Failure) -> Result {
     do {
-      try process.waitForSuccess()
+      return try work()
     } catch {
       throw Failure(.unavailable, "\(name): \(error)")
     }

@@ -5,6 +5,8 @@ struct Spooler {
   let limit: Int?
   /// The folder for the temporary file.
   let directory: String
+  /// Where it passes before the end, no more is read.
+  var deadline: Deadline?
   /// Called after each block with the summary so far.
   let progress: (LogSummary) -> Void
 
@@ -17,7 +19,8 @@ struct Spooler {
     var length = 0
     while !parser.hasReachedLimit {
       let count = try addingProgress(summary, length) { () throws(Failure) in
-        try source.read(into: &buffer)
+        try awaitBytes()
+        return try source.read(into: &buffer)
       }
       if count == 0 { break }
       let block = buffer.span.extracting(0..<count)
@@ -34,6 +37,14 @@ struct Spooler {
     summary.add(try reading { () throws(LogError) in try parser.finish() })
     summary.rejections = parser.rejections
     return SpooledLog(file: file, length: length, limit: limit, summary: summary)
+  }
+
+  /// Waits until the source can be read; stops it where the deadline passes before.
+  private func awaitBytes() throws(Failure) {
+    guard let deadline else { return }
+    if !deadline.hasPassed, try source.isReadable(before: deadline) { return }
+    source.stop()
+    throw deadline.failure("reading \(source.name)")
   }
 
   /// Stops the source where the log is malformed, and adds the name of the log to the failure.

@@ -20,6 +20,9 @@ struct AuthorsModel: Equatable, Sendable {
     self.isFollowed = isFollowed
   }
 
+  /// Of all authors.
+  var commits: Int { authors.values.reduce(0) { $0 + $1.commits } }
+
   /// Applies a change.
   ///
   /// `FilesModel.isTakeover` decides whether it took a path over.

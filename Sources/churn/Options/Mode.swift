@@ -10,7 +10,7 @@ enum Mode: String, CaseIterable, Sendable {
   /// Whether several threads or tasks may dispatch at once without losing what the mode promises.
   var takesSeveralProducers: Bool { self == .async || hasLanes }
 
-  /// Whether the limiter counts the actions in flight; else each producer has one.
+  /// Whether the limiter counts the actions in flight; else each producer has one at a time.
   var isLimited: Bool { self != .sync && self != .structured }
 
   /// Whether each path and each author has a lane.

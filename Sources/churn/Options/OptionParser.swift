@@ -4,6 +4,8 @@
 struct OptionParser {
   private var rest: ArraySlice<String>
   private var options = Options()
+  /// Whether `--in-flight` was given.
+  private var isMeasured = false
 
   /// Reads `arguments`, the program's own name not among them.
   static func parse(_ arguments: [String]) throws(Failure) -> Options {
@@ -28,7 +30,11 @@ struct OptionParser {
       let file = try value(of: name, attached)
       try setSource(file == "-" ? .standardInput : .file(file))
     case "--mode": options.modes = try modes(value(of: name, attached))
-    case "--in-flight": options.inFlight = try count(of: name, attached)
+    case "--in-flight":
+      options.inFlight = try count(of: name, attached)
+      isMeasured = true
+    case "--bound": options.bound = try count(of: name, attached)
+    case "--deadline": options.deadline = try seconds(of: name, attached)
     case "--producers": options.producers = try count(of: name, attached, upTo: 256)
     case "--copies": options.copies = try count(of: name, attached, upTo: 1_000_000)
     case "--limit": options.limit = try count(of: name, attached)
@@ -57,6 +63,18 @@ struct OptionParser {
       throw usage("'\(name)' needs a whole number from 1 to \(most), not '\(text)'")
     }
     return count
+  }
+
+  /// Digits, with a point between or before some of them.
+  private mutating func seconds(of name: String, _ attached: String?) throws(Failure) -> Double {
+    let text = try value(of: name, attached)
+    let isPlain = text.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }
+    guard isPlain, let seconds = Double(text), seconds > 0, seconds <= 1e9 else {
+      throw usage(
+        "'\(name)' needs a number of seconds above 0 and up to 1000000000, as 2 or 0.5, "
+          + "not '\(text)'")
+    }
+    return seconds
   }
 
   private func flag(_ name: String, _ attached: String?) throws(Failure) -> Bool {
@@ -91,6 +109,9 @@ struct OptionParser {
   private func checkCombination() throws(Failure) {
     if options.watches, options.logsActions {
       throw usage("'--watch' and '--log' both write to standard error: leave one of them out")
+    }
+    if options.bound != nil, isMeasured {
+      throw usage("'--bound' and '--in-flight' both limit what is in flight: leave one of them out")
     }
   }
 

@@ -12,6 +12,10 @@ struct Options: Equatable, Sendable {
   var source = Source.automatic
   var modes = Mode.allCases
   var inFlight = 1024
+  /// How many actions the library's own limit lets be in flight; nil where figures are measured.
+  var bound: Int?
+  /// In seconds from the start; nil for none.
+  var deadline: Double?
   var producers = 1
   var copies = 1
   var limit: Int?

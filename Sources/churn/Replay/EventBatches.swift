@@ -14,26 +14,62 @@ struct EventBatches: Sendable {
   var eventCount: Int { log.summary.eventCount(copies: copies) }
 
   /// Calls the closure with each batch, in order.
+  func forEach(_ body: ([Event]) throws -> Void) throws {
+    try takeEach { batch in
+      try body(batch)
+      return batch.count
+    }
+  }
+
+  /// Calls the closure with each batch, in order, until it takes fewer events than the batch has.
   ///
   /// Within a commit, one copy follows the other.
-  func forEach(_ body: ([Event]) throws -> Void) throws {
-    var batch: [Event] = []
+  ///
+  /// - Returns: How many events were taken.
+  @discardableResult
+  func takeEach(_ body: ([Event]) throws -> Int) throws -> Int {
     var done = 0
+    do {
+      try forEachBatch { batch in
+        let taken = try body(batch)
+        done += taken
+        progress(done, eventCount)
+        if taken < batch.count { throw End() }
+      }
+    } catch is End {}
+    return done
+  }
+
+  private struct End: Error {}
+
+  private func forEachBatch(_ body: ([Event]) throws -> Void) throws {
+    var batch: [Event] = []
     batch.reserveCapacity(capacity)
-    func flush() throws {
-      try body(batch)
-      done += batch.count
-      progress(done, eventCount)
-      batch.removeAll(keepingCapacity: true)
-    }
     try log.forEachCommit { commit in
       for copy in 0..<copies {
         try commit.forEachEvent(inCopy: copy) { event in
           batch.append(event)
-          if batch.count == capacity { try flush() }
+          guard batch.count == capacity else { return }
+          try body(batch)
+          batch.removeAll(keepingCapacity: true)
         }
       }
     }
-    if !batch.isEmpty { try flush() }
+    if !batch.isEmpty { try body(batch) }
+  }
+
+  /// The event with this number, counted from 0; reads the log up to there.
+  func event(at number: Int) throws -> Event? {
+    var (found, passed): (Event?, Int) = (nil, 0)
+    do {
+      try forEachBatch { batch in
+        if number - passed < batch.count {
+          found = batch[number - passed]
+          throw End()
+        }
+        passed += batch.count
+      }
+    } catch is End {}
+    return found
   }
 }

@@ -10,24 +10,32 @@ struct PlainLoop: Replayer {
   /// Reading the clock costs as much as an update, so only one in so many is timed.
   static let sampling = 16
 
-  func replay(_ history: EventBatches, _: [any ReplayObserver]) throws -> RunResult {
+  func replay(
+    _ history: EventBatches, _: [any ReplayObserver], until stop: Stop
+  ) throws -> RunResult {
     var models = Models()
     var latencies = LatencyHistogram()
     var stopwatch = Stopwatch()
-    try history.forEach { batch in
+    let taken = try history.takeEach { batch in
       stopwatch.time {
         for start in stride(from: 0, to: batch.count, by: Self.sampling) {
+          if stop.isRequested { return start }
           let began = Stopwatch.now
           models.take(batch[start])
           latencies.record(Stopwatch.now - began)
           let end = min(start + Self.sampling, batch.count)
           for index in (start + 1)..<end { models.take(batch[index]) }
         }
+        return batch.count
       }
     }
     let measurement = Measurement(
-      name: name, producers: producers, actions: history.eventCount, seconds: stopwatch.seconds,
+      name: name, producers: producers, actions: taken, seconds: stopwatch.seconds,
       latencies: latencies)
-    return RunResult(measurement: measurement, models: models)
+    guard taken < history.eventCount, let reason = stop.reason else {
+      return RunResult(measurement: measurement, models: models)
+    }
+    return RunResult(
+      measurement: measurement, models: models, cut: Cut(reason: reason, dispatched: taken))
   }
 }

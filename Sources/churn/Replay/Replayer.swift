@@ -12,11 +12,19 @@ protocol Replayer: Sendable {
   ///
   /// Blocks its thread; must not be called on the main queue.
   ///
-  /// - Parameter observers: Observe the stores of the replay, where it has any.
-  func replay(_ history: EventBatches, _ observers: [any ReplayObserver]) throws -> RunResult
+  /// - Parameters:
+  ///   - observers: Observe the stores of the replay, where it has any.
+  ///   - stop: Once it is requested nothing more is dispatched, and the result says how far the replay had come.
+  func replay(
+    _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
+  ) throws -> RunResult
 }
 
 extension Replayer {
-  /// Replays all events, unobserved.
-  func replay(_ history: EventBatches) throws -> RunResult { try replay(history, []) }
+  /// Replays all events.
+  func replay(
+    _ history: EventBatches, _ observers: [any ReplayObserver] = []
+  ) throws -> RunResult {
+    try replay(history, observers, until: Stop())
+  }
 }

@@ -7,8 +7,8 @@ enum Replayers {
     let middlewares = options.logsActions ? [LoggerMiddleware()] : []
     let dispatched = options.modes.map { mode in
       DispatchedReplay(
-        mode: mode, inFlight: options.inFlight, producers: options.producers,
-        middlewares: middlewares)
+        mode: mode, inFlight: options.inFlight, bound: options.bound,
+        producers: options.producers, middlewares: middlewares)
     }
     return [PlainLoop()] + dispatched
   }

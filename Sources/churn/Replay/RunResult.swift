@@ -2,4 +2,6 @@
 struct RunResult: Sendable {
   let measurement: Measurement
   let models: Models
+  /// Nil where it is complete.
+  var cut: Cut?
 }

@@ -3,8 +3,16 @@ struct JSONReport {
   let findings: Findings
 
   var text: String {
-    let answers = findings.answers
-    var members: [(name: String, value: JSONValue)] = [
+    var members = findings.answers.map(figures) ?? []
+    members.append(("rejectedRecords", .int(findings.log.rejections.count)))
+    if let head = findings.head { members.append(("head", .string(head))) }
+    members.append(("runs", .array(findings.verdicts.map(run))))
+    if let cut = findings.cut { members.append(("cut", json(cut))) }
+    return JSONValue.object(members).text
+  }
+
+  private func figures(_ answers: Answers) -> [(name: String, value: JSONValue)] {
+    [
       (Figure.commits.rawValue, .int(answers.commits)),
       (Figure.changes.rawValue, .int(answers.changes)),
       counts(.commitsByAuthor, answers.commitsByAuthor),
@@ -15,11 +23,18 @@ struct JSONReport {
       figure(.lastAuthorByFile, names(answers.lastAuthorByFile), { .string($0.text) }) { $1 },
       counts(.churnByFolder, names(answers.churnByFolder)),
       days(answers.commitsByDay),
-      ("rejectedRecords", .int(findings.log.rejections.count)),
     ]
-    if let head = findings.head { members.append(("head", .string(head))) }
-    members.append(("runs", .array(findings.verdicts.map(run))))
-    return JSONValue.object(members).text
+  }
+
+  private func json(_ replay: CutReplay) -> JSONValue {
+    .object([
+      ("by", .string("\(replay.cut.reason)")),
+      ("mode", .string(replay.title.mode)), ("round", .int(replay.title.round)),
+      ("rounds", .int(replay.title.rounds)),
+      ("commits", .int(replay.commits)), ("allCommits", .int(replay.allCommits)),
+      ("changes", .int(replay.changes)), ("allChanges", .int(replay.allChanges)),
+      ("unfinished", .int(replay.cut.unfinished)),
+    ])
   }
 
   private func run(_ verdict: Verdict) -> JSONValue {

@@ -9,14 +9,14 @@ struct TextReport {
     let head =
       "\(Numbers.counted(log.commits, "commit")), \(Numbers.counted(log.changes, "change")) "
       + "of files: \(findings.title)\n"
-    return ([head] + answers + [modes, git].compactMap(\.self)).joined(separator: "\n")
+    let sections = (findings.answers.map(figures) ?? []) + [modes, git, cut].compactMap(\.self)
+    return ([head] + sections).joined(separator: "\n")
   }
 
-  private var answers: [String] {
-    let answers = findings.answers
-    return [
-      biggestFiles,
-      ranking("Touched last, files by author", filesByLastAuthor),
+  private func figures(_ answers: Answers) -> [String] {
+    [
+      biggestFiles(answers),
+      ranking("Touched last, files by author", filesByLastAuthor(answers)),
       ranking("Taken over, changes by author", answers.takeoversByAuthor),
       ranking("Churn, lines added and deleted by folder", answers.churnByFolder),
       ranking("Commits by author", answers.commitsByAuthor),
@@ -24,20 +24,20 @@ struct TextReport {
     ]
   }
 
-  private var biggestFiles: String {
-    let sizes = findings.answers.linesByFile.compactMapValues { size in
+  private func biggestFiles(_ answers: Answers) -> String {
+    let sizes = answers.linesByFile.compactMapValues { size in
       if case .lines(let count) = size { count } else { nil }
     }
     var table = Table([.right, .left, .left])
     for (path, lines) in top(sizes) {
-      let author = findings.answers.lastAuthorByFile[path]?.printable ?? ""
+      let author = answers.lastAuthorByFile[path]?.printable ?? ""
       table.add(Numbers.grouped(lines), path.printable, "last touched by \(author)")
     }
     return "Biggest files, lines\n\(table.text)"
   }
 
-  private var filesByLastAuthor: [ByteString: Int] {
-    findings.answers.lastAuthorByFile.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  private func filesByLastAuthor(_ answers: Answers) -> [ByteString: Int] {
+    answers.lastAuthorByFile.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
   }
 
   private func ranking<Key: FigureKey>(_ title: String, _ counts: [Key: Int]) -> String {
@@ -57,7 +57,8 @@ struct TextReport {
 // MARK: - How it went
 
 extension TextReport {
-  private var modes: String {
+  private var modes: String? {
+    if findings.verdicts.isEmpty { return nil }
     var table = Table([.left, .right, .right, .right, .right, .right, .right, .left])
     table.add(
       "mode", "producers", "actions/s", "time", "p50", "p99", "p99.9", "figures that it promises")
@@ -70,8 +71,11 @@ extension TextReport {
         Numbers.duration(run.latencies.quantile(0.99)),
         Numbers.duration(run.latencies.quantile(0.999)), promise(verdict))
     }
-    let rounds = findings.verdicts.first?.ratios.count ?? 1
-    let note = rounds > 1 ? ", medians of \(rounds) rounds (lowest–highest)" : ""
+    // The plain loop, which comes first, has one more than a mode that was cut.
+    let rounds = findings.verdicts.map(\.ratios.count)
+    let (least, most) = (rounds.min() ?? 1, rounds.max() ?? 1)
+    let count = least == most ? "\(most)" : "\(least)–\(most)"
+    let note = most > 1 ? ", medians of \(count) rounds (lowest–highest)" : ""
     return "Modes\(note)\n\(table.text)"
   }
 
@@ -94,6 +98,12 @@ extension TextReport {
       return "\(figure.rawValue) (\(Numbers.grouped(count)) differ)"
     }
     return "all but \(order.joined(separator: ", ")): held"
+  }
+
+  private var cut: String? {
+    guard let cut = findings.cut else { return nil }
+    let article = cut.cut.reason == .deadline ? "the " : ""
+    return "Cut by \(article)\(cut.cut.reason)\n  \(cut.text)\n"
   }
 
   private var git: String? {

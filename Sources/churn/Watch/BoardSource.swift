@@ -4,12 +4,14 @@ import DispatchStore
 final class BoardSource: @unchecked Sendable {
   // Unchecked because: the board's task alone makes frames; after it has ended, the task that waited for that.
   let stores: Stores
-  private let inFlight: InFlightLimiter?
+  private let inFlight: (@Sendable () -> Int)?
   private let began: UInt64
   private var frame: BoardFrame
   private var meter: RateMeter
 
-  init(stores: Stores, inFlight: InFlightLimiter?, frame: BoardFrame, began: UInt64) {
+  init(
+    stores: Stores, inFlight: (@Sendable () -> Int)?, frame: BoardFrame, began: UInt64
+  ) {
     (self.stores, self.inFlight, self.frame, self.began) = (stores, inFlight, frame, began)
     meter = RateMeter(at: began)
   }
@@ -36,7 +38,7 @@ final class BoardSource: @unchecked Sendable {
     frame.files = stores.files.select(FilesModel.summary)
     frame.folders = stores.folders.select(FoldersModel.summary)
     frame.days = stores.days.select(DaysModel.summary)
-    frame.inFlight = inFlight?.count
+    frame.inFlight = inFlight?()
     return frame
   }
 }

@@ -22,7 +22,7 @@ final class WatchedReplay: ReplayObserver, @unchecked Sendable {
     (self.title, self.allCommits, self.board) = (title, allCommits, board)
   }
 
-  func begin(_ stores: Stores, _ inFlight: InFlightLimiter?) {
+  func begin(_ stores: Stores, _ inFlight: (@Sendable () -> Int)?) {
     let source = BoardSource(
       stores: stores, inFlight: inFlight, frame: BoardFrame(title: title, allCommits: allCommits),
       began: board.clock.now)
@@ -39,7 +39,7 @@ final class WatchedReplay: ReplayObserver, @unchecked Sendable {
   func check() {}
 
   /// Shows the state that all actions have left.
-  func finish() {
+  func finish(isCut: Bool) {
     end { board, source in
       guard source.isBehind else { return }
       await board.waitForNextFrame()

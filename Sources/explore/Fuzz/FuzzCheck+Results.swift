@@ -62,10 +62,11 @@ extension FuzzCheck {
     }
   }
 
-  /// What is sent in a block is cancelled with that.
+  /// What is sent in a block is cancelled with that; what a block dispatches, with the dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
     if program.dispatches[number].isSent { return spans.values.contains(where: \.wasCancelled) }
-    return spans[number]?.wasCancelled == true
+    if spans[number]?.wasCancelled == true { return true }
+    return makers[number].map(mayBeCancelled) ?? false
   }
 
   private func hasBegun(_ action: Int) -> Bool {

@@ -6,6 +6,8 @@ import DispatchStore
 struct FuzzCheck {
   let run: FuzzRun
   let program: FuzzProgram
+  /// By dispatch: the one whose block makes it.
+  let makers: [Int: Int]
   /// By action and store.
   private(set) var parts: [Part.Key: Part] = [:]
   /// By dispatch.
@@ -47,6 +49,7 @@ struct FuzzCheck {
   init(_ run: FuzzRun) {
     self.run = run
     program = run.program
+    makers = program.makers
     for (time, event) in run.log.allEvents.enumerated() { take(event, at: time) }
   }
 

@@ -39,6 +39,9 @@ import Testing
     #expect(
       FollowLine.end(title, commits: 5, changes: 7).text
         == #"{"end":"serial","round":1,"commits":5,"changes":7}"# + "\n")
+    #expect(
+      FollowLine.cut(title, commits: 5, changes: 7).text
+        == #"{"cut":"serial","round":1,"commits":5,"changes":7}"# + "\n")
   }
 
   @Test func namesTheStoreTheVersionTheChangeTheKeyAndTheValue() {

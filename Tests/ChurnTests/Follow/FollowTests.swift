@@ -142,9 +142,11 @@ private struct EachBatch: ReplayObserver {
     self.followed = followed
   }
 
-  func begin(_ stores: Stores, _ inFlight: InFlightLimiter?) { followed.begin(stores, inFlight) }
+  func begin(_ stores: Stores, _ inFlight: (@Sendable () -> Int)?) {
+    followed.begin(stores, inFlight)
+  }
   func check() { followed.writeBatch() }
-  func finish() throws(Failure) { try followed.finish() }
+  func finish(isCut: Bool) throws(Failure) { try followed.finish(isCut: isCut) }
   func stop() { followed.stop() }
 }
 

@@ -43,16 +43,14 @@ import Testing
     let shares = (0..<count).map { Array(0...$0) }
 
     let worked = await onOwnThread {
-      let outcome = BatchOutcome(capacity: count)
+      let outcome = ReplayOutcome()
       Producers(count: count).run(shares) { share in
         for _ in share { limiter.acquire() }
-        outcome.record(UInt64(share.count), at: share.count - 1)
+        outcome.record(UInt64(share.count))
         for _ in share { limiter.release() }
       }
       limiter.waitUntilIdle()
-      var worked = LatencyHistogram()
-      outcome.add(count, to: &worked)
-      return worked
+      return outcome.latencies
     }
 
     #expect((0..<count).allSatisfy { worked.quantile(Double($0 + 1) / Double(count)) == $0 + 1 })

@@ -134,6 +134,38 @@ import Testing
         == ["median": 2, "lowest": 1.25, "highest": 4])
   }
 
+  @Test func showsThatTheModeThatWasCutHasARoundLess() {
+    let text = TextReport(
+      findings: findings(verdicts: [
+        verdict("plainLoop", promisesOrder: true, seconds: [1, 1, 1]),
+        verdict("sync", promisesOrder: true, seconds: [4, 1.25]),
+      ])
+    ).text
+
+    #expect(text.contains("Modes, medians of 2–3 rounds (lowest–highest)"))
+  }
+
+  @Test(arguments: [
+    (0, "; all that was dispatched has ended"), (1, "; 1 action had not ended after 5.0 seconds"),
+    (1200, "; 1,200 actions had not ended after 5.0 seconds"),
+  ])
+  func saysWhetherAllThatWasDispatchedHasEnded(unfinished: Int, end: String) throws {
+    let cut = Cut(reason: .deadline, dispatched: 9, unfinished: unfinished)
+    let replay = CutReplay(
+      ReplayTitle(mode: "async", round: 2, rounds: 3), cut, Models(),
+      of: try TestLog.small.batches(copies: 2))
+    let text = TextReport(
+      findings: Findings(
+        title: "test", log: LogSummary(), head: nil, answers: nil, verdicts: [], cut: replay,
+        git: nil)
+    ).text
+
+    #expect(
+      text.hasSuffix(
+        "Cut by the deadline\n  async, round 2 of 3: 0 of 6 commits, 0 of 12 changes\(end)\n"))
+    #expect(replay.isWhole == (unfinished > 0))
+  }
+
   @Test func showsHowFilesCompareWithGits() throws {
     let sizes: [Path: FileSize] = [Path("a"): .lines(1), Path("b"): .binary]
     let equal = try GitComparison(sizes, numstat: Array("1\t0\ta\u{0}-\t-\tb\u{0}".utf8))

@@ -11,13 +11,17 @@ final class CollectedOutput: TextOutput, @unchecked Sendable {
   let isTerminal: Bool
   let size = TextSize(columns: 80, rows: 24)
 
-  init(isTerminal: Bool = false) {
-    self.isTerminal = isTerminal
+  /// Called with all that was written.
+  private let note: @Sendable (String) -> Void
+
+  init(isTerminal: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
+    (self.isTerminal, self.note) = (isTerminal, note)
   }
 
   var text: String { lock.withLock { collected } }
 
   func write(_ text: String) {
     lock.withLock { collected += text }
+    note(text)
   }
 }

@@ -12,6 +12,8 @@ struct FollowedAnswers {
     var answers = Answers()
     /// Whether the file has its end, too.
     var isComplete = false
+    /// Whether that says that the replay was cut.
+    var isCut = false
   }
 
   private(set) var replays: [Replay] = []
@@ -33,10 +35,13 @@ struct FollowedAnswers {
       replays.append(
         Replay(
           mode: mode, round: line["round"] as? Int ?? 0, copies: line["copies"] as? Int ?? 0))
-    } else if line["end"] as? String == replays.last?.mode, !replays.isEmpty {
+    } else if !replays.isEmpty,
+      [line["end"], line["cut"]].contains(where: { $0 as? String == replays.last?.mode })
+    {
       let last = replays.count - 1
       replays[last].answers.commits = line["commits"] as? Int ?? -1
       replays[last].answers.changes = line["changes"] as? Int ?? -1
+      replays[last].isCut = line["cut"] != nil
       replays[last].isComplete = true
     } else if !replays.isEmpty, !replays[replays.count - 1].isComplete {
       try replays[replays.count - 1].answers.apply(line)

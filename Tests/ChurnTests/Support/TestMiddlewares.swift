@@ -1,5 +1,6 @@
 import DispatchStore
 import Foundation
+import Synchronization
 
 @testable import churn
 
@@ -90,6 +91,49 @@ final class PathVeto: Middleware {
   ) -> MiddlewareVerdict {
     guard let action = action as? Changed, action.change.path == path else { return .pass }
     return .veto(reason: "not this one")
+  }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
+}
+
+/// Keeps every action from its end until `end` is called.
+final class HeldUp: Middleware {
+  private let ended = DispatchGroup()
+
+  init() { ended.enter() }
+
+  func end() { ended.leave() }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict { .pass }
+
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    ended.wait()
+  }
+}
+
+/// Requests the end of a replay when so many actions are being dispatched.
+final class StopAt: Middleware {
+  let stop = Stop()
+  private let count: Int
+  private let reason: Stop.Reason
+  private let dispatched = Atomic(0)
+
+  init(_ count: Int, _ reason: Stop.Reason = .signal(2)) {
+    (self.count, self.reason) = (count, reason)
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    // The store that takes part in every action.
+    if store.identifier == "authors",
+      dispatched.wrappingAdd(1, ordering: .relaxed).newValue == count
+    {
+      stop.request(reason)
+    }
+    return .pass
   }
 
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}

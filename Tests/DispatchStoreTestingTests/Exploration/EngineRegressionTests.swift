@@ -24,6 +24,20 @@ struct EngineRegressionTests {
     }
   }
 
+  /// Where a dispatch ended after `whenEnded` had looked for that, and before it looked for the queue, its closure could
+  /// be called on a thread of the system's.
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func aClosureForItsEndIsCalledInItsWorld(_ mode: Dispatcher.Mode) async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      for number in 1...3 {
+        let handle = dispatcher.dispatch(action: Note.add(number), mode: mode)
+        await withCheckedContinuation { ended in handle.whenEnded { _ in ended.resume() } }
+      }
+      _ = notes.model
+    }
+  }
+
   /// A cancellation came after the round had taken the operation from the dispatch, and before the round had
   /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])

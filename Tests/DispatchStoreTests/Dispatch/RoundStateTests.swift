@@ -4,6 +4,8 @@ import Testing
 
 @Suite("The progress of a round")
 struct RoundStateTests {
+  private static let timer = TimerToken(slot: 0, number: 5)
+
   /// A `.sync` caller that waited for the closing thread would delay threads that wait for its delivery turn.
   @Test func aDeferredCommitCountsAsSuchUntilItsStoreHasClosed() {
     var state = RoundState(stores: ["a"])
@@ -50,5 +52,114 @@ struct RoundStateTests {
 
   @Test func aNewOneWithoutStoresIsClosed() {
     #expect(RoundState(stores: [String]()).isClosed)
+  }
+
+  // MARK: Attempts
+
+  /// Its first attempt has failed.
+  private func failed(pauses: Bool = true) -> RoundState {
+    var state = RoundState(stores: ["a", "b"], prerequisites: [[], [0]])
+    _ = state.start(0)
+    _ = state.startReturned(0, .failed(StageFright()))
+    #expect(state.failedAttempt(0) == 1)
+    let retried = state.retry(0, pauses: pauses)
+    #expect(retried != nil)
+    return state
+  }
+
+  @Test func aStoreThatRunsAgainIsUnderWayAndWhatWaitsForItWaits() {
+    var state = failed()
+    #expect(state.isAlone && !state.isClosed && state.first.isEmpty)
+    let hasPassed = (state.pausePassed(0, before: 1), state.pausePassed(0, before: 2))
+    #expect(!hasPassed.0, "It is the timer of another attempt.")
+    #expect(hasPassed.1)
+    guard case .another(2) = state.beginAttempt(0), case .run = state.start(0) else {
+      Issue.record("It is to be started.")
+      return
+    }
+    #expect(state.isAlone)
+    _ = state.startReturned(0, .finished)
+    #expect(state.failedAttempt(0) == nil)
+    #expect(state.closed(0).next == [1])
+    #expect(state.attemptCounts == [2, 1])
+  }
+
+  @Test func aCancellationEndsAPauseOnce() {
+    var state = failed()
+    let isKept = state.keep(Self.timer, at: 0, of: 2)
+    #expect(isKept)
+    let pauses = state.cancel().pauses
+    #expect(pauses.map(\.index) == [0] && pauses.map(\.timer) == [Self.timer])
+    let hasPassed = state.pausePassed(0, before: 2)
+    #expect(!hasPassed)
+    #expect(state.cancel().pauses.isEmpty)
+    #expect(state.closed(0).next == [1])
+    guard case .cancelled(hasStarted: true) = state.results.outcomes[0] else {
+      Issue.record("\(state.results)")
+      return
+    }
+  }
+
+  @Test func aTimerThatComesAfterThePauseIsNotKept() {
+    var state = failed()
+    _ = state.pausePassed(0, before: 2)
+    let isKept = state.keep(Self.timer, at: 0, of: 2)
+    #expect(!isKept)
+  }
+
+  @Test func noAttemptBeginsAfterACancellation() {
+    var state = failed(pauses: false)
+    #expect(state.cancel().pauses.isEmpty)
+    guard case .none = state.beginAttempt(0) else {
+      Issue.record("It begins.")
+      return
+    }
+    #expect(state.closed(0).next == [1])
+  }
+
+  @Test func afterACancellationNoAttemptFollows() {
+    var state = RoundState(stores: ["a"])
+    _ = state.start(0)
+    _ = state.startReturned(0, .failed(StageFright()))
+    _ = state.cancel()
+    #expect(state.failedAttempt(0) == nil)
+    let retried = state.retry(0, pauses: true)
+    #expect(retried == nil)
+    #expect(state.closed(0).isClosed)
+    #expect(state.results.outcomes[0].isFailed)
+  }
+
+  @Test func aStoreThatWasNotStartedIsNotRetried() {
+    var state = RoundState(stores: ["a"])
+    _ = state.start(0, verdict: .failed(StageFright()))
+    _ = state.startReturned(0, .failed(StageFright()))
+    #expect(state.failedAttempt(0) == nil)
+  }
+
+  @Test func whatAFormerAttemptReportsIsTooLate() {
+    var state = failed(pauses: false)
+    _ = (state.beginAttempt(0), state.start(0), state.startReturned(0))
+    let begins = (state.beginTaskCommit(0, of: 1), state.beginTaskCommit(0, of: 2))
+    #expect(!begins.0 && begins.1)
+    guard case .wait = state.becameReady(0, of: 1), case .run = state.becameReady(0, of: 2) else {
+      Issue.record("The wrong one is ready.")
+      return
+    }
+  }
+
+  @Test func anAttemptWhoseCommitsWereDeferredIsUnderWayAfterThem() {
+    var state = RoundState(stores: ["a"])
+    _ = state.start(0)
+    state.commitDeferred(0)
+    _ = state.startReturned(0, .failed(StageFright()))
+    #expect(state.onlyDeliveryIsLeft)
+    _ = state.commitDelivered(0)
+    _ = state.retry(0, pauses: true)
+    #expect(state.isAlone, "A `.sync` caller stays.")
+    _ = state.pausePassed(0, before: 2)
+    _ = state.start(0)
+    _ = state.startReturned(0, .finished)
+    #expect(state.closed(0).isClosed)
+    #expect(!state.onlyDeliveryIsLeft && !state.isAlone)
   }
 }

@@ -95,10 +95,9 @@ struct SendTests {
     free.open()
     for task in tasks { await task.value }
     await holder.ended()
-    // The last one in its lane releases that before it returns, once the thread that started those before has left.
-    repeat {
+    await dispatcher.untilLanesAreGone {
       await dispatcher.send(Script.runs { _ in }, to: "stage", mode: mode)
-    } while dispatcher.laneCount > 0
+    }
     // On the main actor, a task comes to the lane once it is there.
     if mode == .mainThread {
       #expect(stage.model.sorted() == pushed.sorted())
@@ -132,10 +131,9 @@ struct SendTests {
     dispatcher.queue.isSuspended = false
     free.open()
     await holder.ended()
-    // The last one in its lane releases that before it returns, once the thread that started those before has left.
-    repeat {
+    await dispatcher.untilLanesAreGone {
       #expect(await dispatcher.send(Script.adds("y"), to: "stage", mode: mode).isSuccess)
-    } while dispatcher.laneCount > 0
+    }
     #expect(Set(stage.model) == ["y"])
   }
 
@@ -502,6 +500,10 @@ struct SendLoadTests {
     if mode != .async {
       #expect(log.all == (0..<tasks * each).flatMap { _ in ["+a", "-a"] })
     }
+    await dispatcher.untilLanesAreGone {
+      await dispatcher.send(Ping(), to: "a", mode: mode)
+    }
+    #expect(dispatcher.laneCount == 0)
   }
 
   @Test func lanesOfAThousandKeysAreEachInOrder() async {
@@ -546,5 +548,14 @@ struct SendLoadTests {
 extension StoreOutcome {
   fileprivate func wasCancelled(afterItsStart: Bool) -> Bool {
     if case .cancelled(afterItsStart) = self { true } else { false }
+  }
+}
+
+extension Dispatcher {
+  /// Sends another action until no lane is left.
+  ///
+  /// The last one in its lane releases that before it returns, once the thread that started those before has left.
+  fileprivate func untilLanesAreGone(_ send: () async -> Void) async {
+    repeat { await send() } while laneCount > 0
   }
 }

@@ -87,13 +87,7 @@ struct DeltaObserverTests {
     }
     var snapshots: [ParcelBook] = []
     for _ in 0..<100 {
-      if dice.roll(4) == 0 { snapshots.append(store.model) }
-      if dice.roll(8) == 0 { snapshots.removeAll() }
-      if dice.roll(20) == 0, let old = snapshots.first {
-        store.inject(model: old)
-      } else {
-        store.updateModel { $0.changeAtRandom(&dice) }
-      }
+      store.changeAtRandom(&dice, &snapshots)
     }
     store.updateModel { $0.put(99, 99) }
     let model = store.model

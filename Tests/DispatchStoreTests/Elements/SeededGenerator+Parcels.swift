@@ -6,6 +6,19 @@ extension SeededGenerator {
   mutating func roll(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 }
 
+extension Store where Model == ParcelBook {
+  /// One random change: of the model, or back to a former one, of which snapshots are kept for a while.
+  func changeAtRandom(_ dice: inout SeededGenerator, _ snapshots: inout [ParcelBook]) {
+    if dice.roll(4) == 0 { snapshots.append(model) }
+    if dice.roll(8) == 0 { snapshots.removeAll() }
+    if dice.roll(20) == 0, let old = snapshots.first {
+      inject(model: old)
+    } else {
+      updateModel { $0.changeAtRandom(&dice) }
+    }
+  }
+}
+
 extension ParcelBook {
   /// A few changes of all collections, as a program might make them; also to a copy that is then assigned.
   mutating func changeAtRandom(_ dice: inout SeededGenerator, ids: Int = 12) {

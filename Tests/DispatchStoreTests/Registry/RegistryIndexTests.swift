@@ -16,7 +16,7 @@ import Testing
   }
 
   private static func registry(of types: [any ActionType.Type]) -> Registry {
-    var registry = Registry()
+    var registry = Registry(of: 1)
     for (place, type) in types.enumerated() {
       registry.insert { sequence in
         IndexedEntry(
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func prerequisitesAreRememberedWhileAStoreDeclaresThem() {
-    var registry = Registry()
+    var registry = Registry(of: 1)
     func register(_ identifier: String, waitFor: WaitFor = .none) {
       registry.insert { sequence in
         IndexedEntry(

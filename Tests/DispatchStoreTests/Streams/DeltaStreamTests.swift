@@ -121,13 +121,7 @@ struct DeltaStreamTests {
     }
     var snapshots: [ParcelBook] = []
     for step in 0..<60 {
-      if dice.roll(4) == 0 { snapshots.append(store.model) }
-      if dice.roll(8) == 0 { snapshots.removeAll() }
-      if dice.roll(20) == 0, let old = snapshots.first {
-        store.inject(model: old)
-      } else {
-        store.updateModel { $0.changeAtRandom(&dice) }
-      }
+      store.changeAtRandom(&dice, &snapshots)
       // So that each consumer has a delta to take.
       store.updateModel { $0.put(99, 1_000 + step) }
       for index in consumers.indices where dice.roll(3) == 0 {
@@ -255,7 +249,7 @@ struct DeltaStreamLoadTests {
   private static let producers = 8
   private static let ids = 16
 
-  /// What each version of the collection was, as far as a hash tells.
+  /// What each version of the collection was, by a hash.
   private typealias History = Locked<[UInt64: Int]>
 
   @Test(arguments: UInt64(0)..<3)

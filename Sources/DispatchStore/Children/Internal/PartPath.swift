@@ -68,6 +68,23 @@ struct PartPath<Value: Sendable>: Sendable {
       name: name)
   }
 
+  /// Changes the part by a closure that may throw; nil where it is gone.
+  ///
+  /// - Parameter commit: Changes the whole, unless its closure says that it has found nothing to change.
+  @inlinable
+  func update<Result, Failure: Error>(
+    by commit: @escaping ((UnsafeMutableRawPointer) -> Bool) -> Void,
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    var result: Swift.Result<Result, Failure>?
+    commit { whole in
+      modify(whole) { part in
+        result = Swift.Result { () throws(Failure) in try body(&part.pointee) }
+      }
+    }
+    return try result?.get()
+  }
+
   /// The path to a part of the part.
   @inlinable
   func appending<Next>(_ next: PartPath<Next>) -> PartPath<Next> {

@@ -53,6 +53,16 @@ struct PartialReduction {
   @usableFromInline
   mutating func noteChange() { isUnchanged = false }
 
+  /// Changes what a closure finds in a model; a reducer is said to have changed nothing where it finds nothing.
+  @inlinable
+  static func change<Model, Action>(
+    _ model: inout Model, by reducer: Reducer<Model, Action>,
+    _ body: (UnsafeMutableRawPointer) -> Bool
+  ) {
+    let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
+    if !isFound { noteUnchanged(by: ObjectIdentifier(reducer)) }
+  }
+
   /// A reducer is said to have changed nothing, in the exclusive section.
   @usableFromInline
   static func noteUnchanged(by reducer: ObjectIdentifier) {

@@ -65,13 +65,7 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
   func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
-    var result: Result<Value, Failure>?
-    root.commit { root in
-      path.modify(root) { model in
-        result = Result { () throws(Failure) in try body(&model.pointee) }
-      }
-    }
-    return try result?.get()
+    try path.update(by: root.commit, body)
   }
 }
 
@@ -100,9 +94,8 @@ struct PartRoot: @unchecked Sendable {
     model = UnsafeMutableRawPointer(store.storage.model)
     commit = { body in
       // On behalf of the store's reducer, which is so said to have changed nothing.
-      store.commit(for: nil, action: nil, by: store.reducer) { model in
-        let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
-        if !isFound { PartialReduction.noteUnchanged(by: ObjectIdentifier(store.reducer)) }
+      store.commit(for: nil, action: nil, by: store.reducer) {
+        PartialReduction.change(&$0, by: store.reducer, body)
       }
     }
     add = { store.observe($0, initial: $1) }

@@ -9,20 +9,28 @@ extension Dispatch {
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
     switch details.withState({ $0.start() }) {
-    case .run where dispatch.isOfTask:
-      (details.scheduler as? TaskScheduler)?.start()
     case .run:
-      return run(&dispatch, on: thread)
-    case .park:
       break
+    case .tryGate(let gate):
+      guard dispatch.passes(gate) else { return .continues }
+    case .park:
+      return .continues
     case .skip:
       // It was cancelled, and ends elsewhere: its place is free.
       return isPlanted(.keptPlace) ? .continues : .ended
     }
+    return startNow(&dispatch, details, on: thread)
+  }
+
+  private static func startNow(
+    _ dispatch: inout Dispatch, _ details: DispatchDetails, on thread: ThreadState
+  ) -> InlineEnd {
+    guard dispatch.isOfTask else { return run(&dispatch, on: thread) }
+    (details.scheduler as? TaskScheduler)?.start()
     return .continues
   }
 
-  private static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+  static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     guard dispatch.isAction else { return runSequence(&dispatch, on: thread) }
     guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
     return carried.bind { runInline(&dispatch, on: thread) }
@@ -97,15 +105,46 @@ extension Dispatch {
   /// Runs the completion, ends the dispatch and releases its scheduler.
   func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
     yieldPoint(.complete, id.description)
-    makeDetails().withState { $0.beginEnding() }
+    beginEnding(makeDetails())
     let scheduler = scheduler
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
-    session?.dispatchEnded(result)
+    if let session {
+      session.dispatchEnded(self.result ?? result)
+      if session.hasFollowers { beginFollowers(after: session, result) }
+    }
     sequence?.dispatchEnded(self, result)
     yieldBeforeEnd()
     end(result)
     scheduler.release(self)
+  }
+
+  /// Lets begin what follows the dispatch.
+  @inline(never)
+  private func beginFollowers(after session: MiddlewareSession, _ result: DispatchResult) {
+    let ended = EndedDispatch(session, self.result ?? result) {
+      let around = self.detailsAround(orOfBlock: {
+        guard let outer = self.outer as? TaskContext, outer.passesOn else { return nil }
+        outer.dispatch.linkToCaller()
+        return outer.dispatch
+      })
+      return (self.makeDetails(), around)
+    }
+    perform(nil) { for follower in session.followers { follower.dispatchEnded(ended) } }
+  }
+
+  /// The details of the dispatch in whose block, or in whose sequence, this one was made; nil for others.
+  func detailsAround(orOfBlock ofBlock: () -> Dispatch?) -> DispatchDetails? {
+    if let around = details?.around { return around }
+    if let whole = outer?.dispatch, whole.id == parent, whole.sequence != nil {
+      return whole.makeDetails()
+    }
+    return ofBlock()?.makeDetails()
+  }
+
+  /// Its stores have ended: from here on no deadline changes the result.
+  func beginEnding(_ details: DispatchDetails) {
+    if let completion = details.withState({ $0.beginEnding() }) { keep(completion) }
   }
 
   // MARK: Cancellation
@@ -119,25 +158,50 @@ extension Dispatch {
     endAcceptance(refusing: error)
   }
 
-  /// It was made inside an exclusive section, and its scheduler has it now; a cancellation that came
-  /// meanwhile takes effect, as does its refusal.
-  func endAcceptance(refusing error: DispatchError?) {
+  /// Ends it with an error where it has not started; false where it has, or has ended.
+  func drop(with error: DispatchError) -> Bool {
+    var isDropped = false
+    cancel { state in
+      isDropped = state.isDroppable
+      return isDropped ? state.endAcceptance(refusing: error) : .none
+    }
+    return isDropped
+  }
+
+  /// Its scheduler has it, which others knew before: where it is in a ring with what began to wait for it, it ends.
+  func accepted(isInLane: Bool) {
+    // What began to wait could not see what the dispatch would be behind.
+    let mayWait = (isInLane || isHeldBack || isGated) && !isPlanted(.lateRing)
+    endAcceptance(refusing: mayWait ? WaitGraph.ring(around: self)?.error : nil)
+  }
+
+  /// Others knew it before its scheduler had it; a cancellation that came meanwhile takes effect, as does its refusal.
+  func endAcceptance(refusing error: DispatchError? = nil) {
     cancel { $0.endAcceptance(refusing: error) }
   }
 
-  private func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
+  func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
     let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
       (transition(&life), scheduler)
     }
     switch cancel {
-    case .end(let wasParked):
+    case .end(_, wasDelayed: true):
+      scheduler?.endCancelled(self) { self.endDelayed() }
+    case .end(let wasParked, _):
       scheduler?.endCancelled(self) {
         self.endWaiting(wasParked, at: scheduler!, on: .current)
       }
     case .cancel(let work):
       work.cancel()
+      cancelChildren()
+    case .endEarly(let early, let work):
+      // Before the result says what has started.
+      if case .round(let round) = work { round.startNoMore() }
+      endEarly(early)
+      work.cancel()
+      cancelChildren()
     case .none:
       break
     }
@@ -148,14 +212,48 @@ extension Dispatch {
     _ wasParked: Bool, at scheduler: Scheduler, on thread: ThreadState
   ) {
     leaveScheduler()
-    let details = makeDetails()
     if let sequence {
-      complete(sequence.result(of: id, cutBy: details.withState(\.refusal) ?? CancellationError()))
+      complete(sequence.result(of: id, cutBy: CancellationError(), refusal: refusal))
     } else {
       var dispatch = self
       _ = bound { Self.runInline(&dispatch, on: thread) }
     }
-    if wasParked { scheduler.resume { scheduler.release(self) } }
+    if wasParked { scheduler.resume { scheduler.release(self) } } else { scheduler.noteSkipped() }
+  }
+
+  /// Ends a dispatch that does not begin: no hook was called, and none is.
+  private func endDelayed() {
+    leaveScheduler()
+    complete(resultBeforeStart(refusal ?? CancellationError()))
+  }
+
+  /// The result of one that is not taken to its stores.
+  func resultBeforeStart(_ error: any Error) -> DispatchResult {
+    let identifiers = route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
+    return DispatchResult(
+      transaction: id, identifiers: identifiers,
+      outcomes: identifiers.map { _ in .cancelled(hasStarted: false) }, error: error)
+  }
+
+  /// Ends it at its deadline: on the concurrent queue, while the stores go on where they run.
+  ///
+  /// No state of the record is read, which belongs to what runs there.
+  private func endEarly(_ early: EarlyEnd) {
+    let details = makeDetails()
+    details.withState(\.limit)?.dispatcher.pool.resume {
+      yieldPoint(.complete, self.id.description)
+      guard let result = details.earlyResult(of: self.id) else { return }
+      if let completion = details.withState({ _ in early.completion.take() }) {
+        self.withContext(of: nil, on: .current, isEarly: true) {
+          if let carried = early.carried {
+            carried.bind { completion.run(result) }
+          } else {
+            completion.run(result)
+          }
+        }
+      }
+      details.endEarly(result)
+    }
   }
 
   /// Ends a dispatch that can't run at all.
@@ -172,14 +270,30 @@ extension Dispatch {
 
   /// Runs user code for which the dispatch waits, on any thread: no state of the dispatch is read.
   func withContext<Value, Failure: Error>(
-    of storeRun: StoreRun?, on thread: ThreadState, _ body: () throws(Failure) -> Value
+    of storeRun: StoreRun?, on thread: ThreadState, isEarly: Bool = false,
+    _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let (context, run) = (thread.context, thread.run)
     thread.context = StoreRunContext(
-      self, owner: storeRun,
+      self, owner: storeRun, isEarly: isEarly,
       outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
     thread.run = nil
     defer { (thread.context, thread.run) = (context, run) }
     return try body()
+  }
+}
+
+extension Dispatch: TimerTarget {
+  /// Its deadline has come.
+  func timerFired() {
+    guard let limit = details?.withState(\.limit) else { return }
+    timeOut(limit.duration)
+  }
+
+  /// It has timed out after that time, unless it has ended.
+  func timeOut(_ duration: Duration) {
+    yieldPoint(.timeOut, id.description)
+    let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
+    cancel { $0.timeOut(error) }
   }
 }

@@ -82,6 +82,16 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     activeScheduler = Unmanaged.passUnretained(scheduler)
   }
 
+  /// Another one will: a named lane that has retired since it was looked up.
+  func move(to scheduler: Scheduler) {
+    // Where something watches it there are details, and another thread may look at its scheduler.
+    if let details {
+      details.withState { _ in enter(scheduler) }
+    } else {
+      enter(scheduler)
+    }
+  }
+
   /// Keeps its action while it is pending; it has none.
   func put(_ action: __owned any ActionType) {
     // Without a look at what is there before, which would be released.
@@ -103,9 +113,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.route = route
   }
 
+  func takeRoute() -> Unmanaged<Route>? { route.take() }
+
   func keep(_ completion: Completion) {
     self.completion = completion
   }
+
+  var hasCompletion: Bool { completion != nil }
 
   func takeCompletion() -> Completion? {
     completion.take()
@@ -162,6 +176,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     if let carried { carried.bind(body) } else { body() }
   }
 
+  /// The number of its dispatcher, for the thread that runs it; nil before and after.
+  var dispatcherNumber: UInt64? {
+    sequence?.dispatcher.number
+      ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
+  }
+
   /// Whether it is of one action: it has a route.
   var isAction: Bool { route != nil }
 
@@ -189,6 +209,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var parent: TransactionID? {
     parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
   }
+
+  /// Whether it was dispatched from inside of another one.
+  var hasParent: Bool { parentID != UInt64.max }
 
   /// Where its steps run, for the thread that runs or ends it.
   var scheduler: Scheduler { details?.scheduler ?? queuedAt }
@@ -313,10 +336,19 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// since a handle may be kept for long.
   func end(_ result: DispatchResult) {
     let details = makeDetails()
-    details.withState { $0.beginEnding() }
+    release(details)
+    details.end(result)
+  }
+
+  /// In a function of its own, so that nothing refers any longer to what was released when the result is there.
+  private func release(_ details: DispatchDetails) {
+    let releases = details.withState { state in
+      state.beginEnding()
+      return state.takeReleases()
+    }
     clear()
     details.clear()
-    details.end(result)
+    for release in releases { release() }
   }
 
   /// Releases what only the way to the end needed; the record may then be used again.
@@ -338,8 +370,16 @@ extension Dispatch {
 
   var isCancelled: Bool { details?.withState(\.isCancelled) ?? false }
 
+  /// Why it was cancelled, where it would have waited for ever, or its time has passed.
+  var refusal: DispatchError? { details?.withState(\.refusal) }
+
   /// The dispatches before it, while it waits for them.
   var dispatchesBefore: [Dispatch] { details?.withState(\.before) ?? [] }
+
+  /// The same, and whether it has to pass a gate after that.
+  var obstacles: (before: [Dispatch], isGated: Bool) {
+    details?.withState { ($0.before, $0.isGated) } ?? ([], false)
+  }
 
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
@@ -352,6 +392,21 @@ extension Dispatch {
 
   /// Whether a `.sync` caller need not stay: only notifiers have to deliver what was deferred.
   var onlyDeliveryIsLeft: Bool { details?.withState(\.work).onlyDeliveryIsLeft ?? false }
+
+  /// Whether its stores have ended, which may be after the end at its deadline.
+  var isOver: Bool { details?.withState(\.isOver) ?? false }
+
+  /// Calls a closure once its stores have ended, before its result is there; at once where they have ended.
+  ///
+  /// Whoever has the result finds released what the closure releases.
+  func beforeResult(_ release: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keepRelease(release) }) { release() }
+  }
+
+  /// Calls back once its stores have ended, and nothing of it runs any longer: at once where they have.
+  func whenOver(_ waiter: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.waitUntilOver(waiter) }) { waiter() }
+  }
 
   /// Calls back once the dispatch has ended: at once where it has, else on the thread that ends it.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
@@ -369,7 +424,8 @@ extension Dispatch: CommitOwner {
 
   @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
-    ThreadState.current.run?.pointee.action(of: self, in: store)
+    guard let run = ThreadState.current.run, run.pointee.isOf(self) else { return nil }
+    return run.pointee.action(in: store)
   }
 
   @usableFromInline

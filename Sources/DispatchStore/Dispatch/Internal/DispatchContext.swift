@@ -14,8 +14,17 @@ class DispatchContext: @unchecked Sendable {
   final var part: AnyObject? { owner }
   /// The context that does not go on before this one has ended, on this thread or as its caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
+  /// This one and those around it, from inside to outside.
+  final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
   /// The executor of an `async` block's task; nil for the context of a step.
   var executor: UnownedTaskExecutor? { nil }
+  /// Whether what its code dispatches is cancelled with the dispatch, and times out with it: that of blocks.
+  var passesOn: Bool {
+    guard let owner else { return false }
+    return owner.round?.runsRegardless(at: owner.index) != true
+  }
+  /// Whether the dispatch has ended at its deadline, so that what runs here holds up nothing of it.
+  var isEarly: Bool { false }
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
   /// Whether this is the task of an `async` block, or a child of that: its end waits for this task's.
@@ -23,23 +32,6 @@ class DispatchContext: @unchecked Sendable {
 
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
-
-  /// Begins a commit of code that runs here; `endCommit` follows.
-  ///
-  /// A block that runs on this thread can't end meanwhile; one whose task commits, or made the task that does,
-  /// could, so its end waits for that.
-  @usableFromInline
-  static func beginCommit(on thread: ThreadState) -> CommitContext {
-    if let run = thread.run { return CommitContext(owner: run.pointee.owner(on: thread)) }
-    if let context = thread.context, context.executor == nil {
-      return CommitContext(owner: context.owner)
-    }
-    guard let storeRun = inTask?.owner, storeRun.beginTaskCommit() else {
-      return CommitContext(owner: nil)
-    }
-    thread.taskCommits.append(storeRun)
-    return CommitContext(owner: storeRun, isOfTask: true)
-  }
 
   /// Whether code that runs here may block its thread for a delivery turn.
   ///
@@ -72,6 +64,71 @@ class DispatchContext: @unchecked Sendable {
   ) -> TransactionID? {
     if let run { return run.pointee.transaction }
     return cause(on: thread)?.dispatch.id
+  }
+
+  /// The number of the dispatcher whose code runs here; nil where that has ended.
+  var dispatcherUnderWay: UInt64? {
+    guard !dispatch.hasEnded else { return nil }
+    // A store run's route is constant; a dispatch's own belongs to the thread that runs it, which is this one.
+    return owner?.round?.dispatcher ?? dispatch.dispatcherNumber
+  }
+
+  /// Whether code of a dispatch under way runs here, of this dispatcher, or waits for what runs here.
+  static func isInside(of dispatcher: UInt64, on thread: ThreadState) -> Bool {
+    if InlineRun.isInside(of: dispatcher, thread.run) { return true }
+    return cause(on: thread)?.andAround.contains { $0.dispatcherUnderWay == dispatcher } ?? false
+  }
+
+  // MARK: What blocks pass on
+
+  /// The dispatch whose block runs here: what it dispatches is cancelled with it, and by its deadline.
+  ///
+  /// Nil in hooks, observers and completions, and in stores that run regardless.
+  @inline(never)
+  static func ofBlock(on thread: ThreadState) -> Dispatch? {
+    ofBlock(from: thread.run, on: thread)
+  }
+
+  /// The same for code around an inline run.
+  static func ofBlock(from innermost: InlineRun.Address?, on thread: ThreadState) -> Dispatch? {
+    var next = innermost
+    while let run = next {
+      guard run.pointee.isInStore, !run.pointee.runsRegardless, !thread.isNotice(in: run) else {
+        return nil
+      }
+      if let record = run.pointee.recordToCancel(on: thread) { return record }
+      // A `.sync` dispatch: nothing cancels it but what is around it.
+      next = run.pointee.outer
+    }
+    guard !thread.isNotice(in: nil), let context = cause(on: thread), context.passesOn else {
+      return nil
+    }
+    return context.dispatch
+  }
+
+  /// The same, with a record of its own also where nothing else can cancel it, linked to the dispatch around it, and so
+  /// on.
+  @inline(never)
+  static func linkedBlock(
+    from innermost: InlineRun.Address?, on thread: ThreadState
+  ) -> Dispatch? {
+    guard thread.exclusive == nil, let run = innermost else {
+      let block = ofBlock(from: innermost, on: thread)
+      block?.linkToCaller()
+      return block
+    }
+    let isBlock =
+      run.pointee.isInStore && !run.pointee.runsRegardless && !thread.isNotice(in: run)
+    return isBlock ? run.pointee.linkedRecord(on: thread) : nil
+  }
+
+  /// Why what the block dispatches that runs here does not begin; nil where nothing has cancelled it.
+  @inline(never)
+  static func cancellation(on thread: ThreadState, at callSite: CallSite) -> (any Error)? {
+    guard let inheritance = ofBlock(on: thread)?.details?.inheritance(), inheritance.isCancelled
+    else { return nil }
+    return inheritance.hasTimedOut
+      ? DispatchError.timedOut(callSite, after: .zero) : CancellationError()
   }
 
   // MARK: What a wait holds up
@@ -116,47 +173,35 @@ class DispatchContext: @unchecked Sendable {
   }
 }
 
-/// On whose behalf code changes a store that names no owner.
-@usableFromInline
-struct CommitContext {
-  @usableFromInline let owner: (any CommitOwner)?
-  /// Whether the owner's end waits for `end`.
-  private let isOfTask: Bool
-
-  init(owner: (any CommitOwner)?, isOfTask: Bool = false) {
-    self.owner = owner
-    self.isOfTask = isOfTask
-  }
-
-  /// The commit has been delivered, or left to a notifier.
-  @usableFromInline
-  func end(on thread: ThreadState) {
-    if isOfTask, let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
-  }
-}
-
 /// The context of a store run's code in a round, or of a round's hooks and completion.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
   private let ofOwner: StoreRun?
   private let around: DispatchContext?
+  private let endsEarly: Bool
 
-  init(_ dispatch: Dispatch, owner: StoreRun?, outer: DispatchContext?) {
+  init(_ dispatch: Dispatch, owner: StoreRun?, isEarly: Bool = false, outer: DispatchContext?) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
+    endsEarly = isEarly
   }
+
+  override var isEarly: Bool { endsEarly }
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
 }
 
-/// The context of an `async` block, in its task and in those made there.
+/// The context of an `async` block, or of what follows a dispatch, in its task and in those made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
   // because `task` is atomic, and all other properties are constants
-  private let storeRun: StoreRun
+  /// Nil for what follows a dispatch.
+  private let storeRun: StoreRun?
+  /// Of what follows a dispatch, the number of the dispatcher.
+  private let dispatcher: UInt64?
   private let ofDispatch: Dispatch
   private let caller: DispatchContext?
   private let ofExecutor: UnownedTaskExecutor
@@ -169,10 +214,30 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     holdsUpMainQueue: Bool
   ) {
     self.storeRun = storeRun
+    dispatcher = nil
     ofDispatch = dispatch
     caller = dispatch.caller
     ofExecutor = executor.asUnownedTaskExecutor()
     isOnMainQueue = holdsUpMainQueue
+  }
+
+  /// For what follows a dispatch.
+  ///
+  /// - Parameter dispatch: Stands for that, until it has ended.
+  init(following dispatch: Dispatch, of dispatcher: Dispatcher, on executor: OperationExecutor) {
+    storeRun = nil
+    self.dispatcher = dispatcher.number
+    ofDispatch = dispatch
+    caller = nil
+    ofExecutor = executor.asUnownedTaskExecutor()
+    isOnMainQueue = false
+  }
+
+  override var passesOn: Bool { storeRun == nil || super.passesOn }
+
+  override var dispatcherUnderWay: UInt64? {
+    guard let dispatcher else { return super.dispatcherUnderWay }
+    return ofDispatch.hasEnded ? nil : dispatcher
   }
 
   override var dispatch: Dispatch { ofDispatch }

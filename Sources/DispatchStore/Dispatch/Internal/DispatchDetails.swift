@@ -9,6 +9,18 @@ final class DispatchDetails: @unchecked Sendable {
   let hasEnded = Atomic(false)
   /// Read without the lock, which others that have details need not take.
   private let hasCallsAtStoresEnd = Atomic(false)
+  /// Whether others may cancel it than its handle and its task; set before they know it.
+  var isControlled = false
+  /// Whether it joins no block; set with that.
+  var isDetached = false
+  /// With which priority it waits for the concurrent queue, where that is another one than the normal; set with these.
+  var priority: PriorityLine.Level?
+  /// Whether others know it before its scheduler has it; set before they do.
+  var isKnown = false
+  /// Whether it joins another one, and so has no turn of its own; set before others know it.
+  var isJoining = false
+  /// Whether stores run again that have failed; set before others know it, until the end.
+  var retry: StoreRetry?
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
@@ -25,6 +37,14 @@ final class DispatchDetails: @unchecked Sendable {
     var replies: [String: any Sendable] = [:]
     /// What is called once its stores have ended, before the completion.
     var atStoresEnd: [@Sendable () -> Void] = []
+    /// What it is linked with, by blocks that dispatch.
+    var family: DispatchFamily?
+    /// What goes on after its end on its account.
+    var followUp: FollowUp.Owner?
+    /// The dispatch whose block makes it, known before its scheduler has it; until its end.
+    var around: DispatchDetails?
+    /// Of one that has no limit of its own, that of the block that it runs in.
+    var linkedDeadline: Int64?
     /// The round that goes on with the inline run, and the index of that store.
     var successor: (round: Round, index: Int)?
   }
@@ -43,18 +63,25 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Whether there is nothing in them that concerns the end.
   var isForgettable: Bool {
-    state.withLock { $0.life.isUndisturbed && $0.replies.isEmpty }
+    state.withLock { state in
+      state.life.isUndisturbed && state.replies.isEmpty && state.followUp == nil
+        && state.family?.children.isEmpty != false
+    }
   }
 
-  /// Makes them as they were at first, where nothing else refers to them.
-  func reset() {
+  /// Makes them as they were at first; false where they stay in use, by what the dispatch's blocks have dispatched.
+  func reset() -> Bool {
+    if hasChildren { return false }
     clear()
     hasEnded.store(false, ordering: .relaxed)
-    (waits, isReached) = ([:], false)
+    (waits, isReached, isControlled, isDetached) = ([:], false, false, false)
+    (retry, priority) = (nil, nil)
+    (isKnown, isJoining) = (false, false)
     var fresh = Guarded(life: DispatchState(isRunning: false))
     if isPlanted(.keptReplies) { fresh.replies = replies }
     // The former one is released outside of the lock.
     state.withLock { swap(&$0, &fresh) }
+    return true
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
@@ -98,7 +125,7 @@ final class DispatchDetails: @unchecked Sendable {
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Whether closures are to be called at the end of its stores.
+  /// Whether closures are to be called at the end of its stores, or it has a time limit.
   var callsAtStoresEnd: Bool { hasCallsAtStoresEnd.load(ordering: .acquiring) }
 
   /// The thread that is about to run the completion calls these closures, in the dispatch's context.
@@ -110,6 +137,189 @@ final class DispatchDetails: @unchecked Sendable {
       return state.atStoresEnd
     }
     for body in bodies { body() }
+  }
+
+  // MARK: Time limits
+
+  /// Before it is scheduled.
+  func put(_ limit: TimeLimit) {
+    withState { $0.put(limit) }
+    hasCallsAtStoresEnd.store(true, ordering: .releasing)
+  }
+
+  /// Others know it: from now on its limit, if it has one, ends what the target stands for.
+  func startTimer(for target: any TimerTarget) {
+    guard let limit = withState(\.limit) else { return }
+    let timer = limit.dispatcher.timers.add(target, at: limit.deadline)
+    let isLate = withState { state in
+      if state.isOver || state.result != nil { return true }
+      limit.timer = timer
+      return false
+    }
+    if isLate { limit.dispatcher.timers.remove(timer) }
+  }
+
+  /// A store of an inline run starts; false where the dispatch has timed out.
+  func noteStart(at index: Int, of identifiers: [String]) -> Bool {
+    guard callsAtStoresEnd else { return true }
+    return withState { state in
+      guard let early = state.limit?.early else { return true }
+      if early.isClaimed { return false }
+      early.note(.cancelled(hasStarted: true), at: index, of: identifiers)
+      return true
+    }
+  }
+
+  /// A store of an inline run has ended.
+  func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
+    guard callsAtStoresEnd else { return }
+    withState { $0.limit?.early?.note(outcome, at: index, of: identifiers) }
+  }
+
+  /// It is to run a sequence; whether that is to note its steps.
+  func begin(sequenceOf actionCount: Int) -> Bool {
+    withState { state in
+      state.limit?.early?.actionCount = actionCount
+      return state.limit?.early != nil
+    }
+  }
+
+  /// An action of a sequence has ended.
+  func note(_ step: DispatchResult) {
+    withState { $0.limit?.early?.note(step) }
+  }
+
+  /// How a dispatch ends at its deadline.
+  func earlyResult(of id: TransactionID) -> DispatchResult? {
+    let (work, error) = withState { ($0.work, $0.refusal) }
+    if case .round(let round) = work { return round.result }
+    return withState { $0.limit?.early?.result(of: id, error) }
+  }
+
+  /// It ends at its deadline; resumes those that wait for that.
+  func endEarly(_ result: DispatchResult) {
+    resume(
+      withState { state in
+        hasEnded.store(true, ordering: .releasing)
+        return state.endEarly(result)
+      })
+  }
+
+  // MARK: What its blocks dispatch
+
+  /// What a block dispatches, now, has from the dispatch of that block.
+  func inheritance() -> Inheritance {
+    withState { state in
+      if state.isOver { return Inheritance() }
+      return Inheritance(
+        isCancelled: state.isCancelled, hasTimedOut: state.refusal != nil,
+        deadline: state.limit?.deadline)
+    }
+  }
+
+  /// The deadline of what a block of it dispatches: its own, or that of the block that it runs in.
+  var inheritedDeadline: Int64? {
+    state.withLock { state in
+      if state.life.isOver { return nil }
+      return state.life.limit?.deadline ?? state.linkedDeadline
+    }
+  }
+
+  /// It runs in a block of another dispatch, on the caller's thread or in its task.
+  func put(around: DispatchDetails, passing deadline: Int64?) {
+    state.withLock { state in
+      state.around = around
+      state.linkedDeadline = deadline
+    }
+  }
+
+  /// A block of the dispatch has dispatched another one, which is cancelled with it; nil where it is over.
+  func adopt(_ child: Dispatch, _ details: DispatchDetails) -> Inheritance? {
+    state.withLock { state in
+      if state.life.isOver { return nil }
+      let family = state.family ?? DispatchFamily()
+      state.family = family
+      if !isPlanted(.lostChild) { family.children[ObjectIdentifier(details)] = child }
+      return Inheritance(
+        isCancelled: state.life.isCancelled, hasTimedOut: state.life.refusal != nil, deadline: nil)
+    }
+  }
+
+  /// It was dispatched by a block of another one, which has adopted it.
+  func enter(familyOf parent: DispatchDetails) {
+    state.withLock { state in
+      let family = state.family ?? DispatchFamily()
+      family.parent = parent
+      state.family = family
+    }
+    // It may have ended meanwhile.
+    leaveFamily()
+  }
+
+  var hasParent: Bool { state.withLock { $0.family?.parent != nil } }
+  var hasChildren: Bool { state.withLock { $0.family?.children.isEmpty == false } }
+
+  /// Those that its blocks have dispatched, or theirs, and that are not over, in the order of their transactions.
+  var children: [Dispatch] {
+    let children = state.withLock { $0.family.map { Array($0.children.values) } ?? [] }
+    return children.sorted { $0.id < $1.id }
+  }
+
+  private func remove(_ child: DispatchDetails) {
+    let removed = state.withLock {
+      $0.family?.children.removeValue(forKey: ObjectIdentifier(child))
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Where it is over, and so is all that its blocks have dispatched, what has adopted it no longer needs it.
+  @inline(never)
+  func leaveFamily() {
+    var details = self
+    while let parent = details.takeParentAtEnd() {
+      parent.remove(details)
+      details = parent
+    }
+  }
+
+  private func takeParentAtEnd() -> DispatchDetails? {
+    state.withLock { state in
+      let isDone = state.life.isOver && state.family?.children.isEmpty == true
+      return isDone ? state.family?.parent.take() : nil
+    }
+  }
+
+  // MARK: What follows it
+
+  /// What goes on after its end on its account; nil where nothing does.
+  var followUp: FollowUp? { state.withLock { $0.followUp?.followUp } }
+
+  /// The dispatch whose block has made it; nil after its end, where it has dispatched nothing that goes on.
+  var around: DispatchDetails? { state.withLock { $0.around ?? $0.family?.parent } }
+
+  /// It is about to be scheduled, and joins the dispatch whose block makes it afterwards.
+  func put(around: DispatchDetails) {
+    state.withLock { $0.around = around }
+  }
+
+  /// It stands for a part of what goes on after another dispatch.
+  func put(_ followUp: FollowUp) {
+    state.withLock { $0.followUp = FollowUp.Owner(followUp, isOwner: false) }
+  }
+
+  /// The same, made where there is none.
+  ///
+  /// - Parameter around: The details of the dispatch in whose block, or in whose sequence, it was made: on its account,
+  ///   too.
+  func makeFollowUp(around: DispatchDetails?) -> FollowUp {
+    if let followUp { return followUp }
+    let made = FollowUp.Owner(
+      FollowUp(in: around.map { $0.makeFollowUp(around: $0.around) }), isOwner: true)
+    return state.withLock { state in
+      let present = state.followUp ?? made
+      state.followUp = present
+      return present.followUp
+    }
   }
 
   // MARK: Deferred commits
@@ -157,16 +367,33 @@ final class DispatchDetails: @unchecked Sendable {
   /// Releases what only the way to the end needed: chains of handles and closures end here.
   func clear() {
     dispatcher = nil
-    state.withLock { $0.successor = nil }
+    retry = nil
+    let around = state.withLock { state in
+      state.successor = nil
+      return state.around.take()
+    }
+    withExtendedLifetime(around) {}
   }
 
   /// Resumes those that wait for the end.
   func end(_ result: DispatchResult) {
     // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
-    let waiters = withState { state in
-      hasEnded.store(true, ordering: .releasing)
-      return state.end(result)
+    let (waiters, limit, family) = state.withLock { state in
+      let waiters = state.life.end(result)
+      if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
+      return (waiters, state.life.limit, state.family)
     }
+    if let limit { removeTimer(of: limit) }
+    if family != nil { leaveFamily() }
+    resume(waiters)
+  }
+
+  @inline(never)
+  private func removeTimer(of limit: TimeLimit) {
+    if let timer = withState({ _ in limit.timer.take() }) { limit.dispatcher.timers.remove(timer) }
+  }
+
+  private func resume(_ waiters: [@Sendable () -> Void]) {
     guard !waiters.isEmpty else { return }
     ThreadState.current.hasResumedOthers = true
     for waiter in waiters { waiter() }

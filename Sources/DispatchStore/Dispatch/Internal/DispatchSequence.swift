@@ -5,14 +5,23 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let actions: [any ActionType]
+  /// The dispatch whose result it has, of one without actions.
+  private let joined: Dispatch?
   private let middlewares: [any DispatchMiddleware]
+  private let watchers: [any DispatchWatcher]
+  /// Where something watches it, until its end.
+  @exclusivity(unchecked) private var trace: DispatchTrace?
   private let continuesOnFailure: Bool
   @exclusivity(unchecked) private var steps: [Step] = []
+  /// Of a dispatch with a time limit, where its steps are noted.
+  @exclusivity(unchecked) var limited: DispatchDetails?
   /// Whether none of them failed, and whether the last one did not.
   @exclusivity(unchecked) private var isSuccess = true
   @exclusivity(unchecked) private var mayContinue = true
   /// The context around it on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
+  /// By which it was accepted, or not, and counts as under way.
+  private let acceptance: Unmanaged<Route>
   /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
   private let began: Int64
   @exclusivity(unchecked) private var startedAt = Int64.max
@@ -33,16 +42,39 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 
   init(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
-    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ middlewares: [any DispatchMiddleware]
+    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ chain: MiddlewareChain?,
+    joining other: Dispatch? = nil, on thread: ThreadState
   ) {
+    acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    let isAccepted = acceptance._withUnsafeGuaranteedRef { $0.failure == nil }
+    let middlewares = isAccepted ? chain?.wholes ?? [] : []
+    watchers = isAccepted ? chain?.watchers ?? [] : []
     self.actions = actions
     self.storeIdentifier = storeIdentifier
     self.mode = mode
     self.continuesOnFailure = continuesOnFailure
     self.dispatcher = dispatcher
+    joined = other
     self.middlewares = middlewares
     began = middlewares.isEmpty ? 0 : dispatcher.clock.nanoseconds
   }
+
+  /// Runs nothing, and ends as another dispatch does, which it waits for.
+  convenience init(
+    joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
+    on thread: ThreadState
+  ) {
+    self.init(
+      of: [], to: nil, in: mode, continuesOnFailure: false, by: dispatcher, nil, joining: other,
+      on: thread)
+  }
+
+  deinit {
+    acceptance._withUnsafeGuaranteedRef { $0.end() }
+  }
+
+  /// Why none of its actions runs.
+  private var rejection: DispatchError? { acceptance._withUnsafeGuaranteedRef(\.failure) }
 
   var isEmpty: Bool { actions.isEmpty }
 
@@ -50,11 +82,13 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   var isBetweenActions: Bool { steps.count < actions.count }
 
   /// Whether all of its actions were dispatched, and none failed.
-  var hasSucceeded: Bool { isSuccess && !isBetweenActions }
+  var hasSucceeded: Bool {
+    isSuccess && !isBetweenActions && rejection == nil && joined == nil
+  }
 
   /// The action that is next; nil at the end, and after one that did not succeed.
   var next: (any ActionType)? {
-    guard isBetweenActions, continuesOnFailure || mayContinue else { return nil }
+    guard isBetweenActions, continuesOnFailure || mayContinue, rejection == nil else { return nil }
     return actions[steps.count]
   }
 
@@ -76,25 +110,51 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   private func append(_ step: Step, _ isSuccess: Bool) {
     if steps.isEmpty { steps.reserveCapacity(actions.count) }
     steps.append(step)
+    if let limited { limited.note(step.result) }
+    if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
     mayContinue = isSuccess
     self.isSuccess = self.isSuccess && isSuccess
   }
 
   /// - Parameter error: Why it ends before its last action, where no action has failed.
-  func result(of id: TransactionID, cutBy error: (any Error)?) -> DispatchResult {
+  func result(
+    of id: TransactionID, cutBy error: (any Error)?, refusal: DispatchError? = nil
+  ) -> DispatchResult {
+    if let joined { return result(of: joined, id, refusal ?? rejection ?? error) }
     let results = steps.map(\.result)
     return DispatchResult(
       transaction: id, steps: results, skippedActionCount: actions.count - results.count,
-      error: results.lazy.compactMap(\.error).first ?? (isBetweenActions ? error : nil))
+      error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
+        ?? (isBetweenActions ? error : nil))
   }
 }
 
 extension DispatchSequence {
+  /// What another one has ended with, where that was waited for.
+  private func result(
+    of joined: Dispatch, _ id: TransactionID, _ error: (any Error)?
+  ) -> DispatchResult {
+    if error == nil, let result = joined.result { return result }
+    return DispatchResult(transaction: id, error: error ?? CancellationError())
+  }
+
   func dispatchBegan(_ dispatch: Dispatch) {
     for middleware in middlewares { middleware.dispatchWillBegin(info(of: dispatch)) }
   }
 
+  /// Lets other threads look at the dispatch from now on, which therefore has details, and its scheduler.
+  func watch(_ dispatch: Dispatch) {
+    if watchers.isEmpty { return }
+    _ = dispatch.makeDetails()
+    let trace = DispatchTrace(
+      dispatch, actions, isSequence: true, mode, caller: mode.isSync ? outer?.dispatch : nil,
+      at: dispatcher.clock.nanoseconds)
+    self.trace = trace
+    for watcher in watchers { watcher.watch(trace, of: dispatcher) }
+  }
+
   func dispatchEnded(_ dispatch: Dispatch, _ result: @autoclosure () -> DispatchResult) {
+    defer { if let trace = trace.take() { for watcher in watchers { watcher.forget(trace) } } }
     guard !middlewares.isEmpty else { return }
     let result = result()
     var info = info(of: dispatch)
@@ -130,11 +190,12 @@ extension Dispatch {
   }
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {
+    let retry = details?.retry
     while !isCancelled, let action = sequence.next {
       sequence.start()
       let route = sequence.dispatcher.route(
         to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
-      if let reduced = reduce(action, along: route, on: thread) {
+      if let reduced = retry == nil ? reduce(action, along: route, on: thread) : nil {
         yieldPoint(.closeRound, id.description)
         sequence.append(reduced)
       } else {
@@ -187,6 +248,7 @@ extension Dispatch {
       step.enter(scheduler)
     }
     step.carry(carried?.copy())
+    if let retry = details?.retry { step.makeDetails().retry = retry }
     sequence.dispatcher.prepare(
       step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }
@@ -205,7 +267,10 @@ extension Dispatch {
 
   private func noteEnd(of step: Dispatch, _ sequence: DispatchSequence) {
     yieldPoint(.closeRound, id.description)
-    makeDetails().withState { $0.endWork() }
+    let details = makeDetails()
+    details.withState { $0.endWork() }
+    // What the step's blocks have dispatched is cancelled with the sequence.
+    if let ended = step.details, ended.hasChildren { join(step, ended, details) }
     sequence.append(step.result!)
   }
 
@@ -223,13 +288,16 @@ extension Dispatch {
     _ dispatch: inout Dispatch, _ sequence: DispatchSequence, on thread: ThreadState
   ) -> InlineEnd {
     yieldPoint(.complete, dispatch.id.description)
-    if let details = dispatch.details { details.withState { $0.beginEnding() } }
+    if let details = dispatch.details { dispatch.beginEnding(details) }
     let error: (any Error)? = dispatch.isCancelled ? CancellationError() : nil
-    var result: DispatchResult { sequence.result(of: dispatch.id, cutBy: error) }
+    let refusal = dispatch.refusal
+    var result: DispatchResult {
+      sequence.result(of: dispatch.id, cutBy: error, refusal: refusal)
+    }
     if let completion = dispatch.takeCompletion() {
       dispatch.perform(nil) { completion.run(result) }
     }
-    sequence.dispatchEnded(dispatch, result)
+    sequence.dispatchEnded(dispatch, dispatch.result ?? result)
     dispatch.yieldBeforeEnd()
     // In this order: once there is no other reference, no other thread can make details.
     if sequence.hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {

@@ -13,33 +13,57 @@ struct DispatchState {
   }
 
   private struct Waiting {
-    /// It was made inside an exclusive section, whose thread makes it ready to be scheduled once that is left:
-    /// until then a cancellation is only noted.
+    /// Others know it, and its scheduler has it not yet, so that a cancellation is only noted.
+    ///
+    /// It was made inside an exclusive section, or is being scheduled.
     var isUnaccepted = false
+    /// It begins later, and is not scheduled before.
+    var isDelayed = false
     /// The scheduler has started it, and keeps its place.
     var isParked = false
     /// The dispatches to be waited for, and how many of them have not ended.
     var before: [Dispatch] = []
     var missing = 0
+    /// What it passes after these have ended, before it starts; nil for most.
+    var turn: GateTurn?
   }
 
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
-  /// Why it was cancelled, where it would have waited for ever.
+  /// Why it was cancelled, where it would have waited for ever, or its time has passed.
   private(set) var refusal: DispatchError?
+  /// Its time limit, where it has one.
+  private(set) var limit: TimeLimit?
+  /// What is called once its stores have ended, after the waiters.
+  private var overWaiters: [@Sendable () -> Void] = []
+  /// What is called once its stores have ended, before its result is there.
+  private var releases: [@Sendable () -> Void] = []
 
   /// For a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
     phase = isRunning ? .running(.none) : .waiting(Waiting())
   }
 
+  /// How it ended: with its stores, or at its deadline.
   var result: DispatchResult? {
-    if case .ended(let result) = phase { result } else { nil }
+    if let early = limit?.early, early.isClaimed { return early.result }
+    return if case .ended(let result) = phase { result } else { nil }
+  }
+
+  /// Whether its stores have ended: where it has ended at its deadline, that may be later.
+  var isOver: Bool {
+    if case .ended = phase { true } else { false }
   }
 
   /// Whether no closure waits for its end, and it was not cancelled.
-  var isUndisturbed: Bool { waiters.isEmpty && !isCancelled && refusal == nil }
+  var isUndisturbed: Bool {
+    waiters.isEmpty && !isCancelled && refusal == nil && limit == nil && overWaiters.isEmpty
+      && releases.isEmpty
+  }
+
+  /// How many closures wait for its end.
+  var waiterCount: Int { waiters.count }
 
   /// Whether it runs, or will run, at its scheduler.
   var needsScheduler: Bool {
@@ -54,10 +78,36 @@ struct DispatchState {
     if case .waiting = phase { true } else { false }
   }
 
+  /// Whether another dispatch may take its place: not while a thread takes it to its stores.
+  var isDroppable: Bool {
+    if case .waiting(let waiting) = phase { !waiting.isUnaccepted && !isCancelled } else { false }
+  }
+
   /// The dispatches that it waits for before it runs.
   var before: [Dispatch] {
     if case .waiting(let waiting) = phase { waiting.before } else { [] }
   }
+
+  /// The gate that it has not passed yet.
+  var gate: StartGate? {
+    if case .waiting(let waiting) = phase { waiting.turn?.gate } else { nil }
+  }
+
+  /// Whether it has such a gate; without a reference to that.
+  var isGated: Bool {
+    if case .waiting(let waiting) = phase { waiting.turn != nil } else { false }
+  }
+
+  /// The same gate where it has come to it.
+  var gateAtTurn: StartGate? {
+    guard case .waiting(let waiting) = phase, let turn = waiting.turn, turn.isReached else {
+      return nil
+    }
+    return turn.gate
+  }
+
+  /// Whether its end releases what others may wait for.
+  var isHolder: Bool { !releases.isEmpty }
 
   /// What runs of it.
   var work: DispatchWork {
@@ -71,9 +121,50 @@ struct DispatchState {
     phase = .waiting(waiting)
   }
 
-  /// It is made inside an exclusive section.
+  /// It is to pass a gate after that, before it runs.
+  mutating func wait(at gate: StartGate) {
+    guard case .waiting(var waiting) = phase else { return }
+    waiting.turn = GateTurn(gate)
+    phase = .waiting(waiting)
+  }
+
+  /// Others know it before its scheduler has it.
   mutating func awaitAcceptance() {
-    phase = .waiting(Waiting(isUnaccepted: true))
+    guard case .waiting(var waiting) = phase else { return }
+    waiting.isUnaccepted = true
+    phase = .waiting(waiting)
+  }
+
+  // MARK: A delay
+
+  /// Whether it has been accepted, and begins later.
+  var isDelayed: Bool {
+    if case .waiting(let waiting) = phase { waiting.isDelayed } else { false }
+  }
+
+  /// It may begin later.
+  mutating func beginDelay() {
+    guard case .waiting(var waiting) = phase else { return }
+    waiting.isDelayed = true
+    phase = .waiting(waiting)
+  }
+
+  /// It begins; false where it has ended, or is about to.
+  ///
+  /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
+  mutating func endDelay(isUnaccepted: Bool) -> Bool {
+    guard case .waiting(var waiting) = phase, waiting.isDelayed else { return false }
+    waiting.isDelayed = false
+    waiting.isUnaccepted = isUnaccepted || waiting.isUnaccepted
+    phase = .waiting(waiting)
+    return true
+  }
+
+  /// It does not begin.
+  mutating func skip(_ error: DispatchError) -> Cancel {
+    guard case .waiting = phase, !isCancelled else { return .none }
+    refusal = refusal ?? error
+    return cancel()
   }
 
   /// Its scheduler has it; what a refusal, or a cancellation that came meanwhile, leads to.
@@ -81,7 +172,7 @@ struct DispatchState {
     guard case .waiting(var waiting) = phase else { return .none }
     waiting.isUnaccepted = false
     phase = .waiting(waiting)
-    refusal = error
+    if let error { refusal = error }
     return error != nil || isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
   }
 
@@ -90,6 +181,8 @@ struct DispatchState {
     case run
     /// Its place is kept until the dispatches before it have ended.
     case park
+    /// The same, and this thread tries its gate.
+    case tryGate(StartGate)
     /// It was cancelled; its place is skipped.
     case skip
   }
@@ -97,13 +190,47 @@ struct DispatchState {
   /// The scheduler starts it.
   mutating func start() -> Start {
     guard case .waiting(var waiting) = phase, !isCancelledUnaccepted else { return .skip }
-    guard waiting.missing > 0 else {
+    if waiting.missing == 0, waiting.turn == nil {
       phase = .running(.none)
       return .run
     }
     waiting.isParked = true
+    let gate = waiting.missing == 0 ? waiting.turn?.begin() : nil
     phase = .waiting(waiting)
-    return .park
+    return gate.map(Start.tryGate) ?? .park
+  }
+
+  enum GateTrial {
+    /// Its actions run now.
+    case run
+    /// It is parked until the gate may open.
+    case park
+    /// The gate may have opened meanwhile.
+    case tryAgain
+    /// It was cancelled meanwhile, and ends elsewhere.
+    case skip
+  }
+
+  /// A thread has tried its gate.
+  mutating func tried(_ isOpen: Bool) -> GateTrial {
+    guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return .skip }
+    if isOpen, !isCancelledUnaccepted {
+      phase = .running(.none)
+      return .run
+    }
+    let isAgain = turn.end() && !isOpen
+    waiting.turn = turn
+    phase = .waiting(waiting)
+    return isAgain ? .tryAgain : .park
+  }
+
+  /// Its gate may have opened; whether it is to be started again, at the place that it keeps.
+  mutating func gateMayOpen() -> Bool {
+    guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return false }
+    let isParked = turn.mayOpen()
+    waiting.turn = turn
+    phase = .waiting(waiting)
+    return isParked && !isCancelledUnaccepted
   }
 
   /// It waits between two actions; false where it is cancelled, and goes on to its end.
@@ -128,9 +255,11 @@ struct DispatchState {
 
   enum Cancel {
     /// It ends now, without having run.
-    case end(wasParked: Bool)
+    case end(wasParked: Bool, wasDelayed: Bool)
     /// This is cancelled.
     case cancel(DispatchWork)
+    /// The same, and it ends now: what is given out does not wait for the stores.
+    case endEarly(EarlyEnd, DispatchWork)
     case none
   }
 
@@ -142,13 +271,44 @@ struct DispatchState {
     case .waiting(let waiting):
       isCancelled = true
       phase = .ending
-      return .end(wasParked: waiting.isParked)
+      return .end(wasParked: waiting.isParked, wasDelayed: waiting.isDelayed)
     case .running(let work):
       defer { isCancelled = true }
       return isCancelled ? .none : .cancel(work)
     case .ending, .ended:
       return .none
     }
+  }
+
+  /// It gets a time limit, before it is scheduled.
+  mutating func put(_ limit: TimeLimit) {
+    self.limit = limit
+  }
+
+  /// Its deadline has come: it is cancelled, and has timed out.
+  mutating func timeOut(_ error: DispatchError) -> Cancel {
+    switch phase {
+    case .waiting:
+      refusal = refusal ?? error
+      return cancel()
+    case .running(let work):
+      if refusal != nil { return .none }
+      refusal = error
+      let present = isCancelled ? DispatchWork.none : work
+      isCancelled = true
+      guard let early = limit?.early else { return .cancel(present) }
+      early.isClaimed = true
+      return .endEarly(early, present)
+    case .ending, .ended:
+      return .none
+    }
+  }
+
+  /// It ends before its stores; the closures that wait for the end.
+  mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {
+    limit?.early?.result = result
+    defer { waiters = [] }
+    return waiters
   }
 
   /// A part of it begins; whether that is to be cancelled first.
@@ -162,21 +322,49 @@ struct DispatchState {
     if case .running = phase { phase = .running(.none) }
   }
 
-  mutating func beginEnding() {
+  /// From here on no deadline changes how it ends; the completion, where the limit has that.
+  @discardableResult
+  mutating func beginEnding() -> Completion? {
     phase = .ending
+    guard let early = limit?.early, !early.isClaimed else { return nil }
+    return early.completion.take()
   }
 
-  /// The closures that wait for the end.
+  /// Its stores have ended; the closures that wait for that, and for the end where it has come.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
+    // Those that have come meanwhile.
+    let overWaiters = releases + overWaiters
+    defer { (self.overWaiters, releases) = ([], []) }
+    // One whose end was claimed at its deadline gets its result there.
+    if self.result == nil { return overWaiters }
     defer { waiters = [] }
-    return waiters
+    return waiters + overWaiters
   }
 
   /// Whether the waiter will be called; false where the dispatch has ended.
   mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-    if case .ended = phase { return false }
+    if result != nil { return false }
     waiters.append(waiter)
+    return true
+  }
+
+  /// Whether it will be called before the result is there; false where the stores have ended.
+  mutating func keepRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
+    if isOver { return false }
+    releases.append(release)
+    return true
+  }
+
+  mutating func takeReleases() -> [@Sendable () -> Void] {
+    defer { releases = [] }
+    return releases
+  }
+
+  /// The same for the end of its stores.
+  mutating func waitUntilOver(_ waiter: @escaping @Sendable () -> Void) -> Bool {
+    if isOver { return false }
+    overWaiters.append(waiter)
     return true
   }
 }

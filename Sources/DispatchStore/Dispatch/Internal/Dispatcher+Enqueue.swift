@@ -10,10 +10,13 @@ extension Dispatcher {
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
-    if thread.exclusive != nil {
+    if thread.isInSection {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
+    if thread.isInside, let error = DispatchContext.cancellation(on: thread, at: callSite) {
+      return refuse(error, to: route, completion, callSite, on: thread)
+    }
     return run(
       action, of: type, along: route, to: storeIdentifier, completion, callSite, on: thread)
   }
@@ -46,17 +49,13 @@ extension Dispatcher {
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
-    if thread.exclusive != nil {
+    if thread.isInSection {
       if mode.isSync {
         refuseInExclusiveSection(type(of: action), to: storeIdentifier, on: thread, at: callSite)
       }
-      return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
-        dispatch.keep(self.route(to: type(of: action), identifier: storeIdentifier, on: thread))
-        dispatch.put(action)
-        return schedule(dispatch, mode) {
-          self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
-        }
-      }
+      return makeInSection(
+        DispatchSubject(action, to: storeIdentifier), mode, options, completion, callSite,
+        on: thread)
     }
     let route = route(to: type(of: action), identifier: storeIdentifier, on: thread)
     let dispatch = pool.makeDispatch(on: thread)
@@ -65,10 +64,20 @@ extension Dispatcher {
     func prepare() {
       self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
     }
-    if mode.isSync {
-      runBlocking(dispatch, on: thread, prepare)
+    let admitted: AdmittedDispatch?
+    do {
+      admitted = try admit(dispatch, options, mode, on: thread)
+    } catch {
+      return refuse(dispatch, error, mode)
+    }
+    if let admitted, let delay = admitted.delay {
+      begin(
+        dispatch, after: delay, admitted, DispatchSubject(action, to: storeIdentifier), mode,
+        on: thread)
+    } else if mode.isSync {
+      runBlocking(dispatch, admitted, on: thread, prepare)
     } else {
-      schedule(dispatch, mode, prepare)
+      schedule(dispatch, admitted, mode, prepare)
     }
     return DispatchHandle(dispatch)
   }
@@ -81,30 +90,31 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let thread = ThreadState.current
     let callSite = CallSite(fileID: fileID, line: line)
-    func makeSequence(of dispatch: Dispatch) {
-      let middlewares = registry.withLock(\.middlewares)
-      let sequence = DispatchSequence(
-        of: actions, to: storeIdentifier, in: mode, continuesOnFailure: options.continuesOnFailure,
-        by: self, middlewares.isEmpty ? [] : MiddlewareChain(middlewares).wholes)
-      dispatch.put(sequence)
-      sequence.dispatchBegan(dispatch)
-    }
-    if thread.exclusive != nil {
+    let subject = DispatchSubject(
+      sequenceOf: actions, to: storeIdentifier, continuesOnFailure: options.continuesOnFailure)
+    if thread.isInSection {
       if mode.isSync, let first = actions.first {
         refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
       }
-      return makeInSection(mode, options, completion, callSite, on: thread) { [self] dispatch in
-        makeSequence(of: dispatch)
-        return schedule(dispatch, mode) {}
-      }
+      return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
-    makeSequence(of: dispatch)
+    let admitted: AdmittedDispatch?
+    do {
+      admitted = try admit(dispatch, options, mode, on: thread)
+    } catch {
+      return refuse(dispatch, error, mode)
+    }
+    if let admitted, let delay = admitted.delay {
+      begin(dispatch, after: delay, admitted, subject, mode, on: thread)
+      return DispatchHandle(dispatch)
+    }
+    takeUp(dispatch, subject, mode, on: thread)
     if mode.isSync {
-      runBlocking(dispatch, on: thread) {}
+      runBlocking(dispatch, admitted, on: thread) { dispatch.sequence?.watch(dispatch) }
     } else {
-      schedule(dispatch, mode) {}
+      schedule(dispatch, admitted, mode) { dispatch.sequence?.watch(dispatch) }
     }
     return DispatchHandle(dispatch)
   }
@@ -126,7 +136,10 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ action: any ActionType, to storeIdentifier: String?, in mode: Mode,
     on thread: ThreadState
   ) {
-    guard dispatch.route!._withUnsafeGuaranteedRef(\.needsPreparation) else { return }
+    // One that joins another has no route.
+    guard let route = dispatch.route, route._withUnsafeGuaranteedRef(\.needsPreparation) else {
+      return
+    }
     withAddress(of: action) { address in
       var run = InlineRun(of: dispatch, address, on: thread)
       withUnsafeMutablePointer(to: &run) {
@@ -135,24 +148,51 @@ extension Dispatcher {
     }
   }
 
+  @inline(__always)
+  private func schedule(
+    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, _ mode: Mode, _ prepare: () -> Void
+  ) {
+    guard let admitted else {
+      schedule(dispatch, mode, prepare)
+      return
+    }
+    admitted.announce()
+    // One that was cancelled meanwhile is skipped by its lane, which may have retired since.
+    withExtendedLifetime(schedule(dispatch, mode, prepare)) { admitted.enter() }
+  }
+
   /// - Returns: The scheduler, which may not exist any more once the dispatch has left it.
   @discardableResult
-  private func schedule(
+  func schedule(
     _ dispatch: Dispatch, _ mode: Mode, _ prepare: () -> Void
   ) -> Scheduler {
-    let before = dispatch.dispatchesBefore
+    // It waits for nothing, and no other thread knows it.
+    if dispatch.isAction, dispatch.details == nil {
+      var scheduler = self.scheduler(of: mode)
+      dispatch.enter(scheduler)
+      prepare()
+      while !scheduler.schedule(dispatch, for: self) {
+        scheduler = self.scheduler(of: mode)
+        dispatch.move(to: scheduler)
+      }
+      return scheduler
+    }
+    let (before, isGated) = dispatch.obstacles
     // Without an action there is nothing to keep in order.
     let isEmpty = dispatch.isEmpty
     let scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
+    let details = dispatch.details
     // A scheduler of its own is kept by nothing else while the dispatch is parked there.
-    if isEmpty { dispatch.makeDetails().scheduler = scheduler }
+    let isKnown = details?.isKnown == true
+    if isEmpty || isKnown { dispatch.makeDetails().scheduler = scheduler }
     // Nor is the dispatcher, with its pool, while a dispatch waits for others.
-    if !before.isEmpty { dispatch.details?.dispatcher = self }
+    if isGated || !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare()
-    return schedule(dispatch, at: scheduler, after: before) {
+    return schedule(dispatch, at: scheduler, after: before, isGated: isGated) {
       let other = self.scheduler(of: mode)
-      dispatch.enter(other)
+      dispatch.move(to: other)
+      if isKnown { details?.scheduler = other }
       return other
     }
   }
@@ -162,12 +202,14 @@ extension Dispatcher {
   @inline(__always)
   @discardableResult
   func schedule(
-    _ dispatch: Dispatch, at scheduler: Scheduler, after before: [Dispatch],
+    _ dispatch: Dispatch, at scheduler: Scheduler, after before: [Dispatch], isGated: Bool,
     orAt other: () -> Scheduler
   ) -> Scheduler {
     var scheduler = scheduler
     while true {
-      if !before.isEmpty { scheduler.noteHeldBack(dispatch, by: before) }
+      if isGated || !before.isEmpty {
+        scheduler.noteHeldBack(dispatch, by: before, isGated: isGated)
+      }
       if scheduler.schedule(dispatch, for: self) { break }
       scheduler = other()
     }
@@ -175,19 +217,24 @@ extension Dispatcher {
     return scheduler
   }
 
-  /// Runs a `.sync` dispatch that waits for others first, or that is a sequence.
+  /// Runs a `.sync` dispatch that waits for others first, that something controls, or that is a sequence.
   private func runBlocking(
-    _ dispatch: Dispatch, on thread: ThreadState, _ prepare: () -> Void
+    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, on thread: ThreadState,
+    _ prepare: () -> Void
   ) {
-    let before = dispatch.dispatchesBefore
+    let (before, isGated) = dispatch.obstacles
     // The record may have been used before, elsewhere.
     dispatch.leaveScheduler()
-    let loop = SyncLoop.make(on: thread)
-    dispatch.makeDetails().scheduler = loop
+    let details = dispatch.makeDetails()
+    let known = details.isKnown ? details.scheduler as? SyncLoop : nil
+    let loop = known ?? SyncLoop.make(on: thread)
+    details.scheduler = loop
+    // Its gate may open only once others have run on this one's queue.
+    if isGated { details.dispatcher = self }
     dispatch.keep(outer: DispatchContext.blocked(on: thread))
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
-    if !before.isEmpty {
+    if isGated || !before.isEmpty {
       do {
         wait = try WaitGraph.begin(dispatch)
       } catch {
@@ -196,6 +243,7 @@ extension Dispatcher {
     }
     prepare()
     dispatch.resume(after: before)
+    if let admitted { admitted.enter() }
     loop.run(dispatch, on: thread)
   }
 
@@ -210,12 +258,23 @@ extension Dispatcher {
       on: thread, at: callSite)
   }
 
+  /// Ends a `.sync` dispatch that a block makes which was cancelled.
+  @inline(never)
+  private func refuse(
+    _ error: any Error, to route: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
+    on thread: ThreadState
+  ) -> DispatchHandle {
+    let dispatch = Dispatch()
+    begin(dispatch, to: route, .sync, DispatchOptions(), completion, callSite, on: thread)
+    return refuse(dispatch, error, .sync)
+  }
+
   /// Ends a dispatch that can't run: its completion runs here, with the error.
   func refuse(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     let thread = ThreadState.current
-    if thread.exclusive != nil {
+    if thread.isInSection {
       return refuseInSection(error, completion, callSite, on: thread)
     }
     let dispatch = Dispatch()

@@ -2,14 +2,12 @@
 // task-local values; it is accepted when the section is left, since hooks and reducers may read the store.
 extension Dispatcher {
   /// Makes a dispatch that is accepted when the exclusive section of this thread is left.
-  ///
-  /// - Parameter accept: Takes it to its stores or actions, schedules it, and returns its scheduler; not called
-  ///   where it was cancelled before.
   func makeInSection(
-    _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
-    on thread: ThreadState, _ accept: @escaping (Dispatch) -> Scheduler
+    _ subject: DispatchSubject, _ mode: Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     let dispatch = makeUnaccepted(mode, completion, callSite, on: thread)
+    let terms = DispatchTerms(options, mode, of: self, on: thread, dispatch)
     thread.atSectionEnd { [self] in
       let details = dispatch.makeDetails()
       guard !details.withState(\.isCancelled) else {
@@ -19,12 +17,24 @@ extension Dispatcher {
         return
       }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-      let scheduler = dispatch.bound { accept(dispatch) }
+      if let action = subject.action { dispatch.put(action) }
+      let admitted: AdmittedDispatch?
+      do {
+        admitted = try admit(dispatch, terms, mode)
+      } catch {
+        _ = refuse(dispatch, error, mode)
+        return
+      }
+      if let admitted, let delay = admitted.delay {
+        dispatch.endAcceptance()
+        return begin(dispatch, after: delay, admitted, subject, mode, on: thread)
+      }
+      admitted?.announce()
       // One that its hook cancelled is skipped by its lane, which may have retired since.
-      withExtendedLifetime(scheduler) {
-        // Whatever began to wait for it before could not see what it would be behind.
-        let mayWait = !mode.isAsync || !options.after.isEmpty
-        dispatch.endAcceptance(refusing: mayWait ? WaitGraph.ring(around: dispatch)?.error : nil)
+      withExtendedLifetime(accept(dispatch, subject, mode, on: thread)) {
+        // Its handle exists.
+        dispatch.accepted(isInLane: !mode.isAsync)
+        admitted?.enter()
       }
     }
     return DispatchHandle(dispatch)

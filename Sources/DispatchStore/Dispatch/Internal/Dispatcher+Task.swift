@@ -4,6 +4,8 @@ enum SentDispatch {
   case ended(DispatchResult)
   /// The rest is for `runToEnd`.
   case underWay(Dispatch)
+  /// It begins once this has ended.
+  case waits(AdmissionWait)
 }
 
 // Structured dispatches. Where the lane is idle, the task acquires it by one change of its word, and an inline run
@@ -29,7 +31,10 @@ extension Dispatcher {
     checkWorld(on: thread, at: callSite)
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let after = options.after.isEmpty ? [] : options.unended
-    if after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation), !Task.isCancelled {
+    let isControlled = options.control != nil || defaultAdmission != nil
+    if !isControlled, after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation),
+      !Task.isCancelled
+    {
       let place = scheduler(of: mode)
       if place.acquire() {
         let sent = run(action, to: route, at: place, completion, callSite, on: thread)
@@ -37,9 +42,20 @@ extension Dispatcher {
         return sent
       }
     }
+    var options = options
+    if isControlled {
+      options.control = control(options, mode)
+      switch options.control?.send(to: self, at: callSite) {
+      case nil: break
+      case .ready(let admission): options.control = admission
+      case .waits(let wait):
+        route._withUnsafeGuaranteedRef { $0.end() }
+        return .waits(wait)
+      }
+    }
     return queue(
-      copyAction(type, at: action), to: route, storeIdentifier, mode, after, completion, callSite,
-      on: thread)
+      copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
+      callSite, on: thread)
   }
 
   private func run(
@@ -61,33 +77,67 @@ extension Dispatcher {
   /// Makes a record, which may have to wait for its turn.
   private func queue(
     _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
-    _ after: [Dispatch], _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+    _ options: DispatchOptions, _ after: [Dispatch], _ completion: Completion?,
+    _ callSite: CallSite, on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
     dispatch.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
-    let task = TaskScheduler(scheduler(of: mode), of: self)
+    // Until it is admitted, it has no place: a named lane that is looked up is to be used.
+    let task = TaskScheduler(pool, of: self)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
     dispatch.wait(for: after)
     note(dispatch, mode, on: thread)
     dispatch.put(action)
+    let admitted: AdmittedDispatch?
+    do {
+      admitted = try admit(dispatch, options, mode, on: thread)
+    } catch {
+      dispatch.leaveScheduler()
+      details.scheduler = nil
+      return .ended(refuse(dispatch, error, .sync).resultIfEnded!)
+    }
+    if let admitted, let delay = admitted.delay {
+      begin(
+        dispatch, after: delay, admitted, DispatchSubject(action, to: storeIdentifier), mode,
+        in: task)
+      return .underWay(dispatch)
+    }
     prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
     if Task.isCancelled {
       dispatch.cancel()
-    } else if after.isEmpty, task.place.acquire() {
-      task.place.hold(dispatch)
-      _ = details.withState { $0.start() }
-      task.start()
     } else {
-      schedule(dispatch, at: task, after: after) {
-        task.move(to: scheduler(of: mode))
-        return task
-      }
+      start(dispatch, details, after, mode, in: task)
     }
+    if let admitted { admitted.enter() }
     return .underWay(dispatch)
+  }
+
+  /// Starts a dispatch in its task, where that has its place at once, or schedules it there.
+  private func start(
+    _ dispatch: Dispatch, _ details: DispatchDetails, _ after: [Dispatch], _ mode: Mode,
+    in task: TaskScheduler
+  ) {
+    let isJoining = details.isJoining
+    let place = isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
+    // Under the lock: another thread may look at it that watches the dispatch.
+    details.withState { _ in task.move(to: place) }
+    let before = isJoining ? dispatch.dispatchesBefore : after
+    if before.isEmpty, task.place.acquire() {
+      task.place.hold(dispatch)
+      if case .tryGate(let gate) = details.withState({ $0.start() }), !dispatch.passes(gate) {
+        return
+      }
+      return task.start()
+    }
+    schedule(dispatch, at: task, after: before, isGated: details.withState(\.isGated)) {
+      let place = scheduler(of: mode)
+      details.withState { _ in task.move(to: place) }
+      return task
+    }
   }
 }
 
@@ -129,7 +179,7 @@ extension Dispatch {
         // Its own step may come later.
         if Task.isCancelled { cancel() }
         var dispatch = self
-        if case .continues = Self.runInline(&dispatch, on: .current) { continue }
+        if case .continues = Self.run(&dispatch, on: .current) { continue }
         task.release(self)
       case .step(let step):
         step()

@@ -19,7 +19,7 @@ struct InlineRun: ~Copyable {
   /// That task, once there is a record.
   private(set) var task: TaskScheduler?
   /// The run around this one on this thread, with no other context between them.
-  fileprivate let outer: Address?
+  let outer: Address?
   /// Unmanaged, so that the end can see whether a handle refers to it too.
   ///
   /// A queued record is its starter's; one that was made here is released by `endHere`.
@@ -115,6 +115,17 @@ struct InlineRun: ~Copyable {
     return thread.context
   }
 
+  /// Whether a run from here on is of a dispatcher.
+  static func isInside(of dispatcher: UInt64, _ innermost: Address?) -> Bool {
+    var run = innermost
+    while let present = run {
+      let number = present.pointee.route._withUnsafeGuaranteedRef(\.dispatcher)
+      if number == dispatcher { return true }
+      run = present.pointee.outer
+    }
+    return false
+  }
+
   /// The run's record, made where there is none.
   mutating func makeRecord(on thread: ThreadState) -> Dispatch {
     if let record { return record.takeUnretainedValue() }
@@ -146,20 +157,20 @@ struct InlineRun: ~Copyable {
     record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
   }
 
-  /// On whose behalf its code changes stores; nil in hooks and in the completion.
+  /// Whether a store's part runs; not in hooks and in the completion.
+  var isInStore: Bool { index != Self.noStore }
+
+  /// On whose behalf its code changes stores, while a store's part runs.
   mutating func owner(on thread: ThreadState) -> (any CommitOwner)? {
-    if index == Self.noStore { return nil }
     if record == nil, isPlanted(.noRecord) { return thread.context?.owner }
     return makeRecord(on: thread)
   }
 
-  /// The action, where the part of this store runs for the record.
-  func action<Model, Action>(
-    of record: Dispatch, in store: Store<Model, Action>
-  ) -> Action? {
-    guard index != Self.noStore, self.record?.takeUnretainedValue() === record,
-      route._withUnsafeGuaranteedRef({ $0.entries[index].store === store })
-    else { return nil }
+  /// The action, where the part of this store runs.
+  func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    guard isInStore, route._withUnsafeGuaranteedRef({ $0.entries[index].store === store }) else {
+      return nil
+    }
     return route._withUnsafeGuaranteedRef {
       $0.entries[index].action(at: action, as: Action.self)
     }
@@ -167,7 +178,7 @@ struct InlineRun: ~Copyable {
 
   /// How those ended that the present store has waited for; empty in other code than its own.
   func prerequisiteResults(of store: any StoreType) -> [StoreResult] {
-    guard index != Self.noStore else { return [] }
+    guard isInStore else { return [] }
     return route._withUnsafeGuaranteedRef { route in
       guard route.entries[index].store === store, let prerequisites = route.prerequisites else {
         return []
@@ -183,6 +194,33 @@ struct InlineRun: ~Copyable {
   /// The store whose part runs; nil in hooks and in the completion.
   var storeIdentifier: String? {
     index == Self.noStore ? nil : route._withUnsafeGuaranteedRef { $0.identifiers[index] }
+  }
+
+  /// Whether what the store's part dispatches is not cancelled with the dispatch.
+  var runsRegardless: Bool { route._withUnsafeGuaranteedRef { $0.runsRegardless[index] } }
+
+  /// The record of the dispatch, where others may cancel that; nil where only what is around it can be cancelled.
+  mutating func recordToCancel(on thread: ThreadState) -> Dispatch? {
+    if place != nil, thread.exclusive == nil { return makeRecord(on: thread) }
+    guard let record = record?.takeUnretainedValue() else { return nil }
+    return isOnCallersThread && record.mayLink ? nil : record
+  }
+
+  /// The record, linked to the dispatch whose block runs around this run, so that what is dispatched here is a part of
+  /// what that leads to.
+  mutating func linkedRecord(on thread: ThreadState) -> Dispatch {
+    let record = makeRecord(on: thread)
+    if isOnCallersThread {
+      record.link(to: DispatchContext.linkedBlock(from: outer, on: thread))
+    } else {
+      record.linkToCaller()
+    }
+    return record
+  }
+
+  /// Whether it began without a record, and not in a task.
+  private var isOnCallersThread: Bool {
+    place == nil && record?._withUnsafeGuaranteedRef { $0.isSynchronous } != false
   }
 
   // MARK: What it knows
@@ -230,9 +268,30 @@ struct InlineRun: ~Copyable {
     isPlain = false
   }
 
+  /// Notes that a store starts, for a deadline that comes meanwhile; false where it has come.
+  fileprivate func noteStart(at index: Int, of route: Route) -> Bool {
+    record?._withUnsafeGuaranteedRef { $0.details?.noteStart(at: index, of: route.identifiers) }
+      ?? true
+  }
+
+  /// Notes how a store has ended, likewise.
+  fileprivate func noteEnd(_ outcome: StoreOutcome, at index: Int, of route: Route) {
+    record?._withUnsafeGuaranteedRef { $0.details?.note(outcome, at: index, of: route.identifiers) }
+  }
+
   /// Whether it runs at a scheduler: no caller waits for it.
   var isScheduled: Bool {
     place != nil || record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
+  }
+
+  /// Whether its stores may run again: only a round does that.
+  fileprivate var needsRound: Bool {
+    record?._withUnsafeGuaranteedRef { $0.details?.retry != nil && !$0.isCancelled } == true
+  }
+
+  /// Whether it was queued, by a caller that went on.
+  fileprivate var isQueued: Bool {
+    place == nil && record?._withUnsafeGuaranteedRef { !$0.isSynchronous && !$0.isOfTask } == true
   }
 
   fileprivate var isCancelled: Bool {
@@ -271,6 +330,7 @@ extension InlineRun.Address {
     thread.run = self
     defer { thread.run = outer }
     let action = action()
+    let startsAtOnce = pointee.record == nil
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
       let session = MiddlewareSession.begin(
@@ -278,6 +338,7 @@ extension InlineRun.Address {
         by: dispatcher, on: thread)
       pointee.session = session
       pointee.isPlain = false
+      if session._withUnsafeGuaranteedRef(\.isWatched) { watch(session, in: mode, on: thread) }
       session._withUnsafeGuaranteedRef { $0.dispatchBegan() }
     }
     if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
@@ -285,9 +346,20 @@ extension InlineRun.Address {
     }
     pointee.session?._withUnsafeGuaranteedRef { session in
       pointee.route._withUnsafeGuaranteedRef {
-        session.willDispatch(action, along: $0, startsAtOnce: pointee.record == nil)
+        session.willDispatch(action, along: $0, startsAtOnce: startsAtOnce)
       }
     }
+  }
+
+  /// Lets other threads look at the dispatch from now on, which therefore has details.
+  @inline(never)
+  private func watch(
+    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
+  ) {
+    let record = pointee.makeRecord(on: thread)
+    _ = record.makeDetails()
+    let caller = mode.isSync ? record.outer?.dispatch : nil
+    session._withUnsafeGuaranteedRef { $0.watch(record, caller: caller) }
   }
 
   /// The same for a queued dispatch, which keeps what was prepared.
@@ -384,7 +456,7 @@ extension InlineRun.Address {
         case .done: continue
         case .observed:
           pointee.index = position
-          pointee.begin(route.reduceObserved(action, at: position, in: self, on: thread))
+          pointee.begin(route.reduceObserved(action, at: position, on: thread))
         case .failed(let error): pointee.begin(.ended(.of(thrown: error)))
         }
         return position
@@ -405,14 +477,14 @@ extension InlineRun.Address {
         for position in 0..<route.reductionCount {
           guard pointee.record == nil else { return position }
           pointee.index = position
-          session.start()
+          session.start(position)
           switch route.reduce(action, at: position, on: thread) {
           case .done:
             pointee.index = InlineRun.noStore
             session.didDispatch(.finished, at: position, along: route)
             continue
           case .observed:
-            pointee.begin(route.reduceObserved(action, at: position, in: self, on: thread))
+            pointee.begin(route.reduceObserved(action, at: position, on: thread))
           case .failed(let error):
             pointee.begin(.ended(.of(thrown: error)))
           }
@@ -485,6 +557,9 @@ extension InlineRun.Address {
   ) -> InlineRemainder? {
     pointee.route._withUnsafeGuaranteedRef { route in
       var (order, first): ([Int]?, Int) = (nil, first)
+      if first == 0, route.count > 0, pointee.needsRound {
+        return InlineRemainder(position: 0, order: nil, begun: nil)
+      }
       if pointee.needsConcurrentOrder {
         guard route.isInlineConcurrently || pointee.isCancelled else {
           return InlineRemainder(position: 0, order: nil, begun: nil)
@@ -537,8 +612,11 @@ extension InlineRun.Address {
     {
       return .ended(.failed(error))
     }
+    guard pointee.noteStart(at: index, of: route) else {
+      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled(hasStarted: false))
+    }
     hasStarted = true
-    pointee.session?._withUnsafeGuaranteedRef { $0.start() }
+    pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }
@@ -562,6 +640,7 @@ extension InlineRun.Address {
       return false
     }
     pointee.index = InlineRun.noStore
+    pointee.noteEnd(outcome, at: index, of: route)
     pointee.session?._withUnsafeGuaranteedRef {
       $0.didDispatch(outcome, at: index, along: route)
     }
@@ -569,11 +648,31 @@ extension InlineRun.Address {
   }
 
   private func complete(on thread: ThreadState) {
-    pointee.record?._withUnsafeGuaranteedRef { $0.details?.storesEnded() }
+    pointee.record?._withUnsafeGuaranteedRef { record in
+      guard let details = record.details, details.callsAtStoresEnd else { return }
+      record.beginEnding(details)
+      details.storesEnded()
+    }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     guard let session = pointee.session.take() else { return }
-    session._withUnsafeGuaranteedRef { $0.dispatchEnded(pointee.result) }
+    session._withUnsafeGuaranteedRef {
+      $0.dispatchEnded(pointee.result)
+      if $0.hasFollowers { beginFollowers(after: $0, on: thread) }
+    }
     MiddlewareSession.end(session, on: thread)
+  }
+
+  /// Lets begin what follows the dispatch.
+  @inline(never)
+  private func beginFollowers(after session: MiddlewareSession, on thread: ThreadState) {
+    let ended = EndedDispatch(session, pointee.result) {
+      let record = pointee.makeRecord(on: thread)
+      let around = record.detailsAround(orOfBlock: {
+        pointee.isQueued ? nil : DispatchContext.linkedBlock(from: pointee.outer, on: thread)
+      })
+      return (record.makeDetails(), around)
+    }
+    for follower in session.followers { follower.dispatchEnded(ended) }
   }
 
   // MARK: The end
@@ -659,6 +758,7 @@ extension InlineRun.Address {
       record.keep(outer: DispatchContext.ofTask)
     }
     let details = record.makeDetails(forRoundsOf: dispatcher, on: thread)
+    if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
     let round = Round(
       of: record, action, to: route, session, ended: ended, begun: remainder.begun?.index)
     if details.begin(round, at: remainder.begun?.index ?? 0) { round.cancel() }

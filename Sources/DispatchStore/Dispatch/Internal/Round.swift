@@ -10,6 +10,10 @@ final class Round: @unchecked Sendable {
   let dispatch: Dispatch
   let session: MiddlewareSession?
   private let route: Route
+  /// The action as dispatched.
+  private let action: any ActionType
+  /// Whether stores run again that have failed.
+  private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run beside each other.
   private let runsConcurrently: Bool
   /// By store index.
@@ -26,6 +30,8 @@ final class Round: @unchecked Sendable {
     self.dispatch = dispatch
     self.session = session
     self.route = route
+    self.action = action
+    retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
     storeRuns = route.entries.enumerated().map { index, entry in
       entry.makeStoreRun(of: session?.action(at: index) ?? action)
@@ -37,16 +43,23 @@ final class Round: @unchecked Sendable {
     for (index, storeRun) in storeRuns.enumerated() { storeRun.enter(self, at: index) }
   }
 
+  /// The number of the dispatcher.
+  var dispatcher: UInt64 { route.dispatcher }
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
   var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
   var result: DispatchResult {
-    let (identifiers, outcomes) = state.withLock { $0.results }
+    let (results, attempts) = state.withLock { ($0.results, $0.attemptCounts) }
     return DispatchResult(
-      transaction: dispatch.id, identifiers: identifiers, outcomes: outcomes,
-      replies: dispatch.details?.replies ?? [:])
+      transaction: dispatch.id, identifiers: results.identifiers, outcomes: results.outcomes,
+      replies: dispatch.details?.replies ?? [:], attempts: attempts,
+      // Where its time has passed.
+      error: dispatch.refusal)
   }
+
+  /// Where each store stands, for diagnoses.
+  var standings: [StoreStanding] { state.withLock(\.standings) }
 
   /// Whether only one store's part is under way.
   var isAlone: Bool { state.withLock(\.isAlone) }
@@ -114,7 +127,7 @@ final class Round: @unchecked Sendable {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
       }
       if index != unparked, park(index, and: ready.sorted) { return false }
-      let (next, isClosed) = follow(index, start(index))
+      let (next, isClosed) = attempt(index)
       if isClosed { return true }
       for index in next { ready.insert(index) }
     }
@@ -142,10 +155,21 @@ final class Round: @unchecked Sendable {
     if isStart { resumeStart(step) } else { resume(step) }
   }
 
+  /// Starts a store, perhaps once more.
+  private func attempt(_ index: Int) -> (next: [Int], isClosed: Bool) {
+    guard retry != nil else { return follow(index, start(index)) }
+    switch state.withLock({ $0.beginAttempt(index) }) {
+    case .first: break
+    case .another(let attempt): prepare(index, attempt)
+    case .none: return closed(storeRun(at: index))
+    }
+    return follow(index, start(index))
+  }
+
   private func start(_ index: Int) -> RoundState.Step {
-    let storeRun = storeRuns[index]
+    let storeRun = storeRun(at: index)
     yieldPoint(.start, storeRun.storeIdentifier)
-    let verdict = session?.reply(at: index)?.outcome
+    let verdict = reply(to: storeRun)?.outcome
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {
       case .run: startAndRun(storeRun)
@@ -161,7 +185,9 @@ final class Round: @unchecked Sendable {
 
   private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
     storeRun.startedAt = now
-    if let session, let startedAt = storeRun.startedAt { session.noteStart(at: startedAt) }
+    if let session, let startedAt = storeRun.startedAt {
+      session.noteStart(of: storeRun.index, at: startedAt)
+    }
     return run(storeRun, storeRun.start)
   }
 
@@ -176,32 +202,97 @@ final class Round: @unchecked Sendable {
   /// Runs the operation at an index whose dependencies have finished.
   private func run(_ index: Int) -> RoundState.Step {
     guard state.withLock({ $0.run(index) }) else { return .wait }
-    storeRuns[index].startedAt = now
-    dispatch.perform(storeRuns[index]) { storeRuns[index].run() }
+    let storeRun = storeRun(at: index)
+    storeRun.startedAt = now
+    dispatch.perform(storeRun) { storeRun.run() }
     return state.withLock { $0.startReturned(index) }
   }
 
   private func close(_ index: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
-    let storeRun = storeRuns[index]
+    let storeRun = storeRun(at: index)
     if let session {
       dispatch.perform(nil) {
         session.didDispatch(
           outcome, at: index, in: storeRun.storeForHooks, startedAt: storeRun.startedAt,
-          endedAt: storeRun.endedAt ?? session.now)
+          endedAt: storeRun.endedAt ?? session.now, reply: reply(to: storeRun),
+          began: storeRun.repeated?.began)
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
+    if retry != nil, let next = runAgain(storeRun, after: outcome) { return (next, false) }
+    return closed(storeRun)
+  }
+
+  /// - Parameter storeRun: Taken before, since another step may be the last one from here on.
+  private func closed(_ storeRun: StoreRun) -> (next: [Int], isClosed: Bool) {
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    var (next, isClosed, operation) = state.withLock { $0.closed(index) }
+    var (next, isClosed, operation) = state.withLock { $0.closed(storeRun.index) }
     storeRun.release(&operation)
     return (next, isClosed)
+  }
+
+  // MARK: Attempts
+
+  /// The run of a store that is under way, or was the last one.
+  private func storeRun(at index: Int) -> StoreRun {
+    storeRuns[index].last ?? storeRuns[index]
+  }
+
+  /// What middlewares have said of it; nil where they let the action pass.
+  private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
+    if let repeated = storeRun.repeated { return repeated.reply }
+    return session?.reply(at: storeRun.index)
+  }
+
+  /// Runs a store again, which has failed: what starts now, where that is without a pause; nil where it does not run.
+  private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
+    let index = storeRun.index
+    guard let retry, case .failed(let error) = outcome,
+      let attempt = state.withLock({ $0.failedAttempt(index) })
+    else { return nil }
+    let failure = FailedAttempt(
+      error: error, attempt: attempt, transaction: dispatch.id, storeIndex: index,
+      isSimulated: retry.dispatcher.pool.world != nil)
+    var pause: Int64?
+    dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }
+    yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
+    guard let pause, var operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
+    else { return nil }
+    storeRun.release(&operation)
+    guard pause > 0 else { return [index] }
+    let timers = retry.dispatcher.timers
+    let timer = timers.add(
+      RetryPause(of: self, at: index, before: attempt + 1),
+      at: retry.dispatcher.clock.nanoseconds.addingClamped(pause))
+    if !state.withLock({ $0.keep(timer, at: index, of: attempt + 1) }) { timers.remove(timer) }
+    return []
+  }
+
+  /// The pause before an attempt has passed; on a thread of the clock's.
+  func pausePassed(at index: Int, before attempt: Int) {
+    yieldPoint(.pausePassed, route.identifiers[index])
+    guard state.withLock({ $0.pausePassed(index, before: attempt) }) else { return }
+    resume { $0.start([index]) }
+  }
+
+  /// Makes another run of a store, and calls its hooks.
+  private func prepare(_ index: Int, _ attempt: Int) {
+    let entry = route.entries[index]
+    var reply: MiddlewareChain.Reply?
+    if let session {
+      dispatch.perform(nil) { reply = session.willDispatch(at: index, to: entry) }
+    }
+    let storeRun = entry.makeStoreRun(of: reply?.action ?? action)
+    storeRun.enter(self, at: index)
+    storeRun.repeated = StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now)
+    storeRuns[index].last = storeRun
   }
 
   // MARK: What operations and stores report, on any thread
 
   func operationEnded(at index: Int, _ outcome: StoreOutcome) {
     yieldPoint(.operationEnded, route.identifiers[index])
-    storeRuns[index].endedAt = now
+    storeRun(at: index).endedAt = now
     resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
   }
 
@@ -210,14 +301,14 @@ final class Round: @unchecked Sendable {
     if state.withLock({ $0.started(operation, at: index) }) { cancel(operation, at: index) }
   }
 
-  func becameReady(at index: Int) {
+  func becameReady(at index: Int, of attempt: Int) {
     yieldPoint(.becameReady, route.identifiers[index])
-    resume(state.withLock { $0.becameReady(index) }, at: index)
+    resume(state.withLock { $0.becameReady(index, of: attempt) }, at: index)
   }
 
-  func beginTaskCommit(at index: Int) -> Bool {
+  func beginTaskCommit(at index: Int, of attempt: Int) -> Bool {
     yieldPoint(.update, route.identifiers[index])
-    return state.withLock { $0.beginTaskCommit(index) }
+    return state.withLock { $0.beginTaskCommit(index, of: attempt) }
   }
 
   func endTaskCommit(at index: Int) {
@@ -241,9 +332,21 @@ final class Round: @unchecked Sendable {
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes, unless it runs
   /// regardless.
   func cancel() {
-    let (operations, parked) = state.withLock { $0.cancel() }
-    for (index, operation) in operations { cancel(operation, at: index) }
-    for indices in parked { resume { $0.start(indices) } }
+    let cancelled = state.withLock { $0.cancel() }
+    for (index, operation) in cancelled.operations { cancel(operation, at: index) }
+    for indices in cancelled.parked { resume { $0.start(indices) } }
+    for (index, timer) in cancelled.pauses {
+      if let timer { retry?.dispatcher.timers.remove(timer) }
+      resume { round in
+        let (next, isClosed) = round.closed(round.storeRun(at: index))
+        return isClosed || round.start(next)
+      }
+    }
+  }
+
+  /// It is about to be cancelled.
+  func startNoMore() {
+    state.withLock { $0.startNoMore() }
   }
 
   private func cancel(_ operation: Operation, at index: Int) {

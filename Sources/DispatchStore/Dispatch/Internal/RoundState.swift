@@ -13,8 +13,12 @@ struct RoundState {
     case committing(StoreOutcome)
     /// Its operation has ended; some of its commits, deferred to other threads, are not delivered yet.
     case undelivered(StoreOutcome)
-    /// Its operation has ended, and `didDispatch` is called. Can become closed.
+    /// Its operation has ended, and `didDispatch` is called. Can become closed, pausing or repeating.
     case closing(StoreOutcome)
+    /// An attempt has failed, another one follows after a pause. Can become repeating or closing.
+    case pausing(StoreOutcome)
+    /// An attempt has failed, and a step begins another one. Can become starting or closing.
+    case repeating(StoreOutcome)
     /// Nothing follows.
     case closed(StoreOutcome)
   }
@@ -41,6 +45,19 @@ struct RoundState {
     var wasUndelivered = false
     /// The operation under way, to be cancelled.
     var operation: Operation?
+    /// The attempt that is under way, or was the last one; and for how many its reducer is called, or was.
+    var attempt = 1
+    var begunCount = 0
+    /// Of the pause before its next attempt.
+    var timer: TimerToken?
+
+    /// Whether its reducer is called, or was.
+    var hasBegun: Bool { begunCount > 0 }
+
+    /// How it ends where the dispatch is cancelled between two attempts.
+    func outcomeOfPause(_ last: StoreOutcome) -> StoreOutcome {
+      runsRegardless ? last : .cancelled(hasStarted: true)
+    }
 
     var isWaiting: Bool {
       if case .waiting = phase { true } else { false }
@@ -90,6 +107,7 @@ struct RoundState {
     }
     guard let begun else { return }
     entries[begun].phase = .starting(nil)
+    entries[begun].begunCount = 1
     active = 1
   }
 
@@ -105,11 +123,19 @@ struct RoundState {
       case .committing(let outcome), .undelivered(let outcome), .closing(let outcome),
         .closed(let outcome):
         outcome
-      case .waiting, .starting: .cancelled(hasStarted: false)
+      case .waiting: .cancelled(hasStarted: false)
+      case .starting: .cancelled(hasStarted: entry.hasBegun)
       case .running: .cancelled(hasStarted: true)
+      case .pausing(let last), .repeating(let last): entry.outcomeOfPause(last)
       }
     }
     return (entries.map(\.storeIdentifier), outcomes)
+  }
+
+  /// By store index: how often each has begun; nil where none has more than once.
+  var attemptCounts: [Int]? {
+    guard entries.contains(where: { $0.begunCount > 1 }) else { return nil }
+    return entries.map { max($0.begunCount, 1) }
   }
 
   /// How those ended that a store which has started waited for.
@@ -141,11 +167,12 @@ struct RoundState {
   ///
   /// - Parameter verdict: The outcome that middlewares have decided, if any.
   mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
+    // One that runs again is active.
+    if case .waiting = entries[index].phase { active += 1 }
     entries[index].phase = .starting(nil)
-    active += 1
     if let verdict { return .end(verdict) }
     if isCancelled, !(hasStarted && entries[index].runsRegardless) || isPlanted(.lostAudit) {
-      return .end(.cancelled(hasStarted: false))
+      return .end(.cancelled(hasStarted: entries[index].hasBegun))
     }
     for prerequisite in entries[index].prerequisites where !entries[index].runsRegardless {
       if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {
@@ -153,6 +180,7 @@ struct RoundState {
       }
     }
     hasStarted = true
+    entries[index].begunCount += 1
     return .run
   }
 
@@ -211,7 +239,9 @@ struct RoundState {
     }
   }
 
-  mutating func becameReady(_ index: Int) -> Step {
+  /// - Parameter attempt: The one whose operation reports it: a former one's is late.
+  mutating func becameReady(_ index: Int, of attempt: Int = 1) -> Step {
+    guard attempt == entries[index].attempt else { return .wait }
     switch entries[index].phase {
     case .starting(nil):
       if isPlanted(.lostReady) { return .wait }
@@ -248,7 +278,8 @@ struct RoundState {
   }
 
   /// A task that the operation started begins a commit; false where the operation has ended.
-  mutating func beginTaskCommit(_ index: Int) -> Bool {
+  mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
+    guard attempt == entries[index].attempt else { return false }
     switch entries[index].phase {
     case .starting(nil), .starting(.ready), .running: entries[index].taskCommits += 1
     default: return false
@@ -297,16 +328,153 @@ struct RoundState {
     return (next, isClosed, entries[index].operation.take())
   }
 
+  // MARK: Attempts
+
+  /// The attempt with which a store closes, where another one may follow: its operation was made, and has failed.
+  func failedAttempt(_ index: Int) -> Int? {
+    let entry = entries[index]
+    guard case .closing(.failed) = entry.phase, entry.begunCount == entry.attempt, !isCancelled
+    else { return nil }
+    return entry.attempt
+  }
+
+  /// `didDispatch` has been called for an attempt that another one is to follow.
+  ///
+  /// - Returns: What is to be released; nil where the dispatch is cancelled, and the store closes.
+  mutating func retry(_ index: Int, pauses: Bool) -> Operation?? {
+    guard case .closing(let outcome) = entries[index].phase,
+      !isCancelled || isPlanted(.pauseAfterCancel)
+    else { return nil }
+    entries[index].phase = pauses ? .pausing(outcome) : .repeating(outcome)
+    entries[index].attempt += 1
+    if entries[index].wasUndelivered {
+      entries[index].wasUndelivered = false
+      undeliveredStores -= 1
+      active += 1
+    }
+    return .some(entries[index].operation.take())
+  }
+
+  /// Keeps the timer of a pause; false where the pause is over.
+  mutating func keep(_ timer: TimerToken, at index: Int, of attempt: Int)
+    -> Bool
+  {
+    guard case .pausing = entries[index].phase, entries[index].attempt == attempt else {
+      return false
+    }
+    entries[index].timer = timer
+    return true
+  }
+
+  /// The pause before an attempt has passed; whether a step is to begin that.
+  mutating func pausePassed(_ index: Int, before attempt: Int) -> Bool {
+    guard case .pausing(let last) = entries[index].phase, entries[index].attempt == attempt else {
+      return false
+    }
+    entries[index].timer = nil
+    entries[index].phase = .repeating(last)
+    return true
+  }
+
+  /// What a step does that is to start a store.
+  enum Attempt {
+    /// Start it: it is its first one.
+    case first
+    /// Call the hooks, and start it once more.
+    case another(Int)
+    /// Close it: the dispatch has been cancelled since the last one.
+    case none
+  }
+
+  mutating func beginAttempt(_ index: Int) -> Attempt {
+    switch entries[index].phase {
+    case .repeating(let last) where isCancelled:
+      entries[index].phase = .closing(entries[index].outcomeOfPause(last))
+      return .none
+    case .repeating:
+      return .another(entries[index].attempt)
+    default:
+      return .first
+    }
+  }
+
+  /// Where each store stands.
+  var standings: [StoreStanding] {
+    let parked = Set(parked.values.joined())
+    return entries.enumerated().map { index, entry in
+      let phase: StoreStanding.Phase =
+        switch entry.phase {
+        case .waiting: parked.contains(index) ? .parked : .waiting
+        case .starting, .running, .committing: parked.contains(index) ? .parked : .running
+        case .undelivered: .undelivered
+        case .closing: .closing
+        case .pausing: .pausing(before: entry.attempt)
+        case .repeating: .waiting
+        case .closed: .closed
+        }
+      let awaited = entry.prerequisites.filter { prerequisite in
+        if case .closed = entries[prerequisite].phase { false } else { true }
+      }
+      return StoreStanding(
+        identifier: entry.storeIdentifier, phase: phase,
+        prerequisites: awaited.map { entries[$0].storeIdentifier }, operation: entry.operation)
+    }
+  }
+
   /// The operations under way, or waiting for what they depend on.
   var operations: [Operation] { entries.compactMap(\.operation) }
 
-  /// The operations under way, with their store indices; and what parked steps were to start.
-  mutating func cancel() -> (operations: [(index: Int, operation: Operation)], parked: [[Int]]) {
+  /// What has not started does not; `cancel()` follows.
+  mutating func startNoMore() {
+    isCancelled = true
+  }
+
+  /// What a cancellation concerns.
+  struct Cancelled {
+    /// The operations under way, with their store indices.
+    var operations: [(index: Int, operation: Operation)] = []
+    /// What parked steps were to start.
+    var parked: [[Int]] = []
+    /// The stores whose pauses end, to be closed; and their timers.
+    var pauses: [(index: Int, timer: TimerToken?)] = []
+  }
+
+  mutating func cancel() -> Cancelled {
     isCancelled = true
     defer { parked = [:] }
-    let operations = entries.enumerated().compactMap { index, entry in
-      entry.operation.map { (index, $0) }
+    var cancelled = Cancelled(parked: Array(parked.values))
+    for (index, entry) in entries.enumerated() {
+      if let operation = entry.operation { cancelled.operations.append((index, operation)) }
+      guard case .pausing(let last) = entry.phase else { continue }
+      if isPlanted(.lostPauseEnd) { continue }
+      entries[index].phase = .closing(entry.outcomeOfPause(last))
+      cancelled.pauses.append((index, entries[index].timer.take()))
     }
-    return (operations, Array(parked.values))
+    return cancelled
   }
+}
+
+/// Where a store of a round stands, as a diagnosis shows it.
+struct StoreStanding {
+  enum Phase {
+    /// It has not started.
+    case waiting
+    /// It does not start before changes are delivered that were left to its store's notifier.
+    case parked
+    /// Its operation is under way, or waits for what it depends on.
+    case running
+    /// Its operation has ended; changes of it that were left to a notifier are not delivered.
+    case undelivered
+    /// Its hooks are called.
+    case closing
+    /// An attempt has failed; the next one follows after a pause.
+    case pausing(before: Int)
+    case closed
+  }
+
+  let identifier: String
+  let phase: Phase
+  /// The stores that it waits for.
+  let prerequisites: [String]
+  let operation: Operation?
 }

@@ -13,6 +13,26 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   /// By the dispatcher's clock, where there are middlewares: when the store started; when its operation ended.
   var startedAt: Int64?
   var endedAt: Int64?
+  /// The store's last run, where it has run again; of the first one.
+  var last: StoreRun?
+  /// Of one that is not the first.
+  var repeated: Repeated?
+
+  /// Another attempt of a store.
+  struct Repeated {
+    let attempt: Int
+    /// What its hooks have said; nil where they let the action pass.
+    let reply: MiddlewareChain.Reply?
+    /// When they had been called.
+    let began: Int64?
+  }
+
+  private var attempt: Int { repeated?.attempt ?? 1 }
+
+  /// The operation's dependencies have finished.
+  func becameReady() {
+    round?.becameReady(at: index, of: attempt)
+  }
 
   init(storeIdentifier: String, action: any ActionType) {
     self.storeIdentifier = storeIdentifier
@@ -60,7 +80,7 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   /// A task that the operation started begins a commit, before the delivery of which the operation does not
   /// end; false where it has ended.
   func beginTaskCommit() -> Bool {
-    round?.beginTaskCommit(at: index) == true
+    round?.beginTaskCommit(at: index, of: attempt) == true
   }
 
   func endTaskCommit() {
@@ -96,13 +116,14 @@ class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Runs an `async` block in the task of the dispatch's caller; false where that does not run it.
   ///
-  /// A store that runs regardless is not cancelled with that task, so its block gets one to itself.
+  /// A store that runs regardless is not cancelled with that task, and one of a dispatch that others may cancel is
+  /// cancelled without it: their blocks get a task to themselves.
   func runInCallersTask(
     on executor: OperationExecutor,
     _ body: nonisolated(nonsending) @escaping @Sendable () async -> Void
   ) -> Bool {
     guard let round, let task = round.dispatch.scheduler as? TaskScheduler,
-      !round.runsRegardless(at: index)
+      !round.runsRegardless(at: index), round.dispatch.details?.isControlled != true
     else { return false }
     task.run(
       TaskBlock(
@@ -176,7 +197,7 @@ final class TypedStoreRun<Model: Sendable, Action: ActionType>: StoreRun, @unche
     round?.started(operation, at: index)
     do {
       let isReady = try operation.isReady(
-        for: self, orElse: { self.round?.becameReady(at: self.index) })
+        for: self, orElse: { self.becameReady() })
       guard isReady else { return .waiting }
     } catch {
       operation.failBeforeStart(error)

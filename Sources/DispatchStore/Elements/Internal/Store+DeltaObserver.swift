@@ -17,7 +17,7 @@ extension Store {
     storage.lockToRead(on: thread)
     let isDue = observer.begin(storage.model, version: storage.version, isInitial: initial)
     let turn = storage.unlockAdding(
-      observer, initial ? ObservedChange(version: storage.version) : nil, on: thread)
+      observer, initial ? KeptChange(version: storage.version) : nil, on: thread)
     if isDue { observer.scheduleCall() }
     storage.carryOut(turn, on: thread)
   }

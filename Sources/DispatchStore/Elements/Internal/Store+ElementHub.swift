@@ -71,7 +71,7 @@ extension Store {
       if isNew { notifications.add(hub, from: 0) }
       guard initial, observer.isInTurn else { return .none }
       return notifications.enqueue(
-        ObservedChange(version: storage.version), only: observer, place: place)
+        KeptChange(version: storage.version), only: observer, place: place)
     }
     if isDue { observer.scheduleCall() }
     storage.carryOut(turn, on: thread)

@@ -89,9 +89,9 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
   override final func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
     ReducerCalls(
       on: store.storage, reduce: makeReduce(of: store.storage),
-      reduceObserved: { action, store, dispatch, thread in
+      reduceObserved: { action, store, thread in
         self.reduceObserved(
-          action.assumingMemoryBound(to: Action.self).pointee, Self.typed(store), dispatch, thread)
+          action.assumingMemoryBound(to: Action.self).pointee, Self.typed(store), thread)
       },
       apply: makeApply(of: store),
       answer: { action, store, dispatch, thread in
@@ -116,7 +116,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
   }
 
   func reduceObserved(
-    _ action: Action, _ store: HandlerStore<Model>, _ dispatch: Dispatch, _ thread: ThreadState
+    _ action: Action, _ store: HandlerStore<Model>, _ thread: ThreadState
   ) -> InlineStep {
     fatalError("The handler does not reduce.")
   }

@@ -9,7 +9,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
 
   /// What is called for a store that is observed; takes the handler too.
   @usableFromInline typealias Observed =
-    @Sendable (Action, HandlerStore<Model>, Handler<Model>, Dispatch, ThreadState) -> InlineStep
+    @Sendable (Action, HandlerStore<Model>, Handler<Model>, ThreadState) -> InlineStep
 
   private let body: Body
   private let makeReduce: @Sendable (Storage) -> Reduce
@@ -44,10 +44,10 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
           }
         }
       },
-      observed: { action, store, handler, dispatch, thread in
+      observed: { action, store, handler, thread in
         do {
           let handled = HandledAction(action, handler: handler)
-          try store.commitObserved(for: dispatch, action: handled, by: store.reducer, on: thread) {
+          try store.commitObserved(for: nil, action: handled, by: store.reducer, on: thread) {
             defer { Reduction.passUnchanged(to: store.reducer) }
             try body(&$0, action)
           }
@@ -61,9 +61,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   override func makeReduce(of storage: Storage) -> Reduce { makeReduce(storage) }
 
   override func reduceObserved(
-    _ action: Action, _ store: HandlerStore<Model>, _ dispatch: Dispatch, _ thread: ThreadState
+    _ action: Action, _ store: HandlerStore<Model>, _ thread: ThreadState
   ) -> InlineStep {
-    observed(action, store, self, dispatch, thread)
+    observed(action, store, self, thread)
   }
 
   override func reduce(into model: inout Model, _ action: any ActionType) throws {

@@ -1,9 +1,17 @@
-/// The middlewares of one dispatch, in order of registration: the fan-out of both hooks.
+/// The middlewares of one dispatch, in order of registration: the fan-out of both hooks; and what follows it.
 final class MiddlewareChain: @unchecked Sendable {
   // because all of its properties are constants, as is what `hooks` points to
   let middlewares: [any Middleware]
   /// Those of them that are called for whole dispatches too.
   let wholes: [any DispatchMiddleware]
+  /// Those that look at dispatches in flight.
+  let watchers: [any DispatchWatcher]
+  /// Read where the array would be copied.
+  let isWatched: Bool
+  /// What follows dispatches of the route's action type, in order of registration.
+  let followers: [any DispatchFollower]
+  /// Read where the array would be copied.
+  let hasFollowers: Bool
   /// The same middlewares, to be called without a count of references to them, which all threads would write.
   private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
   let count: Int
@@ -16,15 +24,22 @@ final class MiddlewareChain: @unchecked Sendable {
     }
   }
 
-  init(_ middlewares: [any Middleware]) {
+  init(_ middlewares: [any Middleware], followers: [any DispatchFollower] = []) {
     self.middlewares = middlewares
+    self.followers = followers
+    hasFollowers = !followers.isEmpty
     wholes = middlewares.compactMap { $0 as? any DispatchMiddleware }
+    watchers = middlewares.compactMap { $0 as? any DispatchWatcher }
+    isWatched = !watchers.isEmpty
     count = middlewares.count
     hooks = .allocate(capacity: count)
     for (index, middleware) in middlewares.enumerated() {
       (hooks + index).initialize(to: .passRetained(Hooks(of: middleware)))
     }
   }
+
+  /// Whether a dispatch has nothing to do with it.
+  var isEmpty: Bool { middlewares.isEmpty && followers.isEmpty }
 
   deinit {
     for index in 0..<count { hooks[index].release() }

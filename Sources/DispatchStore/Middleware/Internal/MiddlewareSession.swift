@@ -27,6 +27,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   private let firstStart = Atomic<Int64>(.max)
   /// When the present store of the inline run started; in a round, its store run has that.
   @exclusivity(unchecked) private(set) var startedAt: Int64?
+  /// Where something watches the dispatch, until its end.
+  @exclusivity(unchecked) private var trace: DispatchTrace?
   /// By store index, where a middleware did more than let the action pass; nil where none did.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
 
@@ -107,6 +109,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   ///
   /// - Parameter startsAtOnce: Whether the stores follow on this thread.
   func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
+    if let trace { trace.prepare(route.identifiers) }
     for index in 0..<route.count {
       route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
     }
@@ -115,29 +118,40 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   }
 
   private func willDispatch(_ action: any ActionType, at index: Int, to entry: StoreEntry) {
-    let context = MiddlewareContext(self, at: index)
-    let reply = withChain { chain in
-      entry.withStoreForHooks { chain.willDispatch(context, action: action, in: $0) }
-    }
-    guard let reply else { return }
+    guard let reply = reply(to: action, at: index, of: entry) else { return }
     if replies == nil { replies = [:] }
     replies?[index] = reply
+  }
+
+  private func reply(
+    to action: any ActionType, at index: Int, of entry: StoreEntry
+  ) -> MiddlewareChain.Reply? {
+    let context = MiddlewareContext(self, at: index)
+    return withChain { chain in
+      entry.withStoreForHooks { chain.willDispatch(context, action: action, in: $0) }
+    }
+  }
+
+  /// Calls `willDispatch` for another attempt of a store; its reply is not kept here, where other steps read.
+  func willDispatch(at index: Int, to entry: StoreEntry) -> MiddlewareChain.Reply? {
+    reply(to: action, at: index, of: entry)
   }
 
   /// The present time, by the dispatcher's clock.
   var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
 
   /// A store starts in the inline run.
-  func start() {
+  func start(_ index: Int) {
     let now = startsAtOnce ? began : now
     startsAtOnce = false
     startedAt = now
-    noteStart(at: now)
+    noteStart(of: index, at: now)
   }
 
   /// A store starts.
-  func noteStart(at time: Int64) {
+  func noteStart(of index: Int, at time: Int64) {
     if hasWholes { firstStart.min(time, ordering: .relaxed) }
+    if let trace { trace.storeStarts(index, at: time) }
   }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.
@@ -146,21 +160,29 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     let startedAt = startedAt.take()
     route.withEntry(at: index) { entry in
       entry.withStoreForHooks {
-        didDispatch(outcome, at: index, in: $0, startedAt: startedAt, endedAt: endedAt)
+        didDispatch(
+          outcome, at: index, in: $0, startedAt: startedAt, endedAt: endedAt,
+          reply: reply(at: index))
       }
     }
   }
 
   /// Calls `didDispatch` for a store run that has ended.
+  ///
+  /// - Parameters:
+  ///   - reply: What its `willDispatch` hooks have said, and `began` when they had been called, where that was not
+  ///     with those of the other stores.
   func didDispatch(
     _ outcome: StoreOutcome, at index: Int, in store: any StoreType, startedAt: Int64?,
-    endedAt: Int64
+    endedAt: Int64, reply: MiddlewareChain.Reply?, began: Int64? = nil
   ) {
+    if let trace { trace.storeEnded(index, at: endedAt) }
     let startedAt = startedAt ?? endedAt
     let context = MiddlewareContext(
-      self, at: index, outcome, duration: endedAt - startedAt, timeQueued: startedAt - began)
+      self, at: index, outcome, duration: endedAt - startedAt,
+      timeQueued: startedAt - (began ?? self.began))
     withChain {
-      if let reply = reply(at: index) {
+      if let reply {
         $0.didDispatch(
           context, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
       } else {
@@ -177,7 +199,19 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     withChain { for middleware in $0.wholes { middleware.dispatchWillBegin(info) } }
   }
 
+  /// Whether something looks at the dispatch while it is in flight.
+  var isWatched: Bool { withChain(\.isWatched) }
+
+  /// It is watched, before any hook of it.
+  func watch(_ record: Dispatch, caller: Dispatch?) {
+    let trace = DispatchTrace(
+      record, [action], isSequence: false, mode, caller: caller, at: now)
+    self.trace = trace
+    withChain { for watcher in $0.watchers { watcher.watch(trace, of: dispatcher) } }
+  }
+
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
+    defer { if trace != nil { endTrace() } }
     guard hasWholes else { return }
     var info = info
     info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
@@ -186,6 +220,18 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
       for middleware in $0.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
   }
+
+  @inline(never)
+  private func endTrace() {
+    guard let trace = trace.take() else { return }
+    withChain { for watcher in $0.watchers { watcher.forget(trace) } }
+  }
+
+  /// Whether there is something that follows the dispatch.
+  var hasFollowers: Bool { withChain(\.hasFollowers) }
+
+  /// What follows the dispatch.
+  var followers: [any DispatchFollower] { withChain(\.followers) }
 
   private var info: DispatchInfo {
     DispatchInfo(

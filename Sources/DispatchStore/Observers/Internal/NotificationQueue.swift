@@ -76,16 +76,30 @@ struct NotificationQueue {
     case leave
   }
 
+  /// Whether no thread has the turn, and there are observers to be notified in it.
+  var isIdle: Bool {
+    if case .idle = state { return isDelivered }
+    return false
+  }
+
   /// Whether the thread is the notifier now, since no other one is: it delivers its commit, then calls `next()`.
   mutating func takeTurnIfIdle() -> Bool {
-    guard case .idle = state, isDelivered else { return false }
+    guard isIdle else { return false }
     state = .notifying
+    return true
+  }
+
+  /// Whether the turn of a notifier that has delivered its own commit ended here, since nothing is left; else it calls
+  /// `next()`.
+  mutating func endTurnIfAlone() -> Bool {
+    guard pending.isEmpty, parked.isEmpty, !isDeliveringLeft else { return false }
+    state = .idle
     return true
   }
 
   /// The commit that was just made is to be delivered to all observers.
   mutating func enqueue(
-    _ change: ObservedChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
+    _ change: KeptChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
   ) -> Turn {
     guard isDelivered else { return .none }
     return enqueue(Delivery(change: change, only: nil, owner: owner), place: place)
@@ -95,7 +109,7 @@ struct NotificationQueue {
   ///
   /// - Parameter present: The present model where it is to be notified of that first.
   mutating func add(
-    _ observer: ObserverRecord, from firstVersion: UInt64, present: ObservedChange?,
+    _ observer: ObserverRecord, from firstVersion: UInt64, present: KeptChange?,
     place: (_ left: Int) -> Place
   ) -> Turn {
     guard observer.isInTurn else {
@@ -109,7 +123,7 @@ struct NotificationQueue {
 
   /// One observer is to be notified of the present model.
   mutating func enqueue(
-    _ present: ObservedChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
+    _ present: KeptChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
   ) -> Turn {
     enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
@@ -286,7 +300,7 @@ struct NotificationQueue {
 
 /// What observers are to be notified of: a commit, or for one of them the model that it began with.
 struct Delivery {
-  let change: ObservedChange
+  let change: KeptChange
   /// The one observer that is notified; nil for all.
   let only: ObserverRecord?
   /// The store run that ends only after the delivery.

@@ -40,7 +40,7 @@ extension StoreStorage: DeliveryTurn {
   /// Ends the exclusive section in which a commit was made, and notifies the observers of it.
   @usableFromInline
   func unlockAndNotify(
-    _ change: ObservedChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
+    _ change: KeptChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
     on thread: ThreadState
   ) {
     noteObservedCommit()
@@ -80,7 +80,7 @@ extension StoreStorage: DeliveryTurn {
   ///
   /// - Parameter present: The present model, where the observer is notified of that first.
   func unlockAdding(
-    _ observer: ObserverRecord, _ present: ObservedChange?, on thread: ThreadState
+    _ observer: ObserverRecord, _ present: KeptChange?, on thread: ThreadState
   ) -> NotificationQueue.Turn {
     unlockObserving(on: thread) {
       $0.add(observer, from: version &+ 1, present: present, place: $1)
@@ -146,11 +146,32 @@ extension StoreStorage: DeliveryTurn {
     for start in starts { start() }
   }
 
+  /// Ends the exclusive section that `lockToDeliver` has begun, and notifies the observers of its commit on this
+  /// thread: from the stack, since no other one delivers it.
+  ///
+  /// - Parameter change: The address of the `StoreChange`.
+  @usableFromInline
+  func unlockAndDeliver(_ change: UnsafeRawPointer, on thread: ThreadState) {
+    noteObservedCommit()
+    let change = ObservedChange(version: version, at: change)
+    let read = withNotifications { notifications in
+      _ = notifications.takeTurnIfIdle()
+      return notifications.observers.slots
+    }
+    thread.exclusive = nil
+    lock.unlock()
+    thread.turns.append(.passUnretained(self))
+    thread.endSection()
+    yieldPoint(.notify, on: thread, identifier)
+    deliver(change, to: read, on: thread)
+    finishNotifying(after: read, on: thread)
+  }
+
   /// Makes one delivery and those that were left behind it, then passes the turn on.
   ///
   /// - Parameter only: The one observer that is notified; nil for all.
   private func notify(
-    of change: ObservedChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
+    of change: KeptChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
     on thread: ThreadState
   ) {
     thread.turns.append(.passUnretained(self))
@@ -162,9 +183,15 @@ extension StoreStorage: DeliveryTurn {
 
   /// Makes the deliveries that were left, then passes the turn on.
   private func finishNotifying(after read: consuming ReadList?, on thread: ThreadState) {
-    let end = deliverLeft(after: read, on: thread)
-    thread.turns.removeLast()
-    if case .left(let pool) = end { continueNotifying(pool ?? thread.worker?.pool) }
+    yieldPoint(.nextNotice, on: thread, identifier)
+    if withLock({ $0.endTurnIfAlone() }) {
+      withExtendedLifetime(read) {}
+      thread.turns.removeLast()
+    } else {
+      let end = deliverLeft(after: read, on: thread)
+      thread.turns.removeLast()
+      if case .left(let pool) = end { continueNotifying(pool ?? thread.worker?.pool) }
+    }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
@@ -244,18 +271,27 @@ extension StoreStorage: DeliveryTurn {
   /// changes it in place, and so does that after these reads.
   private typealias ReadList = [ObserverList.Registration?]
 
-  private func deliver(_ change: ObservedChange, only: ObserverRecord?) -> ReadList? {
+  private func deliver(_ change: KeptChange, only: ObserverRecord?) -> ReadList? {
+    let thread = ThreadState.current
     if let only {
-      only.notify(of: change)
+      let former = thread.beginNotice()
+      change.withObserved(only.notify)
+      thread.endNotice(former)
       return nil
     }
     let read = withLock { $0.observers.slots }
+    change.withObserved { deliver($0, to: read, on: thread) }
+    return read
+  }
+
+  private func deliver(_ change: ObservedChange, to read: ReadList, on thread: ThreadState) {
+    let former = thread.beginNotice()
+    defer { thread.endNotice(former) }
     ObserverList.forEach(in: read) { observer, firstVersion in
       yieldPoint(.callObserver, identifier)
       if firstVersion <= change.version { observer.notify(of: change) }
     }
     releaseCancelledObservers()
-    return read
   }
 
   /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an

@@ -86,6 +86,14 @@ extension ActionOperation {
 extension ActionOperation: DependentOperation {
   var hasEnded: Bool { isFinished }
 
+  var activity: OperationActivity {
+    withState { state in
+      if state.life.isPending { return .pending }
+      if state.isSuspending { return .task }
+      return state.life.isBusy ? .block : .callback
+    }
+  }
+
   var isReached: Bool { withState { $0.isReached } }
 
   func standing() -> OperationStanding? {

@@ -131,7 +131,10 @@ extension ActionOperation {
       @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
     _ isolation: (any Actor)?
   ) {
-    let storeRun = withState { $0.storeRun }
+    let storeRun = withState { state in
+      state.isSuspending = true
+      return state.storeRun
+    }
     if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
       return returned(.failed(store.wouldHoldUpMainActor(action)))
     }

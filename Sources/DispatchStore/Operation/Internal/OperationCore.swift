@@ -7,6 +7,8 @@ struct OperationCore: @unchecked Sendable {
   struct State {
     var life = OperationState()
     var task: Task<Void, Never>?
+    /// Whether it runs an `async` block.
+    var isSuspending = false
     /// Whether its `async` block runs on the thread that runs the steps of its dispatch, or has to begin there.
     var blockNeedsSteps = false
     /// The store run that it belongs to.

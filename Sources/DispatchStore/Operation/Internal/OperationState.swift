@@ -25,6 +25,9 @@ struct OperationState {
     if case .ended(let outcome) = phase { outcome } else { nil }
   }
 
+  /// Whether its block, or an update through it, is in progress.
+  var isBusy: Bool { busy > 0 }
+
   /// Whether no outcome was requested.
   var isUnfinished: Bool { requested == nil }
 

@@ -75,11 +75,9 @@ extension Store {
 
   /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
   @inlinable
-  func reduceObserved(
-    _ action: Action, of dispatch: Dispatch, on thread: ThreadState
-  ) -> InlineStep {
+  func reduceObserved(_ action: Action, on thread: ThreadState) -> InlineStep {
     do {
-      try commitObserved(for: dispatch, action: action, by: reducer, on: thread) { model in
+      try commitObserved(for: nil, action: action, by: reducer, on: thread) { model in
         try reducer.reduce(into: &model, action: action)
       }
       return .finished

@@ -18,14 +18,26 @@ struct Registry {
   private static let leastWeakLimit = 64
   private var sequence: UInt64 = 0
   private(set) var chain = MiddlewareChain([])
+  /// What follows dispatches, in order of registration.
+  private(set) var followers: [any DispatchFollower] = []
   /// The routes that were worked out since what they are made of has changed.
   var routes = RouteTable()
+  private(set) var acceptance = Acceptance.open
+  private(set) var generation: DispatchGeneration
+  /// Whether a route refers to it.
+  private var isGenerationUsed = false
+  /// The one before it, until that has ended.
+  private weak var former: DispatchGeneration?
 
   private struct Awaited {
     /// How many registered stores declare it.
     var declarers = 0
     /// Whether a store has been registered under it since the first of them was.
     var wasRegistered: Bool
+  }
+
+  init(of dispatcher: UInt64) {
+    generation = DispatchGeneration(of: dispatcher)
   }
 
   var middlewares: [any Middleware] { chain.middlewares }
@@ -158,9 +170,66 @@ struct Registry {
     if let present = routes[key] { return present }
     guard let entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
     let made = SharedRoute(
-      key, type, Route(entries, chain: chain, unknown: unknownPrerequisites(of: entries)))
+      key, type,
+      Route(
+        entries, chain: chain(for: type), unknown: unknownPrerequisites(of: entries),
+        in: useGeneration()))
     routes.insert(made)
     return made
+  }
+
+  // MARK: What follows dispatches
+
+  /// The chain of a route: with the followers that respond to the action type, where there are such.
+  private func chain(for type: any ActionType.Type) -> MiddlewareChain {
+    if followers.isEmpty { return chain }
+    let responding = followers.filter { $0.responds(to: type) }
+    return responding.isEmpty ? chain : MiddlewareChain(middlewares, followers: responding)
+  }
+
+  mutating func insert(_ follower: any DispatchFollower) {
+    followers.append(follower)
+    routes.remove(concerning: follower)
+  }
+
+  mutating func remove(_ follower: any DispatchFollower) -> Bool {
+    guard let index = followers.firstIndex(where: { $0 === follower }) else { return false }
+    followers.remove(at: index)
+    routes.remove(concerning: follower)
+    return true
+  }
+
+  // MARK: The end of its life
+
+  /// Accepts only what work under way dispatches: no cache of a thread keeps a route from now on.
+  mutating func close() {
+    if acceptance == .open { acceptance = .closed }
+  }
+
+  /// Accepts no dispatch any longer.
+  mutating func end() { acceptance = .ended }
+
+  /// The present generation, for a route.
+  mutating func useGeneration() -> DispatchGeneration {
+    isGenerationUsed = true
+    return generation
+  }
+
+  /// The last generation in which a dispatch was accepted, after which another one begins; nil where nothing is under
+  /// way: then a closed dispatcher accepts no dispatch any longer.
+  mutating func endGeneration() -> DispatchGeneration? {
+    guard isGenerationUsed else {
+      // One reference, which the caller has: here its end would find the lock locked.
+      let last = isPlanted(.earlyDrain) ? nil : former
+      if last == nil, acceptance == .closed { acceptance = .ended }
+      return last
+    }
+    let last = generation
+    generation = DispatchGeneration(of: last.dispatcher)
+    last.keep(generation)
+    (former, isGenerationUsed) = (last, false)
+    routes.removeAll()
+    return last
   }
 
   private mutating func computeResponding(to type: any ActionType.Type) -> [ObjectIdentifier] {

@@ -21,17 +21,22 @@ final class Route: @unchecked Sendable {
   /// The same stores in order of registration, which a refined order is worked out from.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
-  /// The same where there are middlewares, without a reference count; it exists as long as the route.
+  /// The same where it has something to call, without a reference count; it exists as long as the route.
   var chainForHooks: Unmanaged<MiddlewareChain>? {
-    chain.middlewares.isEmpty ? nil : .passUnretained(chain)
+    chain.isEmpty ? nil : .passUnretained(chain)
   }
+  /// The number of the dispatcher.
+  let dispatcher: UInt64
+  /// The dispatches under way of its time: kept until the last one that uses the route has ended, not as long as others
+  /// refer to the route.
+  private let generation: Unmanaged<DispatchGeneration>
   /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
   let failure: DispatchError?
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>
   /// Whether there are such.
   var isIncomplete: Bool { !unknown.isEmpty }
-  /// Whether a dispatch has something to do before its stores: middlewares to call, an order
+  /// Whether a dispatch has something to do before its stores: a session to begin, an order
   /// to refine, weakly held stores to look for, an error to end with.
   let needsPreparation: Bool
   let hasRefinements: Bool
@@ -84,8 +89,10 @@ final class Route: @unchecked Sendable {
   ///   - waitFor: What each of them waits for; by default as declared.
   init(
     _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
-    unknown: Set<String> = [], failure: DispatchError? = nil
+    unknown: Set<String> = [], failure: DispatchError? = nil, in generation: DispatchGeneration
   ) {
+    dispatcher = generation.dispatcher
+    self.generation = .passRetained(generation)
     let waits = waitFor ?? registered.map(\.waitFor)
     self.unknown = unknown
     var (order, failure): (WaitOrder?, DispatchError?) = (nil, failure)
@@ -108,7 +115,7 @@ final class Route: @unchecked Sendable {
     hasRefinements = waitFor == nil && registered.contains(where: \.overrides.waitFor)
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
-      failure != nil || hasRefinements || hasWeakStores || !chain.middlewares.isEmpty
+      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -129,7 +136,8 @@ final class Route: @unchecked Sendable {
     (entries, identifiers) = (route.entries, route.identifiers)
     onlyIdentifier = route.onlyIdentifier
     (prerequisites, runsRegardless) = (route.prerequisites, route.runsRegardless)
-    (registered, chain) = (route.registered, route.chain)
+    (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
+    generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
@@ -157,7 +165,7 @@ final class Route: @unchecked Sendable {
     guard refined.contains(where: { $0 != nil }) else { return nil }
     let route = Route(
       registered, waitFor: zip(registered, refined).map { $1 ?? $0.waitFor }, chain: chain,
-      unknown: unknown)
+      unknown: unknown, in: generation.takeUnretainedValue())
     route.retire(after: 1)
     var absent: [(waiter: String, prerequisite: String)] = []
     for (entry, refined) in zip(registered, refined) {
@@ -179,12 +187,12 @@ final class Route: @unchecked Sendable {
 
   /// Takes an action to a store that only reduces, and is observed.
   func reduceObserved(
-    _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
+    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
   ) -> InlineStep {
     let target = targets[index]
     return target.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
       target.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-        calls.reduceObserved(action, $0, run.pointee.makeRecord(on: thread), thread)
+        calls.reduceObserved(action, $0, thread)
       }
     }
   }
@@ -228,7 +236,7 @@ final class Route: @unchecked Sendable {
       let answer = calls.reduce(action, thread)
       guard case .observed = answer else { return InlineStep(answer) }
       if calls.storage.holdsBack(run) { return .heldBack }
-      return calls.reduceObserved(action, store, run.pointee.makeRecord(on: thread), thread)
+      return calls.reduceObserved(action, store, thread)
     case .application:
       return calls.storage.holdsBack(run) ? .heldBack : InlineStep(calls.apply(action, store))
     case .operation:
@@ -270,6 +278,7 @@ final class Route: @unchecked Sendable {
   }
 
   private func release() {
+    generation.release()
     Unmanaged.passUnretained(self).release()
   }
 }

@@ -78,6 +78,13 @@ struct RouteTable {
     if isAwaited { for route in incomplete.values { remove(route) } }
   }
 
+  mutating func remove(concerning follower: any DispatchFollower) {
+    for route in byType.values where follower.responds(to: route.actionType) { remove(route) }
+    for route in byIdentifier.values.joined() where follower.responds(to: route.actionType) {
+      remove(route)
+    }
+  }
+
   mutating func removeAll() {
     removed += byType.values
     for routes in byIdentifier.values { removed += routes }

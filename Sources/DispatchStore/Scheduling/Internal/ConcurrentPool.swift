@@ -93,6 +93,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   }
 
   override func unpark(_ dispatch: Dispatch) {
+    // It runs no action that suspension would hold back.
+    if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
     submit(start: .dispatch(dispatch))
   }
 
@@ -127,6 +129,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   }
 
   // MARK: Submitting jobs
+
+  override func noteSkipped() {
+    starts.noteSkipped()
+  }
 
   /// Submits a job that starts an action; suspension holds it back.
   func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {

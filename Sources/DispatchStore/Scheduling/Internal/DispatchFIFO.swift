@@ -40,6 +40,21 @@ struct DispatchFIFO {
     last = top
   }
 
+  /// Removes those that have ended; these, to be released outside of locks, and how many are left.
+  mutating func removeEnded() -> (removed: [Dispatch], rest: Int) {
+    var (present, removed, rest) = (DispatchFIFO(), [Dispatch](), 0)
+    while let dispatch = popFirst() {
+      if dispatch.isOver {
+        removed.append(dispatch)
+      } else {
+        present.append(dispatch)
+        rest += 1
+      }
+    }
+    self = present
+    return (removed, rest)
+  }
+
   mutating func popFirst() -> Dispatch? {
     guard let dispatch = first?.takeRetainedValue() else { return nil }
     first = dispatch.next

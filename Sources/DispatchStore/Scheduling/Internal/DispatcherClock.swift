@@ -10,10 +10,17 @@
 struct DispatcherClock: Sendable {
   /// Nil for the system's, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
+  /// Sleeps until a time in nanoseconds; nil for the system's.
+  let sleep: Sleep?
+  /// The time that is left until an instant of the clock; nil for an instant of another one.
+  private let timeLeft: @Sendable (Any) -> Duration?
+
+  typealias Sleep = @Sendable (_ time: Int64) async -> Void
 
   /// - Parameter clock: Nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
-    elapsed = clock.map { Self.elapsed(of: $0) }
+    (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
+    timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
   }
 
   /// The nanoseconds since a moment that stays the same.
@@ -27,11 +34,26 @@ struct DispatcherClock: Sendable {
     return elapsed().wholeNanoseconds
   }
 
-  private static func elapsed<Opened: Clock>(
+  /// The time until an instant of the clock; nil for an instant of another one.
+  func left(until instant: some InstantProtocol<Duration>) -> Duration? {
+    timeLeft(instant)
+  }
+
+  private static func timing<Opened: Clock>(
     of clock: Opened
-  ) -> @Sendable () -> Duration where Opened.Duration == Duration {
+  ) -> (@Sendable () -> Duration, Sleep) where Opened.Duration == Duration {
     let start = clock.now
-    return { start.duration(to: clock.now) }
+    return (
+      { start.duration(to: clock.now) },
+      // Nothing cancels the task that sleeps.
+      { try? await clock.sleep(until: start.advanced(by: .nanoseconds($0)), tolerance: nil) }
+    )
+  }
+
+  private static func left<Opened: Clock>(
+    on clock: Opened
+  ) -> @Sendable (Any) -> Duration? where Opened.Duration == Duration {
+    { ($0 as? Opened.Instant).map { clock.now.duration(to: $0) } }
   }
 }
 
@@ -42,5 +64,13 @@ extension Duration {
     let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, exceeds) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
     return overflows || exceeds ? (seconds < 0 ? .min : .max) : sum
+  }
+}
+
+extension Int64 {
+  /// The sum, or what of it can be represented.
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? (other < 0 ? .min : .max) : sum
   }
 }

@@ -7,7 +7,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   // because the thread that requests the drainer sets `retainedDispatcher`, and then only that drainer does, and
   // the name changes only while there is one reference
   /// Its name, and where it is found by that; nil for one that stays.
-  @exclusivity(unchecked) private var name: (key: LaneKey, shard: LaneShard)?
+  @exclusivity(unchecked) private var name: (key: TypedKey, shard: LaneShard)?
   let isMain: Bool
   let pool: ConcurrentPool
   let word = AtomicLaneWord()
@@ -24,12 +24,12 @@ final class Lane: Scheduler, @unchecked Sendable {
   // MARK: Its name
 
   /// It gets a name, before another thread knows it.
-  func begin(_ key: LaneKey, in shard: LaneShard) {
+  func begin(_ key: TypedKey, in shard: LaneShard) {
     name = (key, shard)
   }
 
   /// Whether dispatches to a lane of this name may be pushed to it.
-  func hasKey(_ key: LaneKey) -> Bool {
+  func hasKey(_ key: TypedKey) -> Bool {
     guard let name, !isRetired else { return false }
     return isPlanted(.equalHashes) ? name.key.hash == key.hash : name.key == key
   }
@@ -157,13 +157,23 @@ final class Lane: Scheduler, @unchecked Sendable {
     pool.resume(step)
   }
 
+  override func noteSkipped() {
+    yieldPoint(.removeEnded, description)
+    let removed = state.withLock { state -> [Dispatch] in
+      guard state.noteSkipped() else { return [] }
+      state.takeIn(word.change(\.takenInByOther)?.top)
+      return state.removeEnded()
+    }
+    withExtendedLifetime(removed) {}
+  }
+
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     guard isMain else { return executor.runAnywhere(job) }
     MainQueue.run(in: pool.world) { executor.run(job) }
   }
 
-  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {
-    state.withLock { $0.noteHeldBack(dispatch, by: before) }
+  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
+    state.withLock { $0.noteHeldBack(dispatch, by: before, isGated: isGated) }
   }
 
   override func precedence(of dispatch: Dispatch) -> LanePrecedence {
@@ -177,6 +187,8 @@ final class Lane: Scheduler, @unchecked Sendable {
   override func hasTask(before dispatch: Dispatch) -> Bool {
     state.withLock { $0.hasTask(before: dispatch, top: word.now.top) }
   }
+
+  override var order: LaneOrder { state.withLock { $0.order(top: word.now.top) } }
 
   override var hasWaitingDispatches: Bool { hasPush || state.withLock(\.hasInbox) }
 

@@ -18,7 +18,7 @@ final class LaneShard: Sendable {
     var first: Lane
     var others: [Lane] = []
 
-    func lane(of key: LaneKey) -> Lane? {
+    func lane(of key: TypedKey) -> Lane? {
       if first.hasKey(key) { return first }
       return others.first { $0.hasKey(key) }
     }
@@ -42,7 +42,7 @@ final class LaneShard: Sendable {
   }
 
   /// As `LaneTable.lane(_:pool:)`.
-  func lane(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
+  func lane(_ key: TypedKey, pool: ConcurrentPool) -> Lane {
     while true {
       yieldPoint(.findLane, key.description)
       let (present, reused) = state.withLock { state -> (Namesakes?, Lane?) in

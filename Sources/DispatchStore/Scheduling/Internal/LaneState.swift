@@ -82,6 +82,14 @@ struct LaneWord: Equatable {
 
   /// Without the pushed dispatches, which the drainer takes in.
   var takenIn: LaneWord { LaneWord(nil, activity) }
+
+  /// The same for another thread; nil where no drainer would look for them after that.
+  var takenInByOther: LaneWord? {
+    switch activity {
+    case .held, .drained: takenIn
+    case .idle, .acquired, .retired: nil
+    }
+  }
 }
 
 /// A lane's word, in memory that threads share.
@@ -121,14 +129,29 @@ struct LaneState {
   private var isUnparked = false
   /// The holder's next steps.
   private var steps = FIFO<@Sendable () -> Void>()
-  /// The dispatches that waited for others when they were pushed.
+  /// The dispatches that waited for others when they were pushed, or had gates.
   private var heldBack = WeakDispatches()
   /// Those for which they waited.
   private var awaited = WeakDispatches()
+  /// Of those that are held back, the ones with gates.
+  private var gated = WeakDispatches()
+  private var skipped = SkippedDispatches()
 
   /// Takes in what was pushed, newest first.
   mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
     inbox.append(newestFirst: isPlanted(.laneOrder) ? DispatchFIFO.reversed(top) : top)
+  }
+
+  /// One in the inbox has ended; whether those that have are to be removed now.
+  mutating func noteSkipped() -> Bool { skipped.note() }
+
+  /// Those taken in; linear.
+  var waitingCount: Int { inbox.all.count }
+
+  mutating func removeEnded() -> [Dispatch] {
+    let (removed, rest) = inbox.removeEnded()
+    skipped.removed(leaving: rest)
+    return removed
   }
 
   mutating func resume(_ step: @escaping @Sendable () -> Void) {
@@ -213,15 +236,18 @@ struct LaneState {
 
   var hasInbox: Bool { !inbox.isEmpty }
 
-  mutating func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {
+  mutating func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
     heldBack.insert(dispatch)
+    if isGated { gated.insert(dispatch) }
     for dispatch in before { awaited.insert(dispatch) }
   }
 
   /// Nothing precedes the holder.
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
-    return LanePrecedence(holder: holder?.takeUnretainedValue(), awaited: awaited.present)
+    return LanePrecedence(
+      holder: holder?.takeUnretainedValue(), awaited: awaited.present,
+      gated: gated.present.filter(\.isGated))
   }
 
   /// Those held back in the inbox before a dispatch; linear.
@@ -239,8 +265,17 @@ struct LaneState {
     !isHolder(dispatch) && queued(before: dispatch, top: top).contains(where: \.isOfTask)
   }
 
+  /// The holder and the inbox; linear.
+  func order(top: Unmanaged<Dispatch>?) -> LaneOrder {
+    LaneOrder(holder: holder?.takeUnretainedValue(), waiting: queued(top: top))
+  }
+
   private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
-    (inbox.all + DispatchFIFO.linked(from: top).reversed()).prefix { $0 !== dispatch }.map { $0 }
+    queued(top: top).prefix { $0 !== dispatch }.map { $0 }
+  }
+
+  private func queued(top: Unmanaged<Dispatch>?) -> [Dispatch] {
+    inbox.all + DispatchFIFO.linked(from: top).reversed()
   }
 }
 

@@ -9,7 +9,7 @@ final class LaneTable: Sendable {
   /// The lane of this name, made where there is none.
   ///
   /// It may retire before the caller has pushed a dispatch to it; the caller then looks it up again.
-  func lane(_ key: LaneKey, pool: ConcurrentPool) -> Lane {
+  func lane(_ key: TypedKey, pool: ConcurrentPool) -> Lane {
     shards[key.hash & (Self.shardCount - 1)].lane(key, pool: pool)
   }
 }

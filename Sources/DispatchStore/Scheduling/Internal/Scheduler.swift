@@ -53,6 +53,9 @@ class Scheduler: @unchecked Sendable {
   /// Runs the step that ends a dispatch cancelled while it waited.
   func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
+  /// A dispatch that waits there has ended: its memory is to be released, in whose turn or before.
+  func noteSkipped() {}
+
   /// Runs a job of an `async` block.
   func run(_ job: UnownedJob, on executor: OperationExecutor) {
     fatalError("Scheduler is abstract.")
@@ -73,17 +76,20 @@ class Scheduler: @unchecked Sendable {
 
   // MARK: What the wait graph has to know
 
-  /// A dispatch that waits for these is about to be scheduled.
-  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {}
+  /// A dispatch that waits for these, or is to pass a gate, is about to be scheduled.
+  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {}
 
   /// What has to end before a dispatch that waits here can start.
   func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
-  /// The dispatches before it that are held back by others.
+  /// The dispatches before it that are held back by others, or by their gates.
   func heldBack(before dispatch: Dispatch) -> [Dispatch] { [] }
 
   /// Whether tasks have their turn before a dispatch; linear.
   func hasTask(before dispatch: Dispatch) -> Bool { false }
+
+  /// The dispatch that has started here, and those that wait for their turn; linear.
+  var order: LaneOrder { LaneOrder() }
 
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { false }
@@ -95,4 +101,15 @@ struct LanePrecedence {
   var holder: Dispatch?
   /// What those in the inbox wait for, also those that are behind it: only a walk distinguishes them.
   var awaited: [Dispatch] = []
+  /// Those in the inbox that have to pass a gate in their turn, likewise.
+  var gated: [Dispatch] = []
+}
+
+/// Who has a lane, and who waits for it, as a diagnosis shows it.
+struct LaneOrder {
+  /// The dispatch that has started: where nothing else keeps it, only what identifies it may be read, since its step
+  /// may be about to end it.
+  var holder: Dispatch?
+  /// In the order of their turns.
+  var waiting: [Dispatch] = []
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The jobs of a concurrent pool that start actions.
 ///
 /// Threads push to several shards in turn, and workers take from them in turn, so that no lock is shared
@@ -16,6 +18,8 @@ final class StartInbox: Sendable {
     private var lanes = FIFO<Lane>()
     private var steps = FIFO<@Sendable () -> Void>()
     private var isLanesTurn = false
+
+    mutating func removeEnded() -> (removed: [Dispatch], rest: Int) { dispatches.removeEnded() }
 
     var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty && steps.isEmpty }
 
@@ -38,6 +42,11 @@ final class StartInbox: Sendable {
   }
 
   private let shards: [Locked<Shard>]
+  /// Those of other priorities than the normal one; all threads share them.
+  private let prioritized = Locked(PriorityLine())
+  /// How many these are; changes under their lock.
+  private let prioritizedCount = Atomic(0)
+  private let skipped = Locked(SkippedDispatches())
 
   /// - Parameter width: How many threads there are to take from it.
   init(for width: Int) {
@@ -48,13 +57,43 @@ final class StartInbox: Sendable {
   /// - Parameter width: How many threads may take from it at once: it uses no more shards than that, and
   ///   with one of them a queue of width one keeps the order.
   func push(_ start: Start, width: Int, on thread: ThreadState) {
+    if case .dispatch(let dispatch) = start, let level = dispatch.details?.priority {
+      return push(dispatch, level)
+    }
     thread.turn &+= 1
     let shard = Int(truncatingIfNeeded: thread.turn) % min(width, shards.count)
     shards[shard].withLock { $0.push(start) }
   }
 
+  @inline(never)
+  private func push(_ dispatch: Dispatch, _ level: PriorityLine.Level) {
+    prioritized.withLock { line in
+      line.append(dispatch, level)
+      prioritizedCount.wrappingAdd(1, ordering: .relaxed)
+    }
+  }
+
   /// - Parameter pool: Reads its suspension under the lock: what was pushed after a suspension stays.
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
+    if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
+      return job
+    }
+    if let job = popNormal(on: thread, for: pool) { return job }
+    // Others may have taken what was to go before these.
+    return hasPrioritized ? popPrioritized(for: pool, isNormalWaiting: false) : nil
+  }
+
+  private func popPrioritized(for pool: ConcurrentPool, isNormalWaiting: Bool) -> Job? {
+    prioritized.withLock { line in
+      guard !pool.holdsStartsBack, let level = line.next(isNormalWaiting: isNormalWaiting),
+        let dispatch = line.popFirst(level)
+      else { return nil }
+      prioritizedCount.wrappingSubtract(1, ordering: .relaxed)
+      return .dispatch(dispatch)
+    }
+  }
+
+  private func popNormal(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     for _ in shards.indices {
       thread.turn &+= 1
       let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
@@ -63,7 +102,28 @@ final class StartInbox: Sendable {
     return nil
   }
 
+  /// A dispatch in it has ended: removes those that have, where these are many.
+  func noteSkipped() {
+    guard skipped.withLock({ $0.note() }) else { return }
+    var (removed, rest) = prioritized.withLock { line in
+      let (removed, rest) = line.removeEnded()
+      prioritizedCount.store(rest, ordering: .relaxed)
+      return (removed, rest)
+    }
+    for shard in shards {
+      let (ended, left) = shard.withLock { $0.removeEnded() }
+      removed += ended
+      rest += left
+    }
+    skipped.withLock { $0.removed(leaving: rest) }
+    withExtendedLifetime(removed) {}
+  }
+
+  private var hasPrioritized: Bool { prioritizedCount.load(ordering: .relaxed) > 0 }
+  private var hasNormal: Bool { !shards.allSatisfy { $0.withLock { $0.isEmpty } } }
+
   var isEmpty: Bool {
-    shards.allSatisfy { $0.withLock { $0.isEmpty } }
+    !hasPrioritized
+      && shards.allSatisfy { $0.withLock { $0.isEmpty } }
   }
 }

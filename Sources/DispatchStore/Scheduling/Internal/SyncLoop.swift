@@ -36,6 +36,11 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     }
   }
 
+  /// Runs steps of a dispatch that has not started, as long as a condition holds.
+  func run(_ dispatch: Dispatch, on thread: ThreadState, while condition: () -> Bool) {
+    while condition() { next(of: dispatch, on: thread)() }
+  }
+
   private func detach(from dispatch: Dispatch, on thread: ThreadState) -> Bool {
     yieldPoint(.detach)
     let mayLeaveDelivery = !thread.turns.isEmpty

@@ -127,6 +127,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.release(dispatch, ofTaskOf: ofDispatcher)
   }
 
+  override func noteSkipped() {
+    place.noteSkipped()
+  }
+
   /// Jobs of blocks stay on the system's threads for tasks; the executor only says whose they are.
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let world = ofDispatcher.pool.world
@@ -142,8 +146,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch]) {
-    place.noteHeldBack(dispatch, by: before)
+  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
+    place.noteHeldBack(dispatch, by: before, isGated: isGated)
   }
 
   override func precedence(of dispatch: Dispatch) -> LanePrecedence {

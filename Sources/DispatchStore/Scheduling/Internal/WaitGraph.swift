@@ -29,11 +29,12 @@ package enum WaitGraph {
     }
 
     func search(
-      for held: [HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool = false
+      for held: [HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool = false,
+      hasMetQueue: Bool = false
     ) -> WaitSearch {
       WaitSearch(
         held: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
-        mainHolders: mainHolders.values.map(\.dispatch))
+        mainHolders: mainHolders.values.map(\.dispatch), hasMetQueue: hasMetQueue)
     }
 
     mutating func remove(mainHolder: Dispatch) {
@@ -121,12 +122,58 @@ package enum WaitGraph {
     }
   }
 
+  /// A dispatch has come to its gate, and waits there for others: where they wait for it, it is refused; where they
+  /// only came before it, it overtakes them.
+  ///
+  /// On the thread that tries the gate.
+  static func waits(atGate dispatch: Dispatch) {
+    yieldPoint(.enterWait, dispatch.id.description)
+    let loop = dispatch.details?.scheduler as? SyncLoop
+    let blocksTaskThread =
+      loop.map { $0.isOnTaskThread || self.blocksTaskThread(dispatch.outer) } ?? false
+    let held = [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)]
+    let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
+      // What waits for it has searched it.
+      guard dispatch.makeDetails().isReached else { return (nil, nil) }
+      var search = records.search(
+        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread)
+      if let ring = search.ring(around: dispatch) { return (ring, nil) }
+      return (nil, search.overtaking(through: dispatch))
+    }
+    if let ring { return dispatch.refuse(with: ring.error) }
+    // Those before it may be tasks that need the thread.
+    if blocksTaskThread { dispatch.overtake() }
+    overtake(overtaking) { records in
+      var search = records.search(
+        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread, hasMetQueue: true)
+      return search.overtaking(around: dispatch)
+    }
+  }
+
+  /// Lets a dispatch overtake others at its gate, and then those that a search still finds.
+  private static func overtake(
+    _ first: Dispatch?, _ search: (inout Records) -> Dispatch?
+  ) {
+    var next = first
+    while let dispatch = next {
+      dispatch.overtake()
+      next = records.withLock { search(&$0) }
+    }
+  }
+
   static func end(_ wait: Wait) {
     yieldPoint(.leaveWait)
     records.withLock { records in
       if let mainHolder = wait.mainHolder { records.remove(mainHolder: mainHolder) }
       for waiter in wait.waiters { waiter.details?.waits[wait.key] = nil }
     }
+  }
+
+  /// The waits of a dispatch's code that are recorded now: the part of its round that waits, if it is one, and for
+  /// what.
+  static func waits(of dispatch: Dispatch) -> [(part: AnyObject?, target: Dispatch)] {
+    guard let details = dispatch.details else { return [] }
+    return records.withLock { _ in details.waits.values.map { ($0.heldUp.part, $0.target) } }
   }
 
   private enum Target {
@@ -140,6 +187,7 @@ package enum WaitGraph {
     blocksTaskThread: Bool = false, _ beginsToWait: (Wait?) -> Void = { _ in }
   ) throws(DispatchError) -> Wait {
     yieldPoint(.enterWait, waiter.id.description)
+    var overtaking: Dispatch?
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
       var search = records.search(
         for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
@@ -151,6 +199,7 @@ package enum WaitGraph {
             ? search.ring(through: dependencies, of: waiter) : nil
         }
       if let ring { return (nil, ring) }
+      overtaking = self.overtaking(target, &search)
       let key = records.makeKey()
       let waiters = record(held, for: target, key)
       if holdsUpMainQueue {
@@ -162,7 +211,20 @@ package enum WaitGraph {
       return (wait, nil)
     }
     if let ring { throw ring.error }
+    overtake(overtaking) { records in
+      var search = records.search(
+        for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
+        hasMetQueue: true)
+      return self.overtaking(target, &search)
+    }
     return wait!
+  }
+
+  private static func overtaking(_ target: Target, _ search: inout WaitSearch) -> Dispatch? {
+    switch target {
+    case .dispatch(let target): search.overtaking(through: target)
+    case .operations(_, let dependencies): search.overtaking(dependencies)
+    }
   }
 
   /// Each dispatch that is held up gets the wait, so that a search has not to know what is around what.
@@ -184,10 +246,12 @@ package enum WaitGraph {
     var (next, isBlocked) = (context, blocksThread)
     while let context = next {
       let dispatch = context.dispatch
-      held.append(
-        HeldUp(
-          dispatch: dispatch, part: context.part,
-          blocksSteps: isBlocked && (context.executor == nil || dispatch.isSynchronous)))
+      if !context.isEarly {
+        held.append(
+          HeldUp(
+            dispatch: dispatch, part: context.part,
+            blocksSteps: isBlocked && (context.executor == nil || dispatch.isSynchronous)))
+      }
       isBlocked = true
       next = isPlanted(.outerForgotten) ? nil : context.outer
     }
@@ -196,23 +260,13 @@ package enum WaitGraph {
 
   /// Whether a `.sync` caller that waits for the context does so on one of the system's threads for tasks.
   private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
-    var next = context
-    while let context = next {
-      if let loop = context.dispatch.details?.scheduler as? SyncLoop, loop.isOnTaskThread {
-        return true
-      }
-      next = context.outer
-    }
-    return false
+    context?.andAround.contains {
+      ($0.dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true
+    } ?? false
   }
 
   private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {
-    var next = context
-    while let context = next {
-      if context.holdsUpMainQueue { return true }
-      next = context.outer
-    }
-    return false
+    context?.andAround.contains(where: \.holdsUpMainQueue) ?? false
   }
 
   /// Whether a wait may need the end of an operation that is about to wait: where not, a long chain of
@@ -224,7 +278,7 @@ package enum WaitGraph {
     _ operation: some DependentOperation, _ dispatch: Dispatch
   ) -> Bool {
     dispatch.makeDetails().isReached || operation.isReached || dispatch.outer != nil
-      || dispatch.scheduler.hasWaitingDispatches
+      || dispatch.scheduler.hasWaitingDispatches || dispatch.makeDetails().withState(\.isHolder)
   }
 }
 
@@ -233,8 +287,22 @@ protocol DependentOperation: AnyObject {
   var hasEnded: Bool { get }
   /// Whether a search has reached it before it belonged to a dispatch.
   var isReached: Bool { get }
+  /// What goes on of it, for diagnoses.
+  var activity: OperationActivity { get }
   /// What it belongs to and waits for; nil, and marked as reached, where it belongs to no dispatch.
   func standing() -> OperationStanding?
+}
+
+/// What goes on of an operation that has not ended.
+enum OperationActivity {
+  /// It has not started.
+  case pending
+  /// Its block, or an update through it, runs on a thread.
+  case block
+  /// Its `async` block runs.
+  case task
+  /// Its block has returned, and `finish` was not called.
+  case callback
 }
 
 /// A dispatch's operation while it has not ended.

@@ -27,6 +27,10 @@ struct WaitRing {
     case mainQueue
     /// One of its operations depends on one of this one.
     case dependency
+    /// It needs an exclusion key that this one has.
+    case key(TypedKey)
+    /// It needs an exclusion key for which this one has waited longer.
+    case behind(TypedKey)
   }
 
   struct Link {
@@ -105,6 +109,10 @@ struct WaitRing {
       "is queued in \(scheduler.description) behind \(link.member.name)"
     case .mainQueue: "needs the main queue, which is held up by \(link.member.name)"
     case .dependency: "depends, by an operation, on one of \(link.member.name)"
+    case .key(let key):
+      "needs the exclusion key \"\(key.description)\", which is held by \(link.member.name)"
+    case .behind(let key):
+      "needs the exclusion key \"\(key.description)\" after \(link.member.name)"
     }
   }
 }

@@ -14,11 +14,16 @@ struct WaitSearch {
   private var isExact = false
   /// The dispatch around which a ring is searched: held up, but not where the search begins.
   private var origin: Dispatch?
+  /// Whether it goes on from a dispatch at a gate to those that only came before it, which it may overtake; and whether
+  /// there were such.
+  private var followsQueues = false
+  private var hasMetQueue: Bool
 
   init(
     held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool,
-    mainHolders: [Dispatch]
+    mainHolders: [Dispatch], hasMetQueue: Bool = false
   ) {
+    self.hasMetQueue = hasMetQueue
     self.held = held
     self.holdsUpMainQueue = holdsUpMainQueue
     self.blocksTaskThread = blocksTaskThread
@@ -57,14 +62,50 @@ struct WaitSearch {
     return ring(through: [.dispatch(dispatch)], .waits, of: dispatch)
   }
 
-  private mutating func ring(
-    through nodes: [Node], _ reason: WaitRing.Reason, of waiter: Dispatch
-  ) -> WaitRing? {
+  /// The dispatch that is to overtake others at its gate, since else a wait that was searched closes a ring there.
+  ///
+  /// There may be more; each time the lines at the gates are others.
+  mutating func overtaking(
+    through target: Dispatch? = nil, _ dependencies: [any DependentOperation] = []
+  ) -> Dispatch? {
+    guard hasMetQueue, !isPlanted(.neverOvertaking) else { return nil }
+    followsQueues = true
+    let nodes = target.map { [Node.dispatch($0)] } ?? dependencies.map(Node.operation)
+    return findExactly(nodes, target == nil ? .dependency : .waits).flatMap {
+      firstBehindAnother(onWayTo: $0.place)
+    }
+  }
+
+  /// The same around a dispatch, whose ring is closed already.
+  mutating func overtaking(around dispatch: Dispatch) -> Dispatch? {
+    origin = dispatch
+    return overtaking(through: dispatch)
+  }
+
+  /// The first one on the way to a place that only waits there since others have come before it.
+  private func firstBehindAnother(onWayTo place: Int) -> Dispatch? {
+    var (next, first): (Int?, Dispatch?) = (place, nil)
+    while let place = next {
+      next = met[place].from
+      if case .behind = met[place].reason, let from = next { first = dispatch(of: met[from].node) }
+    }
+    return first
+  }
+
+  private mutating func findExactly(
+    _ nodes: [Node], _ reason: WaitRing.Reason
+  ) -> (place: Int, end: WaitRing.End)? {
     guard !held.isEmpty || holdsUpMainQueue || blocksTaskThread else { return nil }
     isExact = false
     guard find(nodes, reason) != nil else { return nil }
     isExact = true
-    guard let (place, end) = find(nodes, reason) else { return nil }
+    return find(nodes, reason)
+  }
+
+  private mutating func ring(
+    through nodes: [Node], _ reason: WaitRing.Reason, of waiter: Dispatch
+  ) -> WaitRing? {
+    guard let (place, end) = findExactly(nodes, reason) else { return nil }
     var links: [WaitRing.Link] = []
     var next: Int? = place
     while let place = next {
@@ -114,15 +155,21 @@ struct WaitSearch {
   // MARK: A dispatch
 
   private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
+    // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
+    if dispatch.hasEnded, case .waits = met[place].reason { return nil }
     let isOrigin = place == 0 && origin === dispatch
     if !isOrigin, held.contains(where: { $0.dispatch === dispatch }) { return .heldUp }
-    guard !dispatch.hasEnded, seen.insert(ObjectIdentifier(dispatch)).inserted else { return nil }
+    guard !dispatch.isOver, seen.insert(ObjectIdentifier(dispatch)).inserted else { return nil }
     let details = dispatch.makeDetails()
     details.isReached = true
-    let (scheduler, isWaiting, before, work) = details.withScheduler(
+    let followsQueues = self.followsQueues
+    let (scheduler, isWaiting, before, work, obstacles) = details.withScheduler(
       queuedAt: { dispatch.queuedAt }
     ) { life, scheduler in
-      (scheduler, life.isWaiting, life.before, life.work)
+      (
+        scheduler, life.isWaiting, life.before, life.work,
+        life.gate?.obstacles(of: dispatch, followingLines: followsQueues) ?? []
+      )
     }
     if blocksTaskThread, scheduler?.isTask == true { return .task }
     // One that was cancelled while it waited ends without its scheduler.
@@ -136,6 +183,7 @@ struct WaitSearch {
       }
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
+    meet(obstacles, of: dispatch, from: place)
     for edge in details.waits.values { meet(.dispatch(edge.target), .waits, from: place) }
     switch work {
     case .none: break
@@ -159,11 +207,30 @@ struct WaitSearch {
       meet(.dispatch(holder), .held(lane), from: place, isOfLane: true)
     }
     if isExact {
-      for other in lane.heldBack(before: dispatch) where other.isHeldBack {
+      for other in lane.heldBack(before: dispatch) where other.isHeldBack || other.isGated {
         meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
       }
     } else {
       for other in precedence.awaited { meet(.dispatch(other), .waits, from: place) }
+      for other in precedence.gated where other !== dispatch {
+        meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
+      }
+    }
+  }
+
+  /// Those that keep a dispatch from passing its gate, also where it has not come there yet.
+  private mutating func meet(
+    _ obstacles: [GateObstacle], of dispatch: Dispatch, from place: Int
+  ) {
+    for obstacle in obstacles where obstacle.dispatch !== dispatch {
+      if obstacle.isHolder {
+        meet(.dispatch(obstacle.dispatch), .key(obstacle.key), from: place)
+      } else {
+        hasMetQueue = true
+        if followsQueues {
+          meet(.dispatch(obstacle.dispatch), .behind(obstacle.key), from: place)
+        }
+      }
     }
   }
 

@@ -37,7 +37,8 @@ final class DispatcherReference: @unchecked Sendable {
       // The dispatcher checks which world the thread is in.
       if isSimulated || thread.simulated != nil { return nil }
     #endif
-    if thread.exclusive != nil { return nil }
+    if thread.isInSection { return nil }
+    if thread.isInside, DispatchContext.cancellation(on: thread, at: callSite) != nil { return nil }
     let key = RouteKey(
       dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: storeIdentifier)
     guard let route = thread.routeCache.take(key) else { return nil }

@@ -14,7 +14,7 @@ final class ReducerCalls: Sendable {
   /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
   let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> Answer
   /// The same for a store that is observed; takes the store too.
-  let reduceObserved: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+  let reduceObserved: @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep
   /// `apply(_:to:)`; takes the store too.
   let apply: @Sendable (UnsafeRawPointer, AnyObject) -> Answer
   /// `operation(for:in:)` and what it answers; takes the store too.
@@ -26,8 +26,7 @@ final class ReducerCalls: Sendable {
   init(
     on storage: StoreStorage,
     reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> Answer,
-    reduceObserved:
-      @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
+    reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
     callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
@@ -64,9 +63,9 @@ final class ReducerCalls: Sendable {
           return .failed(error)
         }
       },
-      reduceObserved: { action, store, dispatch, thread in
+      reduceObserved: { action, store, thread in
         typed(store).reduceObserved(
-          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
+          action.assumingMemoryBound(to: Action.self).pointee, on: thread)
       },
       apply: { action, store in
         do {

@@ -34,11 +34,24 @@ extension Store {
     for owner: (any CommitOwner)?, action: Action?, by caller: Reducer<Model, Action>? = nil,
     on thread: ThreadState, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let context = owner == nil ? DispatchContext.beginCommit(on: thread) : nil
-    defer { context?.end(on: thread) }
-    let owner = owner ?? context?.owner
-    let action = action ?? (owner == nil ? thread.ownAction(in: self) : owner?.action(in: self))
+    let context = owner.map(CommitContext.owner) ?? .current(on: thread)
+    defer { context.end(on: thread) }
+    let action = action ?? context.action(in: self, on: thread)
     let isDelivered = action.map { reducer.shouldNotifyObservers(for: $0, in: self) } ?? true
+    if isDelivered, storage.lockToDeliver(on: thread) {
+      defer {
+        if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
+          storage.unlockUnchanged(on: thread)
+        } else {
+          let change = StoreChange(
+            model: storage.model.pointee, version: storage.version &+ 1, action: action,
+            transaction: context.transaction)
+          withUnsafePointer(to: change) { storage.unlockAndDeliver($0, on: thread) }
+        }
+      }
+      return try body(&storage.model.pointee)
+    }
+    let owner = context.makeOwner(on: thread)
     storage.lockToNotify(on: thread)
     defer {
       if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
@@ -55,8 +68,8 @@ extension Store {
 
   /// The change that the commit is about to be; with the model where an observer gets that.
   @inlinable
-  func makeChange(_ action: Action?, _ owner: (any CommitOwner)?) -> ObservedChange {
-    guard storage.deliversModel else { return ObservedChange(version: storage.version &+ 1) }
+  func makeChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptChange {
+    guard storage.deliversModel else { return KeptChange(version: storage.version &+ 1) }
     return TypedChange<Model, Action>(
       StoreChange(
         model: storage.model.pointee, version: storage.version &+ 1, action: action,

@@ -67,6 +67,6 @@ extension StoreStorage {
     lockToRead(on: thread)
     withObserversLocked { $0.remove(observer) }
     carryOut(
-      unlockAdding(observer, ObservedChange(version: version), on: thread), on: thread)
+      unlockAdding(observer, KeptChange(version: version), on: thread), on: thread)
   }
 }

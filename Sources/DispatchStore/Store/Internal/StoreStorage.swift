@@ -15,7 +15,10 @@ class StoreStorage: @unchecked Sendable {
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
   /// Whether a commit does more than change the model: observers have to be notified, or it is published.
-  @exclusivity(unchecked) final var isObserved: Bool
+  ///
+  /// Decided under the lock; what a thread reads before, to lock once instead of twice, may be out of date.
+  final var isObserved: Bool { observed.load(ordering: .relaxed) }
+  private let observed: Atomic<Bool>
   /// Whether by a notifier, and whether with the model.
   @exclusivity(unchecked) @usableFromInline final var isDelivered = false
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
@@ -37,7 +40,7 @@ class StoreStorage: @unchecked Sendable {
   init(identifier: String, publishes: Bool = false) {
     self.identifier = identifier
     self.publishes = publishes
-    isObserved = publishes
+    observed = Atomic(publishes)
   }
 
   /// Publishes the model of a commit, under the lock.
@@ -62,6 +65,7 @@ class StoreStorage: @unchecked Sendable {
   @usableFromInline
   final func lockIfUnobserved(on thread: ThreadState) -> Bool {
     ExclusiveSection.check(self, "changed", on: thread)
+    if isObserved { return false }
     yieldPoint(.commit, on: thread, identifier)
     lock.lock()
     if isObserved {
@@ -124,6 +128,22 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
+  /// The same where this thread is to deliver the commit itself, and observers need nothing of it but the change; false,
+  /// and not begun, where another thread has the delivery turn, or observers keep something.
+  ///
+  /// The turn stays free until the section ends, since no thread takes it without the lock.
+  @usableFromInline
+  final func lockToDeliver(on thread: ThreadState) -> Bool {
+    yieldPoint(.commit, on: thread, identifier)
+    lock.lock()
+    guard !isKept, notifications.isIdle else {
+      lock.unlock()
+      return false
+    }
+    thread.exclusive = self
+    return true
+  }
+
   final func withLock<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -178,7 +198,7 @@ class StoreStorage: @unchecked Sendable {
   /// The same where the lock is locked already.
   final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     defer {
-      isObserved = publishes || notifications.isObserved
+      observed.store(publishes || notifications.isObserved, ordering: .relaxed)
       isDelivered = notifications.isDelivered
       deliversModel = notifications.needsModel
       isKept = notifications.isKept

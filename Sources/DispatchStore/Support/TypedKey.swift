@@ -1,7 +1,7 @@
-/// A lane's name; names are equal by type and value, where `AnyHashable(1)` equals `AnyHashable(1.0)`.
+/// A key of the program's; keys are equal by type and value, where `AnyHashable(1)` equals `AnyHashable(1.0)`.
 ///
 /// The hash is made once, where the key is: hashing it again calls no code of the user's.
-final class LaneKey: Hashable, Sendable {
+final class TypedKey: Hashable, Sendable {
   let hash: Int
   private let value: any Hashable & Sendable
 
@@ -10,7 +10,7 @@ final class LaneKey: Hashable, Sendable {
     hash = key.hashValue
   }
 
-  static func == (lhs: LaneKey, rhs: LaneKey) -> Bool {
+  static func == (lhs: TypedKey, rhs: TypedKey) -> Bool {
     lhs === rhs || lhs.hash == rhs.hash && lhs.value.equals(rhs.value)
   }
 

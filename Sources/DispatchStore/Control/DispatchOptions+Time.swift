@@ -1,0 +1,50 @@
+extension DispatchOptions {
+  /// Limits the time of the dispatch, by the dispatcher's clock, from the call on.
+  ///
+  /// Once it has passed before the end, the dispatch is timed out: its result has a `DispatchError` with the code
+  /// `timedOut`. What waits does not start, stores that have not started end as cancelled, and what runs sees
+  /// `isCancelled`. The result is there, and the completion is called, at the deadline, on the concurrent queue; with
+  /// `.sync` and `send` once the block has ended. Hooks, stores that run regardless and the lane's next dispatch follow
+  /// the block in each mode. With a limit of zero or less nothing runs, and no middleware is called. Of several limits
+  /// the soonest counts.
+  ///
+  /// Cost: an entry among the dispatcher's timers, and no thread.
+  public static func timeout(_ limit: Duration) -> DispatchOptions {
+    DispatchOptions().timeout(limit)
+  }
+
+  /// The same options with a limit, as `DispatchOptions.timeout(_:)`.
+  public func timeout(_ limit: Duration) -> DispatchOptions {
+    controlled { values in
+      values.deadlines.append { clock, _ in
+        let time = clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
+        return Deadline(time: time, duration: limit)
+      }
+    }
+  }
+
+  /// Lets the dispatch time out at an instant of the dispatcher's clock, as `DispatchOptions.timeout(_:)` does after a
+  /// time.
+  ///
+  /// - Precondition: The instant is of the clock with which the dispatcher was made; without one, of `ContinuousClock`.
+  public static func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
+    DispatchOptions().deadline(instant)
+  }
+
+  /// The same options with a deadline, as `DispatchOptions.deadline(_:)`.
+  public func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
+    controlled { values in
+      values.deadlines.append { clock, callSite in
+        guard let left = clock.left(until: instant) else {
+          stopProgram(
+            """
+            The deadline of a dispatch (\(callSite)) is a \(type(of: instant)), which is not of its dispatcher's clock. \
+            Take an instant of that clock; of ContinuousClock, where the dispatcher was made without one.
+            """)
+        }
+        let time = clock.nanoseconds.addingClamped(left.wholeNanoseconds)
+        return Deadline(time: time, duration: left)
+      }
+    }
+  }
+}

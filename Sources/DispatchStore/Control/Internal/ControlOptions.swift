@@ -1,0 +1,126 @@
+/// What controls a dispatch, as its options say.
+final class ControlOptions: DispatchAdmission, @unchecked Sendable {
+  // because it has only constants
+  struct Values: Sendable {
+    var names: [TypedKey] = []
+    var isDetached = false
+    /// A newer dispatch of the key cancels the older ones.
+    var latest: TypedKey?
+    /// A dispatch of the key is skipped while another one is in flight.
+    var single: TypedKey?
+    /// It runs while no other one of these keys does.
+    var exclusionKeys: [TypedKey] = []
+    /// It starts when all of them hold.
+    var conditions: [StoreCondition] = []
+    /// A dispatch of the key joins one that is in flight.
+    var join: TypedKey?
+    /// When the dispatches of its key begin; the last one counts.
+    var rate: KeyedRate?
+    /// Of each it needs a unit.
+    var limits: [DispatchLimit] = []
+    /// The soonest one counts.
+    var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
+    /// The last one counts.
+    var retry: RetryPolicy?
+    /// The last one counts.
+    var priority = PriorityLine.Level.normal
+  }
+
+  let values: Values
+  /// The dispatch that was in flight when this one was made, which joins it.
+  private let leader: Dispatch?
+
+  init(_ values: Values, joining leader: Dispatch? = nil) {
+    self.values = values
+    self.leader = leader
+  }
+
+  override var isDetached: Bool { values.isDetached }
+
+  override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
+    values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }
+  }
+
+  override var priority: PriorityLine.Level? {
+    values.priority == .normal ? nil : values.priority
+  }
+
+  override var retryRule: (any RetryRule)? { values.retry }
+
+  override func begin(for dispatcher: Dispatcher, at callSite: CallSite) -> DispatchAdmission {
+    if let joining = joining(in: dispatcher) { return joining }
+    guard let limited = limited(of: dispatcher, at: callSite) else { return self }
+    limited.enterBlocking(for: dispatcher, on: .current, at: callSite)
+    return limited
+  }
+
+  override func send(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission? {
+    if let joining = joining(in: dispatcher) { return .ready(joining) }
+    return limited(of: dispatcher, at: callSite)?.enterSending(to: dispatcher, at: callSite)
+  }
+
+  override var isReady: Bool { leader != nil }
+  override var makesKnown: Bool { values.join != nil || values.rate != nil }
+
+  /// One that joins another runs nothing, and needs no limit's unit.
+  private func joining(in dispatcher: Dispatcher) -> ControlOptions? {
+    guard leader == nil, let key = values.join,
+      let present = dispatcher.controlTables.leaders.first(key)
+    else { return nil }
+    var others = values
+    others.limits = []
+    return ControlOptions(others, joining: present)
+  }
+
+  private func limited(of dispatcher: Dispatcher, at callSite: CallSite) -> LimitedAdmission? {
+    guard !values.limits.isEmpty else { return nil }
+    var others = values
+    others.limits = []
+    return LimitedAdmission(
+      values.limits, ControlOptions(others), of: dispatcher, at: callSite)
+  }
+
+  override func gate(for dispatcher: Dispatcher) -> StartGate? {
+    if values.conditions.isEmpty, values.exclusionKeys.isEmpty { return nil }
+    let table = dispatcher.exclusionTable
+    return ControlGate(values.conditions, table.keys(values.exclusionKeys), of: table)
+  }
+
+  override func admit(
+    _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
+  ) throws -> Admission {
+    let tables = dispatcher.controlTables
+    if let key = values.single,
+      let present = tables.singles.insertUnlessPresent(dispatch, key)
+    {
+      throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
+    }
+    // One that can't begin is no leader, and does not come at its rate.
+    guard let delay else { return .begins }
+    if let key = values.join,
+      let present = leader ?? tables.leaders.insertUnlessPresent(dispatch, key)
+    {
+      return .joins(present)
+    }
+    return try values.rate?.admit(delay, to: dispatcher) ?? .begins
+  }
+
+  override var isFindable: Bool { !values.names.isEmpty }
+
+  override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
+    let tables = dispatcher.controlTables
+    for name in values.names { tables.names.insert(dispatch, name) }
+    return values.latest.map { tables.latest.insert(dispatch, $0) } ?? []
+  }
+}
+
+extension DispatchOptions {
+  /// The same options, with other values of what controls the dispatch.
+  func controlled(_ change: (inout ControlOptions.Values) -> Void) -> DispatchOptions {
+    var options = self
+    var values = (control as? ControlOptions)?.values ?? ControlOptions.Values()
+    change(&values)
+    options.control = ControlOptions(values)
+    return options
+  }
+}

@@ -1,0 +1,128 @@
+/// The exclusion keys of a dispatcher: which dispatches have them, and which wait.
+///
+/// Under the locks keys are distinguished by their identity; the program's code compares them outside.
+final class ExclusionTable: DispatcherAttachment {
+  private let names = Locked(Names())
+  private let state = Locked(ExclusionState<ObjectIdentifier, Dispatch>())
+
+  private struct Names {
+    /// By hash.
+    var entries: [Int: [Entry]] = [:]
+    /// How often keys were added.
+    var version: UInt64 = 0
+  }
+
+  private struct Entry {
+    let id: ObjectIdentifier
+    weak var key: ExclusionKey?
+  }
+
+  // MARK: Keys
+
+  /// The one object that stands for each of these keys, as long as dispatches need it.
+  func keys(_ keys: [TypedKey]) -> [ExclusionKey] {
+    var all: [ExclusionKey] = []
+    for key in keys {
+      let key = self.key(key)
+      if !all.contains(where: { $0 === key }) { all.append(key) }
+    }
+    return all
+  }
+
+  private func key(_ key: TypedKey) -> ExclusionKey {
+    while true {
+      let (entries, version) = names.withLock { ($0.entries[key.hash] ?? [], $0.version) }
+      // Never under the lock, which the last reference's end takes.
+      if let present = entries.lazy.compactMap(\.key).first(where: { $0.key == key }) {
+        return present
+      }
+      let made = ExclusionKey(key) { [weak self] in self?.remove($0, at: key.hash) }
+      let isInserted = names.withLock { names in
+        guard names.version == version else { return false }
+        names.version += 1
+        names.entries[key.hash, default: []].append(Entry(id: ObjectIdentifier(made), key: made))
+        return true
+      }
+      if isInserted { return made }
+    }
+  }
+
+  private func remove(_ id: ObjectIdentifier, at hash: Int) {
+    names.withLock { names in
+      names.entries[hash]?.removeAll { $0.id == id }
+      if names.entries[hash]?.isEmpty == true { names.entries[hash] = nil }
+    }
+  }
+
+  /// Whether no dispatch has or needs a key.
+  var isEmpty: Bool { state.withLock(\.isEmpty) && names.withLock(\.entries.isEmpty) }
+
+  // MARK: Dispatches
+
+  /// Whether the dispatch has its keys; else it waits, and its gate may open once it has them.
+  func enter(_ dispatch: Dispatch, _ keys: [ExclusionKey]) -> Bool {
+    yieldPoint(.enterExclusion, dispatch.id.description)
+    if state.withLock({ $0.enter(dispatch, keys.map(ObjectIdentifier.init)) }) { return true }
+    WaitGraph.waits(atGate: dispatch)
+    return false
+  }
+
+  func leave(_ dispatch: Dispatch) {
+    yieldPoint(.leaveExclusion, dispatch.id.description)
+    open(state.withLock { $0.leave(dispatch) })
+  }
+
+  func overtake(_ dispatch: Dispatch) {
+    open(state.withLock { $0.overtake(dispatch) })
+  }
+
+  private func open(_ granted: [Dispatch]) {
+    for dispatch in granted { dispatch.gateMayOpen() }
+  }
+
+  /// What keeps a dispatch from these keys: those that have them, and those that wait before it; or those that have what
+  /// these need.
+  func obstacles(
+    of dispatch: Dispatch, _ keys: [ExclusionKey], followingLines: Bool = false
+  ) -> [GateObstacle] {
+    state.withLock { state in
+      if followingLines {
+        return keys.compactMap { key in
+          state.holder(of: ObjectIdentifier(key)).map {
+            GateObstacle(dispatch: $0, key: key.key, isHolder: true)
+          }
+        }
+          + state.holders(before: dispatch).map {
+            GateObstacle(dispatch: $0, key: keys[0].key, isHolder: false)
+          }
+      }
+      return keys.flatMap { key -> [GateObstacle] in
+        let id = ObjectIdentifier(key)
+        let holder = state.holder(of: id)
+        let predecessor = state.predecessor(of: dispatch, at: id)
+        return [(holder, true), (predecessor, false)].compactMap { other, isHolder in
+          guard let other, other !== dispatch else { return nil }
+          return GateObstacle(dispatch: other, key: key.key, isHolder: isHolder)
+        }
+      }
+    }
+  }
+}
+
+/// Stands for the equal keys of dispatches.
+final class ExclusionKey: Sendable {
+  let key: TypedKey
+  private let onEnd: @Sendable (ObjectIdentifier) -> Void
+
+  init(_ key: TypedKey, onEnd: @escaping @Sendable (ObjectIdentifier) -> Void) {
+    (self.key, self.onEnd) = (key, onEnd)
+  }
+
+  deinit {
+    onEnd(ObjectIdentifier(self))
+  }
+}
+
+extension Dispatcher {
+  var exclusionTable: ExclusionTable { attachment(orAdd: ExclusionTable()) }
+}

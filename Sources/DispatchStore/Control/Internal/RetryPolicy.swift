@@ -1,0 +1,16 @@
+/// How often, when and after which errors a store runs again.
+struct RetryPolicy: RetryRule {
+  let attemptCount: Int
+  let backoff: RetryBackoff
+  let isRetried: @Sendable (any Error) -> Bool
+
+  func pause(after failure: FailedAttempt) -> Int64? {
+    guard failure.attempt < attemptCount, isRetried(failure.error) else { return nil }
+    return backoff.pause(after: failure)
+  }
+
+  /// All errors but the library's own, and one that a wait was cancelled with.
+  static func isRetriedByDefault(_ error: any Error) -> Bool {
+    !(error is DispatchError || error is CancellationError)
+  }
+}

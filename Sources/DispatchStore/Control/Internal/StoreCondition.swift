@@ -1,0 +1,40 @@
+/// A condition on a store's model, without the store's types.
+struct StoreCondition: Sendable {
+  let storeIdentifier: String
+  /// Whether it holds now; calls the program's code.
+  let holds: @Sendable () -> Bool
+  /// Calls a closure after each commit with which it holds, until the token ends.
+  let observe: @Sendable (@escaping @Sendable () -> Void) -> ObserverToken
+
+  init<Model, Action>(
+    _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
+  ) {
+    let holds: @Sendable () -> Bool = { condition(store.model) }
+    storeIdentifier = store.identifier
+    self.holds = holds
+    observe = { body in
+      store.observe(ConditionObserver { if holds() { body() } }, initial: false)
+    }
+  }
+}
+
+/// Calls a closure after each commit, on its thread: in no delivery turn, since an observer of the store may wait for
+/// the condition.
+private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
+  // because its superclass is
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    self.body = body
+    super.init()
+  }
+
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    kept.schedule(self)
+  }
+
+  /// Outside of the store's lock.
+  override func scheduleCall() {
+    if mayCall { body() }
+  }
+}

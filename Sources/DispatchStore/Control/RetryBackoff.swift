@@ -1,0 +1,107 @@
+import Synchronization
+
+/// How long a dispatch pauses between two attempts of a store.
+public struct RetryBackoff: Sendable {
+  private enum Growth {
+    case constant
+    case exponential(Double)
+  }
+
+  private enum Jitter {
+    case none
+    case system
+    case seeded(SeededJitter)
+  }
+
+  private let first: Duration
+  private let growth: Growth
+  private let most: Duration
+  private var jitter = Jitter.none
+
+  private init(_ first: Duration, _ growth: Growth, upTo most: Duration) {
+    self.first = first
+    self.growth = growth
+    self.most = most
+  }
+
+  /// No pause: the next attempt follows at once.
+  public static let none = constant(.zero)
+
+  /// The same pause each time.
+  public static func constant(_ pause: Duration) -> RetryBackoff {
+    RetryBackoff(pause, .constant, upTo: pause)
+  }
+
+  /// A pause that grows by a factor each time, up to a longest one.
+  ///
+  /// - Parameters:
+  ///   - first: The pause after the first attempt.
+  ///   - factor: The quotient of two pauses that follow each other.
+  ///   - most: The longest pause.
+  public static func exponential(
+    from first: Duration, factor: Double = 2, upTo most: Duration = .seconds(60)
+  ) -> RetryBackoff {
+    RetryBackoff(first, .exponential(factor), upTo: most)
+  }
+
+  /// The same with full jitter: each pause is drawn uniformly between zero and what it would be.
+  ///
+  /// So dispatches that failed together do not all come back together. In a simulation the draws follow from its seed.
+  public var withFullJitter: RetryBackoff {
+    var backoff = self
+    backoff.jitter = .system
+    return backoff
+  }
+
+  /// The same with full jitter by a seeded source.
+  ///
+  /// Each value that this returns gives the same draws in the same order.
+  public func withFullJitter(seed: UInt64) -> RetryBackoff {
+    var backoff = self
+    backoff.jitter = .seeded(SeededJitter(seed))
+    return backoff
+  }
+
+  /// In nanoseconds.
+  func pause(after failure: FailedAttempt) -> Int64 {
+    let longest = longestPause(after: failure.attempt)
+    switch jitter {
+    case .none:
+      return longest
+    case .seeded(let source):
+      return source.draw(upTo: longest)
+    case .system where failure.isSimulated:
+      let number = failure.transaction.rawValue &* 1_048_576 &+ UInt64(failure.storeIndex) &* 1_024
+      return SeededJitter(number &+ UInt64(failure.attempt)).draw(upTo: longest)
+    case .system:
+      return longest > 0 ? .random(in: 0...longest) : 0
+    }
+  }
+
+  private func longestPause(after attempt: Int) -> Int64 {
+    let (first, most) = (max(first.wholeNanoseconds, 0), max(most.wholeNanoseconds, 0))
+    guard case .exponential(let factor) = growth else { return first }
+    var pause = Double(first)
+    // No more than it takes to get to the longest one, or to stay where the factor is one.
+    for _ in 1..<max(min(attempt, 1_024), 1) where pause < Double(most) { pause *= factor }
+    return pause < Double(most) ? Int64(max(pause, 0)) : most
+  }
+}
+
+/// SplitMix64, whose state threads share without a lock.
+private final class SeededJitter: Sendable {
+  private let state: Atomic<UInt64>
+
+  init(_ seed: UInt64) {
+    state = Atomic(seed)
+  }
+
+  func draw(upTo longest: Int64) -> Int64 {
+    var value = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    value ^= value >> 31
+    // The upper half of the product is as good as uniform, without a division.
+    return Int64(value.multipliedFullWidth(by: UInt64(max(longest, 0)) + 1).high)
+  }
+}

@@ -1,0 +1,78 @@
+extension Diagnosis {
+  /// What waits, and is waited for, as a flowchart of Mermaid.
+  ///
+  /// Rings are red, and suspected waits dotted. It has no times: for the same waits it is the same.
+  public var mermaid: String {
+    var lines = ["flowchart TD"]
+    for entry in linked {
+      lines.append("  d\(entry.number)[\"\(Self.mermaid(label(of: entry)))\"]")
+    }
+    for edge in edges {
+      let arrow = edge.isSuspected ? "-.->" : "-->"
+      lines.append("  d\(edge.from) \(arrow)|\"\(Self.mermaid(edge.label))\"| d\(edge.to)")
+    }
+    let ring = edgesOfCycles
+    let marked = edges.indices.filter { ring.contains(edges[$0]) }
+    if !marked.isEmpty {
+      let numbers = Set(ring.map(\.from)).sorted().map { "d\($0)" }
+      lines.append("  classDef ring stroke:#c00,stroke-width:2px")
+      lines.append("  class \(numbers.joined(separator: ",")) ring")
+      lines.append("  linkStyle \(marked.map(String.init).joined(separator: ",")) stroke:#c00")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// The same as a graph for Graphviz.
+  public var graphviz: String {
+    var lines = ["digraph diagnosis {", "  node [shape=box]"]
+    let ring = edgesOfCycles
+    let members = Set(ring.map(\.from))
+    for entry in linked {
+      let color = members.contains(entry.number) ? ", color=red" : ""
+      lines.append("  d\(entry.number) [label=\"\(Self.graphviz(label(of: entry)))\"\(color)]")
+    }
+    for edge in edges {
+      let style = edge.isSuspected ? ", style=dashed" : ""
+      let color = ring.contains(edge) ? ", color=red" : ""
+      lines.append(
+        "  d\(edge.from) -> d\(edge.to) [label=\"\(Self.graphviz([edge.label]))\"\(style)\(color)]")
+    }
+    return (lines + ["}"]).joined(separator: "\n")
+  }
+
+  private var edgesOfCycles: Set<Edge> { Set(cycles.flatMap(\.edges)) }
+
+  /// Those with edges, so that what runs without waiting does not fill the picture; all where there are no edges.
+  private var linked: [Entry] {
+    let numbers = Set(edges.flatMap { [$0.from, $0.to] })
+    return numbers.isEmpty ? entries : entries.filter { numbers.contains($0.number) }
+  }
+
+  private func label(of entry: Entry) -> [String] {
+    ["\(entry.number): \(entry.name)" + (entry.mode.map { ", \($0)" } ?? ""), "\(entry.callSite)"]
+  }
+
+  private static func mermaid(_ lines: [String]) -> String {
+    lines.map(mermaid).joined(separator: "<br/>")
+  }
+
+  /// What Mermaid would take for markup, as entity codes.
+  private static func mermaid(_ text: String) -> String {
+    text.onOneLine.reduce(into: "") { result, character in
+      switch character {
+      case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
+        result += "#\(character.asciiValue!);"
+      default: result.append(character)
+      }
+    }
+  }
+
+  private static func graphviz(_ lines: [String]) -> String {
+    lines.map { line in
+      line.onOneLine.reduce(into: "") { result, character in
+        if character == "\"" || character == "\\" { result.append("\\") }
+        result.append(character)
+      }
+    }.joined(separator: "\\n")
+  }
+}

@@ -1,0 +1,117 @@
+extension Diagnosis {
+  /// Looks at what is in flight at a dispatcher.
+  ///
+  /// - Parameter age: A block that has run for so long may wait for what the library can't see.
+  static func of(
+    _ dispatcher: Dispatcher, table: InFlightTable?, suspectingAfter age: Int64
+  ) -> Diagnosis {
+    let traces = table?.all ?? []
+    var builder = DiagnosisBuilder(dispatcher, traces)
+    builder.suspect(after: age)
+    let map = builder.map
+    var rings = map.rings
+    if !rings.isEmpty {
+      rings = confirmed(rings, of: builder, dispatcher, traces)
+    }
+    return Diagnosis(dispatcher, builder, rings, hasTable: table != nil)
+  }
+
+  /// Those rings whose waits are all there when they are looked at once more: they were all there in between.
+  private static func confirmed(
+    _ rings: [[Int]], of builder: DiagnosisBuilder, _ dispatcher: Dispatcher,
+    _ traces: [DispatchTrace]
+  ) -> [[Int]] {
+    let map = builder.map
+    let members = Set(rings.joined().map { map.nodes[map.links[$0].from].identity })
+    let again = DiagnosisBuilder(dispatcher, traces, only: members).map
+    let present = Set(again.links.map(again.identity))
+    func isPresent(_ link: WaitMap.Link) -> Bool {
+      guard link.kind == .mayWait else { return present.contains(map.identity(of: link)) }
+      // It has not moved, and the other one has not ended.
+      let (waiter, other) = (map.nodes[link.from], builder.sightings[link.to])
+      return waiter.trace?.moved == waiter.moved && other?.dispatch.isOver != true
+    }
+    return rings.filter { ring in ring.allSatisfy { isPresent(map.links[$0]) } }
+  }
+
+  private init(
+    _ dispatcher: Dispatcher, _ builder: DiagnosisBuilder, _ rings: [[Int]], hasTable: Bool
+  ) {
+    let (map, now) = (builder.map, builder.now)
+    // What has ended meanwhile, and is in no link, is left out.
+    let linked = Set(map.links.flatMap { [$0.from, $0.to] })
+    let shown = map.nodes.indices.filter { place in
+      linked.contains(place) || builder.sightings[place]?.isOver != true
+    }
+    let order = shown.sorted { first, second in
+      let (a, b) = (map.nodes[first], map.nodes[second])
+      let (left, right) = (a.moved ?? .max, b.moved ?? .max)
+      if left != right { return left < right }
+      // What runs, before what waits for it.
+      if a.isWaiting != b.isWaiting { return b.isWaiting }
+      return (a.id?.rawValue ?? .max) < (b.id?.rawValue ?? .max)
+    }
+    var numbers: [Int: Int] = [:]
+    for (index, place) in order.enumerated() { numbers[place] = index + 1 }
+    func name(_ place: Int) -> String {
+      "\(numbers[place] ?? 0) (\(map.nodes[place].callSite))"
+    }
+    func edge(_ link: WaitMap.Link) -> Edge {
+      Edge(
+        from: numbers[link.from]!, to: numbers[link.to]!, kind: link.kind,
+        label: link.label.onOneLine)
+    }
+    self.dispatcher = dispatcher.name
+    isSuspended = dispatcher.pool.isSuspended
+    self.hasTable = hasTable
+    entries = order.map { place in
+      Entry(numbers[place]!, map.nodes[place], builder.sightings[place], at: now, name)
+    }
+    edges = map.links.map(edge).sorted { ($0.from, $0.to) < ($1.from, $1.to) }
+    cycles = rings.map { ring in
+      // From the entry that has not moved for the longest time.
+      let edges = ring.map { edge(map.links[$0]) }
+      let first = edges.indices.min { edges[$0].from < edges[$1].from } ?? 0
+      return Cycle(edges: Array(edges[first...] + edges[..<first]))
+    }
+  }
+}
+
+extension Diagnosis.Entry {
+  fileprivate init(
+    _ number: Int, _ node: WaitMap.Node, _ sighting: DiagnosisBuilder.Sighting?, at now: Int64,
+    _ name: (Int) -> String
+  ) {
+    self.number = number
+    (id, parent, callSite) = (node.id, node.parent, node.callSite)
+    (actions, mode) = (node.trace?.actions ?? [], node.trace?.mode)
+    age = node.began.map { .nanoseconds(now - $0) }
+    timeUnmoved = node.moved.map { .nanoseconds(now - $0) }
+    timeLeft = node.deadline.map { .nanoseconds(max($0 - now, 0)) }
+    (isWaiting, waiterCount) = (node.isWaiting, node.waiterCount)
+    waitsForQueue = node.waitsForQueue
+    states = node.lines.map { $0(name).onOneLine } + Self.standing(node, sighting, at: now)
+  }
+
+  /// What is said of it besides.
+  private static func standing(
+    _ node: WaitMap.Node, _ sighting: DiagnosisBuilder.Sighting?, at now: Int64
+  ) -> [String] {
+    var states: [String] = []
+    if sighting?.hasTimedOut == true {
+      states.append("has timed out, or was refused, and goes on to its end")
+    } else if sighting?.isCancelled == true {
+      states.append("is cancelled")
+    }
+    if let deadline = node.deadline, sighting?.hasTimedOut != true {
+      states.append("times out in \(Duration.nanoseconds(deadline - now).inWords)")
+    }
+    if node.trace?.mode.isSync == true {
+      states.append("the thread of its caller waits for its end")
+    }
+    if node.waiterCount > 0 {
+      states.append("\(node.waiterCount) \(node.waiterCount == 1 ? "waits" : "wait") for its end")
+    }
+    return states
+  }
+}

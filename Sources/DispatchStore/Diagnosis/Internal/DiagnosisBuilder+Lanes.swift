@@ -1,0 +1,58 @@
+extension DiagnosisBuilder {
+  /// Links what waits in lanes with the holder, and with the last one before it that is held back itself.
+  ///
+  /// So there are two links for each, however long the lane is.
+  mutating func followLanes() {
+    // Kept, so that what was found in a lane has it as long as that is looked at.
+    var lanes: [ObjectIdentifier: Scheduler] = [:]
+    for sighting in sightings.values where sighting.isWaiting {
+      if let lane = sighting.place, lane is Lane { lanes[ObjectIdentifier(lane)] = lane }
+    }
+    let inOrder = lanes.values.map { lane in (lane, lane.order) }
+    for (lane, order) in inOrder { follow(order, of: lane) }
+  }
+
+  private mutating func follow(_ order: LaneOrder, of lane: Scheduler) {
+    let name = lane.description
+    let isSuspended = lane.isSuspended
+    let holder = order.holder.flatMap { placeOfHolder($0) }
+    var heldBack: Int?
+    for (index, dispatch) in order.waiting.enumerated() {
+      guard let place = map.place(of: ObjectIdentifier(dispatch)), let sighting = sightings[place],
+        sighting.isWaiting, holder != place
+      else { continue }
+      let isHeldBack = map.nodes[place].isHeldBack
+      if let holder {
+        map.link(place, to: holder, .lane, "is queued in \(name) behind")
+      }
+      if let heldBack { map.link(place, to: heldBack, .lane, "is queued in \(name) behind") }
+      if !isHeldBack || index > 0 || holder != nil {
+        let behind = [holder, heldBack].compactMap { $0 }
+        map.add(Self.turn(index, name, behind, isSuspended), to: place)
+      }
+      if holder == nil, !isHeldBack, heldBack == nil {
+        map.update(place) { $0.waitsForQueue = true }
+      }
+      if isHeldBack { heldBack = place }
+    }
+  }
+
+  /// Nil for one that has ended, and is about to release its lane.
+  private mutating func placeOfHolder(_ holder: Dispatch) -> Int? {
+    guard let place = map.place(of: ObjectIdentifier(holder)) else {
+      return meet(holder, isKept: false)
+    }
+    return sightings[place] != nil && holder.isOver ? nil : place
+  }
+
+  private static func turn(
+    _ index: Int, _ lane: String, _ behind: [Int], _ isSuspended: Bool
+  ) -> WaitMap.Line {
+    { name in
+      var text = "waits for its turn in \(lane), as number \(index + 1)"
+      if !behind.isEmpty { text += ", behind " + behind.map(name).joined(separator: " and ") }
+      if isSuspended { text += behind.isEmpty ? "; the queue is suspended" : "" }
+      return text
+    }
+  }
+}

@@ -1,0 +1,74 @@
+extension DiagnosisBuilder {
+  /// A store of a round.
+  mutating func look(at standing: StoreStanding, _ place: Int) {
+    let name = "store \"\(standing.identifier)\""
+    switch standing.phase {
+    case .waiting:
+      let awaited = standing.prerequisites.map { "\"\($0)\"" }.joined(separator: ", ")
+      let text =
+        awaited.isEmpty
+        ? "\(name) is about to start"
+        : "\(name) waits for \(standing.prerequisites.count > 1 ? "stores" : "store") \(awaited)"
+      map.add({ _ in text }, to: place)
+    case .parked:
+      let text = "\(name) does not start before its notifier has delivered what was left to it"
+      map.add({ _ in text }, to: place)
+    case .undelivered:
+      map.add({ _ in "\(name) has changes that were left to its notifier" }, to: place)
+    case .pausing(let attempt):
+      map.add({ _ in "\(name) pauses before its attempt \(attempt)" }, to: place)
+    case .closing:
+      map.add({ _ in "the hooks of \(name) are called" }, to: place)
+    case .running:
+      lookAtOperation(standing, name, place)
+    case .closed:
+      break
+    }
+  }
+
+  private mutating func lookAtOperation(_ standing: StoreStanding, _ name: String, _ place: Int) {
+    guard let operation = standing.operation as? any DependentOperation else {
+      map.update(place) { $0.runsBlock = true }
+      let since = since(standing, place)
+      return map.add({ _ in "runs \(name)\(since) (on a thread)" }, to: place)
+    }
+    if operation.hasEnded { return }
+    let activity = operation.activity
+    if case .pending = activity { return lookAtDependencies(of: operation, name, place) }
+    let how =
+      switch activity {
+      case .pending, .block: "on a thread"
+      case .task: "an async block"
+      case .callback: "its block has returned, and `finish` was not called"
+      }
+    map.update(place) { $0.runsBlock = true }
+    let since = since(standing, place)
+    map.add({ _ in "runs \(name)\(since) (\(how))" }, to: place)
+  }
+
+  private mutating func lookAtDependencies(
+    of operation: any DependentOperation, _ name: String, _ place: Int
+  ) {
+    let dependencies = operation.standing()?.dependencies ?? []
+    var targets: [Int] = []
+    for dependency in dependencies where !dependency.hasEnded {
+      guard let dispatch = dependency.standing()?.dispatch, !dispatch.isOver else { continue }
+      let target = meet(dispatch)
+      targets.append(target)
+      map.link(place, to: target, .dependency, "depends, by an operation, on one of")
+    }
+    map.add(
+      { name_ in
+        let others = targets.map(name_).joined(separator: ", ")
+        return "\(name) waits for operations on which its own depends"
+          + (others.isEmpty ? "" : ", of \(others)")
+      }, to: place)
+  }
+
+  private func since(_ standing: StoreStanding, _ place: Int) -> String {
+    let stores = map.nodes[place].trace?.present.stores ?? []
+    guard let start = stores.first(where: { $0.identifier == standing.identifier })?.startedAt
+    else { return "" }
+    return " since \(Duration.nanoseconds(now - start).inWords)"
+  }
+}

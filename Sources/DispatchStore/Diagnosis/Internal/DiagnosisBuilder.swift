@@ -1,0 +1,181 @@
+/// Looks at what is in flight, dispatch by dispatch: each under its own locks, as long as copying takes.
+///
+/// No code of the program runs under a lock.
+///
+/// The trace of a dispatch keeps its record from being used again, and so does one that is referred to by what waits
+/// for it. A lane's holder that is known from the lane alone is named, and not looked at: its step may be about to end
+/// it, and then its details with it.
+struct DiagnosisBuilder {
+  let now: Int64
+  var map = WaitMap()
+  /// Those that are looked at, by node.
+  var sightings: [Int: Sighting] = [:]
+  /// In the order in which they were found; more come while it is gone through.
+  private var path: [(place: Int, dispatch: Dispatch)] = []
+  let pending: [any WaitDescribing]
+  private let dispatcher: Dispatcher
+
+  /// What the lock of a dispatch's details guards, at an instant.
+  struct Sighting {
+    let dispatch: Dispatch
+    /// Where its steps run, and where it has its turn; nil where it has left them.
+    var scheduler: Scheduler?
+    var place: Scheduler?
+    var isWaiting = false
+    var before: [Dispatch] = []
+    var work = DispatchWork.none
+    var isOver = false
+    var isCancelled = false
+    var hasTimedOut = false
+  }
+
+  /// - Parameter only: What is looked at again; nil for all.
+  init(
+    _ dispatcher: Dispatcher, _ traces: [DispatchTrace], only: Set<ObjectIdentifier>? = nil
+  ) {
+    self.dispatcher = dispatcher
+    now = dispatcher.clock.nanoseconds
+    pending = dispatcher.pendingWaits.all.filter { wait in
+      only?.contains(Self.identity(of: wait)) ?? true
+    }
+    yieldPoint(.diagnose)
+    for trace in traces where only?.contains(ObjectIdentifier(trace.dispatch)) ?? true {
+      meet(trace)
+    }
+    var next = 0
+    while next < path.count {
+      look(at: path[next].dispatch, path[next].place)
+      next += 1
+    }
+    describePending()
+    // These may have led to others.
+    while next < path.count {
+      look(at: path[next].dispatch, path[next].place)
+      next += 1
+    }
+    followLanes()
+  }
+
+  static func identity(of wait: any WaitDescribing) -> ObjectIdentifier {
+    if case .dispatch(let dispatch) = wait.subject { return ObjectIdentifier(dispatch) }
+    return ObjectIdentifier(wait)
+  }
+
+  // MARK: Nodes
+
+  private mutating func meet(_ trace: DispatchTrace) {
+    let place = map.insert(
+      WaitMap.Node(
+        identity: ObjectIdentifier(trace.dispatch), id: trace.id, parent: trace.parent,
+        callSite: trace.callSite, trace: trace, began: trace.began, moved: trace.moved))
+    path.append((place, trace.dispatch))
+  }
+
+  /// The node of a dispatch that another one refers to.
+  mutating func meet(_ dispatch: Dispatch, isKept: Bool = true) -> Int {
+    if let place = map.place(of: ObjectIdentifier(dispatch)) { return place }
+    let place = map.insert(
+      WaitMap.Node(
+        identity: ObjectIdentifier(dispatch), id: dispatch.id, parent: nil,
+        callSite: dispatch.callSite, trace: nil, began: nil, moved: nil))
+    if isKept { path.append((place, dispatch)) }
+    return place
+  }
+
+  // MARK: A dispatch
+
+  private mutating func look(at dispatch: Dispatch, _ place: Int) {
+    yieldPoint(.diagnose, dispatch.id.description)
+    let details = dispatch.makeDetails()
+    var (waiters, deadline): (Int, Int64?) = (0, nil)
+    let sighting = details.withScheduler(queuedAt: { dispatch.queuedAt }) { life, scheduler in
+      (waiters, deadline) = (life.waiterCount, life.limit?.deadline)
+      return Sighting(
+        dispatch: dispatch, scheduler: scheduler, place: scheduler?.place,
+        isWaiting: life.isWaiting, before: life.before, work: life.work, isOver: life.isOver,
+        isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil)
+    }
+    sightings[place] = sighting
+    map.update(place) {
+      ($0.waiterCount, $0.deadline, $0.isWaiting) = (waiters, deadline, sighting.isWaiting)
+      $0.isHeldBack = sighting.before.contains { !$0.hasEnded }
+    }
+    if sighting.isOver { return }
+    for other in sighting.before where !other.hasEnded {
+      let target = meet(other)
+      map.link(place, to: target, .after, "runs after")
+      map.add({ "waits for the end of \($0(target)), after which it runs" }, to: place)
+    }
+    if let caller = map.nodes[place].trace?.caller, !caller.isOver {
+      map.link(meet(caller), to: place, .awaits, "waits for")
+    }
+    for (part, target) in WaitGraph.waits(of: dispatch) where !target.hasEnded {
+      let awaited = meet(target)
+      let store = (part as? StoreRun).map { "the code of store \"\($0.storeIdentifier)\"" }
+      map.link(place, to: awaited, .awaits, "waits for")
+      map.add({ "\(store ?? "its code") waits for the end of \($0(awaited))" }, to: place)
+    }
+    if sighting.isWaiting {
+      lookAtGate(dispatch, place)
+      lookAtTurn(sighting, place)
+    } else {
+      lookAtWork(sighting, place)
+    }
+  }
+
+  /// One that is held back in its turn by a condition, or by dispatches that have its keys.
+  private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
+    guard let text = dispatch.gateDescription else { return }
+    map.update(place) { $0.isHeldBack = true }
+    map.add({ _ in "waits for \(text)" }, to: place)
+    for obstacle in dispatch.gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
+      map.link(place, to: meet(obstacle.dispatch), .holdsBack, "is held back by")
+    }
+  }
+
+  /// One that waits for the concurrent queue, or between two actions; those in lanes follow.
+  private mutating func lookAtTurn(_ sighting: Sighting, _ place: Int) {
+    let steps = map.nodes[place].trace?.present.endedSteps ?? 0
+    if steps > 0, sighting.place?.isSuspended == true {
+      map.add({ _ in "pauses between two actions, since the queue is suspended" }, to: place)
+      map.update(place) { $0.waitsForQueue = true }
+    }
+    guard !map.nodes[place].isHeldBack, let scheduler = sighting.place else { return }
+    if let pool = scheduler as? ConcurrentPool {
+      let isSuspended = pool.isSuspended
+      let text =
+        isSuspended
+        ? "waits for the queue, which is suspended"
+        : "waits for a place on the concurrent queue, which is \(pool.width) wide"
+      map.add({ _ in text }, to: place)
+      map.update(place) { $0.waitsForQueue = true }
+    }
+  }
+
+  /// One whose code runs.
+  private mutating func lookAtWork(_ sighting: Sighting, _ place: Int) {
+    switch sighting.work {
+    case .none:
+      lookAtInlineRun(place)
+    case .step(let step):
+      let (target, trace) = (meet(step), map.nodes[place].trace)
+      let number = (trace?.present.endedSteps ?? 0) + 1
+      let count = trace.map { " of \($0.actions.count)" } ?? ""
+      map.link(place, to: target, .action, "waits for its action")
+      map.add({ "runs action \(number)\(count): \($0(target))" }, to: place)
+    case .round(let round):
+      for standing in round.standings { look(at: standing, place) }
+    }
+  }
+
+  private mutating func lookAtInlineRun(_ place: Int) {
+    guard let progress = map.nodes[place].trace?.present else { return }
+    guard let store = progress.stores.last(where: { $0.startedAt != nil && !$0.hasEnded }) else {
+      let hasEnded = !progress.stores.isEmpty && progress.stores.allSatisfy(\.hasEnded)
+      return map.add({ _ in hasEnded ? "its completion or its hooks run" : "starts" }, to: place)
+    }
+    let since = Duration.nanoseconds(now - store.startedAt!).inWords
+    map.update(place) { $0.runsBlock = true }
+    map.add({ _ in "runs store \"\(store.identifier)\" since \(since) (on a thread)" }, to: place)
+  }
+}

@@ -1,0 +1,166 @@
+/// A dispatch as a watchdog sees it: which one, and when it has moved last.
+struct Stall: Hashable {
+  let id: TransactionID
+  let moved: Int64
+
+  init(id: TransactionID, moved: Int64) {
+    (self.id, self.moved) = (id, moved)
+  }
+
+  init(_ trace: DispatchTrace) {
+    self.init(id: trace.id, moved: trace.moved)
+  }
+}
+
+/// Which stalls a watchdog has reported, without threads and without a clock.
+///
+/// Of dispatches that wait for each other, one stands for all: the root, which has not moved for the longest time.
+struct StallRecord {
+  private struct Note {
+    /// When the dispatch had moved last; another time, and the note is void.
+    let moved: Int64
+    /// Until it has not moved for so long, it is not looked at again.
+    var threshold: Int64
+    var reason: Reason
+  }
+
+  private enum Reason {
+    /// It was reported.
+    case root
+    /// It waited for a root, or for what moved.
+    case waits
+    /// It may be about to go on: what it waited for has ended.
+    case looksFree
+  }
+
+  private var notes: [TransactionID: Note] = [:]
+
+  /// The dispatches that have not moved for their thresholds, oldest move first, and when the next one will be due;
+  /// forgets those that are in flight no longer.
+  mutating func due(
+    _ inFlight: [Stall], at now: Int64, limit: Int64
+  ) -> (due: [Stall], next: Int64) {
+    var due: [Stall] = []
+    var next = Int64.max
+    var kept: [TransactionID: Note] = [:]
+    for stall in inFlight {
+      var threshold = limit
+      if let note = notes[stall.id], note.moved == stall.moved {
+        kept[stall.id] = note
+        threshold = note.threshold
+      }
+      let time = stall.moved.addingClamped(threshold)
+      if time <= now { due.append(stall) } else { next = min(next, time) }
+    }
+    notes = kept
+    return (due.sorted { ($0.moved, $0.id) < ($1.moved, $1.id) }, next)
+  }
+
+  /// Whether a diagnosis is reported because of those that are due.
+  ///
+  /// It is because of a root whose threshold has come again, and because of one that waits neither for a root nor for
+  /// what still moves.
+  mutating func note(
+    _ due: [Stall], in diagnosis: Diagnosis, at now: Int64, limit: Int64
+  ) -> Bool {
+    var search = StallSearch(diagnosis, limit: .nanoseconds(limit))
+    let isDue = Set(due.map(\.id))
+    for (id, note) in notes where note.reason == .root && !isDue.contains(id) {
+      search.addRoot(id)
+    }
+    var isReported = false
+    for stall in due {
+      let former = notes[stall.id].flatMap { $0.moved == stall.moved ? $0 : nil }
+      // It may have ended, or moved, since it was found due.
+      guard former?.reason == .root || search.knows(stall.id) else { continue }
+      let age = now - stall.moved
+      var note = Note(moved: stall.moved, threshold: age.addingClamped(limit), reason: .waits)
+      if former?.reason == .root || !search.waits(stall.id) {
+        switch former?.reason {
+        case .waits:
+          note.reason = .looksFree
+        case nil where search.isAboutToStart(stall.id):
+          note.reason = .looksFree
+          note.threshold = age.addingClamped(limit / 8)
+        case .root, .looksFree, nil:
+          isReported = true
+          search.addRoot(stall.id)
+          note.reason = .root
+          note.threshold = former?.reason == .root ? former!.threshold : limit
+          while note.threshold <= age, note.threshold < .max / 2 { note.threshold *= 2 }
+        }
+      }
+      notes[stall.id] = note
+    }
+    return isReported
+  }
+}
+
+/// Which entries of a diagnosis wait for a root, and which for what still moves.
+private struct StallSearch {
+  private let diagnosis: Diagnosis
+  private var numbers: [TransactionID: Int] = [:]
+  /// By number: those that wait for it.
+  private var waiters: [[Int]]
+  /// Those that wait for something that is known.
+  private let waiting: Set<Int>
+  private var reachingRoots: Set<Int> = []
+  private var reachingMoving: Set<Int> = []
+  private var holdsUpQueue = false
+  private var queueMoves = false
+
+  /// - Parameter limit: What has moved since then still moves.
+  init(_ diagnosis: Diagnosis, limit: Duration) {
+    self.diagnosis = diagnosis
+    waiters = Array(repeating: [], count: diagnosis.entries.count + 1)
+    waiting = Set(diagnosis.edges.map(\.from))
+    for entry in diagnosis.entries { if let id = entry.id { numbers[id] = entry.number } }
+    for edge in diagnosis.edges where !edge.isSuspected { waiters[edge.to].append(edge.from) }
+    let moving = diagnosis.entries.filter { entry in
+      !entry.isWaiting && entry.timeUnmoved.map { $0 < limit } == true
+    }
+    add(waitersOf: moving.map(\.number), to: \.reachingMoving)
+    queueMoves = !diagnosis.isSuspended && moving.contains { $0.isOnQueue }
+  }
+
+  func knows(_ id: TransactionID) -> Bool { numbers[id] != nil }
+
+  /// All that wait for it reach a root from now on.
+  mutating func addRoot(_ id: TransactionID) {
+    guard let root = numbers[id] else { return }
+    if diagnosis.entry(root).isOnQueue { holdsUpQueue = true }
+    add(waitersOf: [root], to: \.reachingRoots)
+  }
+
+  private mutating func add(
+    waitersOf numbers: [Int], to reaching: WritableKeyPath<StallSearch, Set<Int>>
+  ) {
+    var path = numbers
+    while let number = path.popLast() {
+      for waiter in waiters[number] where self[keyPath: reaching].insert(waiter).inserted {
+        path.append(waiter)
+      }
+    }
+  }
+
+  /// Whether it waits for a root, or for what moves; what waits for the queue does so for whatever is there.
+  func waits(_ id: TransactionID) -> Bool {
+    guard let number = numbers[id] else { return false }
+    return reachingRoots.contains(number) || reachingMoving.contains(number)
+      || (holdsUpQueue || queueMoves) && diagnosis.entry(number).waitsForQueue
+  }
+
+  /// Whether it waits for nothing that is known, and nothing keeps the queue from starting it.
+  func isAboutToStart(_ id: TransactionID) -> Bool {
+    guard let number = numbers[id], diagnosis.entry(number).isWaiting else { return false }
+    let isHeldBack = diagnosis.isSuspended && diagnosis.entry(number).waitsForQueue
+    return !isHeldBack && !waiting.contains(number)
+  }
+}
+
+extension Diagnosis.Entry {
+  /// Whether it needs the concurrent queue, or has a lane on that.
+  fileprivate var isOnQueue: Bool {
+    waitsForQueue || mode?.isSync == false && mode?.isMainThread == false
+  }
+}

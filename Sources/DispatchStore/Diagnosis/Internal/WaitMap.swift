@@ -1,0 +1,108 @@
+/// What is in flight at an instant, as nodes, and what waits for what, as links between them; without texts of entries.
+struct WaitMap {
+  /// A text that names other nodes: made once these have their numbers.
+  typealias Line = (_ name: (Int) -> String) -> String
+
+  struct Node {
+    let identity: ObjectIdentifier
+    let id: TransactionID?
+    let parent: TransactionID?
+    let callSite: CallSite
+    /// Of a dispatch in the table.
+    let trace: DispatchTrace?
+    /// By the dispatcher's clock, in nanoseconds; nil where that is not known.
+    let began: Int64?
+    let moved: Int64?
+    var lines: [Line] = []
+    var isWaiting = false
+    /// Whether it needs the queue or a thread of it, and nothing else that is known.
+    var waitsForQueue = false
+    /// Whether it would not start, were it next.
+    var isHeldBack = false
+    /// Whether a block of it is under way that is not known to wait.
+    var runsBlock = false
+    /// How many closures wait for its end.
+    var waiterCount = 0
+    var deadline: Int64?
+  }
+
+  struct Link {
+    let from: Int
+    let to: Int
+    let kind: Diagnosis.Edge.Kind
+    let label: String
+
+    /// What a later map knows it by.
+    struct Identity: Hashable {
+      let from: ObjectIdentifier
+      let to: ObjectIdentifier
+      let kind: Diagnosis.Edge.Kind
+    }
+  }
+
+  private(set) var nodes: [Node] = []
+  private(set) var links: [Link] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+  private var seen: Set<[Int]> = []
+
+  /// The place of a node.
+  func place(of identity: ObjectIdentifier) -> Int? { places[identity] }
+
+  mutating func insert(_ node: Node) -> Int {
+    if let present = places[node.identity] { return present }
+    places[node.identity] = nodes.count
+    nodes.append(node)
+    return nodes.count - 1
+  }
+
+  mutating func update(_ place: Int, _ body: (inout Node) -> Void) {
+    body(&nodes[place])
+  }
+
+  mutating func add(_ line: @escaping Line, to place: Int) {
+    nodes[place].lines.append(line)
+  }
+
+  mutating func link(
+    _ from: Int, to: Int, _ kind: Diagnosis.Edge.Kind, _ label: String
+  ) {
+    guard seen.insert([from, to, kind.order]).inserted else { return }
+    links.append(Link(from: from, to: to, kind: kind, label: label))
+  }
+
+  func identity(of link: Link) -> Link.Identity {
+    Link.Identity(from: nodes[link.from].identity, to: nodes[link.to].identity, kind: link.kind)
+  }
+
+  /// The places of links that form rings: certain ones, and where nothing is certain, probable ones.
+  var rings: [[Int]] {
+    let known = links.indices.filter { links[$0].kind != .mayWait }
+    let certain = rings(of: known)
+    let members = Set(certain.joined().map { links[$0].from })
+    // Each set of nodes with a certain ring has that one already.
+    let probable = rings(of: Array(links.indices)).filter { ring in
+      ring.contains { links[$0].kind == .mayWait }
+        && !ring.contains { members.contains(links[$0].from) }
+    }
+    return certain + probable
+  }
+
+  private func rings(of indices: [Int]) -> [[Int]] {
+    WaitCycles(nodeCount: nodes.count, edges: indices.map { (links[$0].from, links[$0].to) }).rings
+      .map { ring in ring.map { indices[$0] } }
+  }
+}
+
+extension Diagnosis.Edge.Kind {
+  fileprivate var order: Int {
+    switch self {
+    case .lane: 0
+    case .after: 1
+    case .awaits: 2
+    case .action: 3
+    case .dependency: 4
+    case .holdsBack: 5
+    case .mayWait: 6
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Synchronization
+
+/// Reports what does not move: a middleware that takes a diagnosis once a dispatch has been in flight for a limit in
+/// which nothing of it has begun or ended.
+///
+/// ```swift
+/// dispatcher.register(middleware: Watchdog(limit: .seconds(10)))
+/// ```
+///
+/// A move is the start or the end of a store, of an attempt, or of a sequence's action; a commit alone is none, since
+/// it is not noted whose it is. What waits for something that moves is no stall. The report names each dispatch with
+/// what it waits for, and the rings (`Diagnosis`). It comes once for a stall: not again for what comes to wait for the
+/// same, but once that has moved and stalls again, and each time when it has stalled for twice as long.
+///
+/// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has one
+/// timer, whatever is in flight; a dispatch costs what it costs with an `InFlightDispatches`, which need not be
+/// registered besides. For one dispatcher.
+public final class Watchdog: Middleware {
+  let table = InFlightTable()
+  private let limit: Int64
+  private let body: (@Sendable (Diagnosis) -> Void)?
+  /// Whether a timer is set, or a check under way that sets the next one.
+  private let isArmed = Atomic(false)
+  private let state = Locked(State())
+
+  private struct State {
+    var isCancelled = false
+    var timer: TimerToken?
+    weak var dispatcher: Dispatcher?
+    var stalls = StallRecord()
+  }
+
+  /// Makes a watchdog, to be registered with one dispatcher.
+  ///
+  /// - Parameters:
+  ///   - limit: What has not moved for so long is reported; more than zero.
+  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that nothing else needs:
+  ///     also where the queue is suspended, or all of its threads block. It may block. By default the dispatcher's
+  ///     `onIncident` gets an incident of the kind `stalled` there, with the diagnosis as its message.
+  public init(limit: Duration, report: (@Sendable (Diagnosis) -> Void)? = nil) {
+    if limit <= .zero {
+      stopProgram("A watchdog was made with a limit of \(limit). It needs more than zero.")
+    }
+    self.limit = limit.wholeNanoseconds
+    body = report
+  }
+
+  /// Reports nothing any longer.
+  ///
+  /// A report that is under way goes on, and `Dispatcher.diagnosis` still works. From any thread.
+  public func cancel() {
+    let (timer, dispatcher) = state.withLock { state in
+      state.isCancelled = true
+      return (state.timer.take(), state.dispatcher)
+    }
+    if let timer { dispatcher?.timers.remove(timer) }
+  }
+
+  deinit {
+    cancel()
+  }
+}
+
+extension Watchdog: InFlightSource {
+  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) {
+    table.insert(trace)
+    // Either this thread sees that no timer is set, or the check that rests finds the trace when it looks once more.
+    if !isArmed.load(ordering: .sequentiallyConsistent) { arm(for: dispatcher, after: limit) }
+  }
+
+  func forget(_ trace: DispatchTrace) {
+    table.remove(trace)
+  }
+
+  // MARK: Its timer
+
+  private final class Alarm: TimerTarget {
+    private let watchdog: @Sendable () -> Watchdog?
+
+    init(of watchdog: Watchdog) {
+      self.watchdog = { [weak watchdog] in watchdog }
+    }
+
+    func timerFired() { watchdog()?.timerFired() }
+  }
+
+  private func arm(for dispatcher: Dispatcher, after time: Int64) {
+    guard !isArmed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    setTimer(for: dispatcher, after: time)
+  }
+
+  private func setTimer(for dispatcher: Dispatcher, after time: Int64) {
+    if state.withLock(\.isCancelled) { return }
+    let timer = dispatcher.timers.add(
+      Alarm(of: self), at: dispatcher.clock.nanoseconds.addingClamped(time))
+    let isCancelled = state.withLock { state in
+      (state.timer, state.dispatcher) = (timer, dispatcher)
+      return state.isCancelled
+    }
+    if isCancelled { dispatcher.timers.remove(timer) }
+  }
+
+  /// On a thread of the clock's: looks how long what is in flight has not moved, and leaves all else to another thread.
+  private func timerFired() {
+    let (dispatcher, isCancelled) = state.withLock { ($0.dispatcher, $0.isCancelled) }
+    guard let dispatcher, !isCancelled else { return }
+    let now = dispatcher.clock.nanoseconds
+    let traces = table.all
+    if traces.isEmpty { return rest(dispatcher) }
+    let (due, next) = state.withLock { state in
+      state.stalls.due(traces.map(Stall.init), at: now, limit: limit)
+    }
+    if due.isEmpty { return setTimer(for: dispatcher, after: pause(until: next, at: now)) }
+    let check: @Sendable () -> Void = { self.check(due, dispatcher) }
+    if let world = dispatcher.pool.world {
+      world.run(.substitute, check)
+    } else {
+      HelperThreads.run(check)
+    }
+  }
+
+  /// Sets no timer until something is in flight again.
+  private func rest(_ dispatcher: Dispatcher) {
+    if isPlanted(.lostWatch) { yieldPoint(.restWatchdog) }
+    isArmed.store(false, ordering: .sequentiallyConsistent)
+    yieldPoint(.restWatchdog)
+    if table.count > 0, !isPlanted(.lostWatch) { arm(for: dispatcher, after: limit) }
+  }
+
+  private func pause(until next: Int64, at now: Int64) -> Int64 {
+    max(next - now, limit / 8, 1)
+  }
+
+  /// Takes a diagnosis, and decides whether it is reported.
+  private func check(_ due: [Stall], _ dispatcher: Dispatcher) {
+    let diagnosis = Diagnosis.of(dispatcher, table: table, suspectingAfter: limit)
+    let traces = table.all
+    let now = dispatcher.clock.nanoseconds
+    let (isReported, next) = state.withLock { state in
+      let isReported = state.stalls.note(due, in: diagnosis, at: now, limit: limit)
+      let (_, next) = state.stalls.due(traces.map(Stall.init), at: now, limit: limit)
+      return (isReported && !state.isCancelled, next)
+    }
+    if traces.isEmpty {
+      rest(dispatcher)
+    } else {
+      setTimer(for: dispatcher, after: pause(until: next, at: now))
+    }
+    guard isReported else { return }
+    if let body { return body(diagnosis) }
+    dispatcher.report(
+      DispatchIncident(
+        kind: .stalled, storeIdentifier: nil,
+        message: "Nothing has moved for \(Duration.nanoseconds(limit).inWords).\n\(diagnosis)"))
+  }
+}

@@ -1,0 +1,114 @@
+/// `async` work that a dispatcher runs for actions, or from its registration on, and that may dispatch further ones.
+///
+///     dispatcher.register(
+///       effect: Effect(Fetch.self) { fetch, context in
+///         let page = try await load(fetch.url)
+///         await context.send(Fetched(page))
+///       })
+///
+/// A run begins when the action's dispatch has ended: its stores have, and its completion has run. It has a task of its
+/// own, for which the dispatch does not wait; `DispatchHandle.settled` does. See `docs/Effects.md`.
+public struct Effect: Sendable {
+  /// What it is, for messages.
+  let name: String
+  let callSite: CallSite
+  let kind: Kind
+  var onFailure: (@Sendable (any Error, EffectContext) -> Void)?
+
+  typealias Body = @Sendable (EffectRun) async throws -> Void
+
+  enum Kind: Sendable {
+    case following(Following)
+    case running(EffectRestart, Body)
+  }
+
+  /// What follows actions of a type.
+  struct Following: Sendable {
+    let responds: @Sendable (any ActionType.Type) -> Bool
+    let policy: EffectPolicy
+    let key: (@Sendable (any ActionType) -> TypedKey)?
+    let runsRegardless: Bool
+    let body: Body
+  }
+
+  /// Makes an effect that follows the actions of a type, and of its subclasses where that is a class.
+  ///
+  /// - Parameters:
+  ///   - type: The type of actions; stores need not respond to it.
+  ///   - policy: What becomes of an action while an earlier run goes on.
+  ///   - runsRegardless: Whether it also follows dispatches that failed, or were cancelled or vetoed.
+  ///   - fileID: The file of its declaration, for messages.
+  ///   - line: The line.
+  ///   - body: Called in the run's task, with the action as dispatched. What it throws is reported.
+  public init<Action: ActionType>(
+    _ type: Action.Type, policy: EffectPolicy = .concurrent, runsRegardless: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (_ action: Action, _ context: EffectContext) async throws -> Void
+  ) {
+    self.init(
+      following: type, policy, key: nil, runsRegardless, CallSite(fileID: fileID, line: line), body)
+  }
+
+  /// Makes an effect whose policy holds among the actions with the same key.
+  ///
+  /// Keys compare by type and value. As the initializer without a key, in all else.
+  ///
+  /// - Parameter key: Called on the thread that ends the dispatch.
+  public init<Action: ActionType, Key: Hashable & Sendable>(
+    _ type: Action.Type, policy: EffectPolicy, per key: @escaping @Sendable (Action) -> Key,
+    runsRegardless: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (_ action: Action, _ context: EffectContext) async throws -> Void
+  ) {
+    self.init(
+      following: type, policy, key: { TypedKey(key($0 as! Action)) }, runsRegardless,
+      CallSite(fileID: fileID, line: line), body)
+  }
+
+  private init<Action: ActionType>(
+    following type: Action.Type, _ policy: EffectPolicy,
+    key: (@Sendable (any ActionType) -> TypedKey)?, _ runsRegardless: Bool, _ callSite: CallSite,
+    _ body: @escaping @Sendable (Action, EffectContext) async throws -> Void
+  ) {
+    self.callSite = callSite
+    name = "The effect on \(type) (\(callSite))"
+    kind = .following(
+      Following(
+        responds: { $0 is Action.Type }, policy: policy, key: key, runsRegardless: runsRegardless,
+        body: { try await body($0.action as! Action, EffectContext($0)) }))
+  }
+
+  private init(longLivedAt callSite: CallSite, _ kind: Kind) {
+    self.callSite = callSite
+    name = "The long-lived effect (\(callSite))"
+    self.kind = kind
+  }
+
+  /// Makes a long-lived effect, which runs from its registration on: one that reads a socket, say.
+  ///
+  /// It is cancelled when it is unregistered, and when its dispatcher is closed, drained or shut down.
+  ///
+  /// - Parameters:
+  ///   - restart: Whether it runs again after it has thrown. One that has returned does not.
+  ///   - fileID: The file of its declaration, for messages.
+  ///   - line: The line.
+  ///   - body: Called in the run's task. What it throws is reported, but for a `CancellationError`.
+  public static func longLived(
+    restart: EffectRestart = .never, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (_ context: EffectContext) async throws -> Void
+  ) -> Effect {
+    Effect(
+      longLivedAt: CallSite(fileID: fileID, line: line),
+      .running(restart, { try await body(EffectContext($0)) }))
+  }
+
+  /// The same effect with a closure that is called with each error that it throws, beside the report.
+  ///
+  /// In the run's task, before its end: the closure may still dispatch. Not called for a `CancellationError`.
+  public func onFailure(
+    _ body: @escaping @Sendable (_ error: any Error, _ context: EffectContext) -> Void
+  ) -> Effect {
+    var effect = self
+    effect.onFailure = body
+    return effect
+  }
+}

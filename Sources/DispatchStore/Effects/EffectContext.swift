@@ -1,0 +1,78 @@
+/// What a run of an effect knows, and by what it dispatches; to be used until the run has ended.
+///
+/// What is dispatched has the transaction that the effect follows as its parent, and is cancelled with the run. What an
+/// ended run still sends is not dispatched, and reported. The effect may also use stores and dispatchers that it has
+/// captured, with the same parent.
+public struct EffectContext: Sendable {
+  let run: EffectRun
+
+  init(_ run: EffectRun) {
+    self.run = run
+  }
+
+  /// The dispatcher, which the run keeps alive.
+  public var dispatcher: Dispatcher { run.dispatcher }
+  /// The transaction that the effect follows; of a long-lived effect, one of its own.
+  public var transaction: TransactionID { run.transaction }
+  /// How that dispatch ended; nil for a long-lived effect.
+  public var result: DispatchResult? { run.result }
+  /// Whether the run has neither ended nor been cancelled.
+  public var isActive: Bool { run.isActive }
+
+  /// Dispatches an action in the calling task, and returns when it has ended, as `Dispatcher.send`.
+  @discardableResult
+  public nonisolated(nonsending) func send<Action: ActionType>(
+    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
+    options: DispatchOptions = DispatchOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) async -> DispatchResult {
+    if let refused = refusal(of: action, nil, fileID, line) { return refused.resultIfEnded! }
+    return await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line)
+  }
+
+  /// Dispatches a replying action in the calling task, as `Dispatcher.send`.
+  @discardableResult
+  public nonisolated(nonsending) func send<Action: ReplyingAction>(
+    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
+    options: DispatchOptions = DispatchOptions(), fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) async -> ReplyResult<Action.Reply> {
+    if let refused = refusal(of: action, nil, fileID, line) {
+      return ReplyResult(refused.resultIfEnded!)
+    }
+    return ReplyResult(
+      await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line))
+  }
+
+  /// Dispatches an action, as `Dispatcher.dispatch`; the run does not wait for it.
+  ///
+  /// `DispatchHandle.settled` of the action that the effect follows does.
+  @discardableResult
+  public func dispatch<Action: ActionType>(
+    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    let completion = completion.map(Completion.withResult)
+    if let refused = refusal(of: action, completion, fileID, line) { return refused }
+    return dispatcher.dispatch(action, to: storeIdentifier, mode, options, completion, fileID, line)
+  }
+
+  /// The dispatch of an action that is not dispatched, since the run has ended; nil where it has not.
+  private func refusal(
+    of action: any ActionType, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle? {
+    guard run.hasEnded else { return nil }
+    let callSite = CallSite(fileID: fileID, line: line)
+    let message = """
+      \(run.registered.effect.name) sent an action of type \(type(of: action)) (\(callSite)) after its run had ended. \
+      It was not dispatched. Await in the effect what is to be sent, or send it through the dispatcher.
+      """
+    dispatcher.report(
+      DispatchIncident(kind: .sentAfterEnd, storeIdentifier: nil, message: message))
+    return dispatcher.refuse(
+      DispatchError(code: .effectEnded, message: message, callSites: [callSite]), completion,
+      callSite)
+  }
+}

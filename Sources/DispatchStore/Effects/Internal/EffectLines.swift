@@ -1,0 +1,156 @@
+/// The runs of an effect that follows actions, by key.
+///
+/// It compares no keys, whose code is the program's: callers look their line up among those of a hash outside the lock,
+/// and come back with what they have found, unless lines have come or gone meanwhile.
+struct EffectLines<Run: AnyObject> {
+  typealias LineID = UInt64
+
+  /// The lines of one hash, at one time.
+  struct Found {
+    let lines: [(key: TypedKey?, id: LineID)]
+    fileprivate let version: UInt64
+  }
+
+  private var isOpen = true
+  private var lines: [LineID: EffectLine<Run>] = [:]
+  private var ids: [Int: [(key: TypedKey?, id: LineID)]] = [:]
+  private var last: LineID = 0
+  /// How often a line has come or gone.
+  private var version: UInt64 = 0
+
+  var runCount: Int { lines.values.reduce(0) { $0 + $1.runCount } }
+
+  func find(_ key: TypedKey?) -> Found {
+    Found(lines: ids[key?.hash ?? 0] ?? [], version: version)
+  }
+
+  /// A run comes to the line of its key.
+  ///
+  /// - Parameter id: Of the line among those that were found, where it is one of them.
+  /// - Returns: What becomes of the run, and its line; nil where the caller is to look once more.
+  mutating func arrive(
+    _ run: Run, _ key: TypedKey?, _ policy: EffectPolicy, at id: LineID?, of found: Found
+  ) -> (EffectLine<Run>.Arrival, LineID)? {
+    guard isOpen else { return (.skip, 0) }
+    guard version == found.version || isPlanted(.overlappingEffects) else { return nil }
+    if let id { return (lines[id]!.arrive(run, policy), id) }
+    var line = EffectLine<Run>()
+    let arrival = line.arrive(run, policy)
+    last += 1
+    version += 1
+    lines[last] = line
+    ids[key?.hash ?? 0, default: []].append((key, last))
+    return (arrival, last)
+  }
+
+  /// A run of a line has ended; the one that is to begin.
+  mutating func ended(_ run: Run, _ key: TypedKey?, at id: LineID) -> Run? {
+    guard let next = lines[id]?.ended(run) else {
+      if lines[id]?.isEmpty == true { remove(id, key) }
+      return nil
+    }
+    return next
+  }
+
+  private mutating func remove(_ id: LineID, _ key: TypedKey?) {
+    let hash = key?.hash ?? 0
+    lines[id] = nil
+    ids[hash]?.removeAll { $0.id == id }
+    if ids[hash]?.isEmpty == true { ids[hash] = nil }
+    version += 1
+  }
+
+  /// Those that go on, to be cancelled, and those that waited, which do not begin.
+  mutating func cancel() -> (running: [Run], waiting: [Run]) {
+    var (running, waiting): ([Run], [Run]) = ([], [])
+    for id in lines.keys.sorted() {
+      running += lines[id]!.runs
+      waiting += lines[id]!.takeWaiting()
+    }
+    return (running, waiting)
+  }
+
+  /// No run comes any longer; false where that is so.
+  mutating func close() -> Bool {
+    defer { isOpen = false }
+    return isOpen
+  }
+}
+
+/// The runs of a long-lived effect: one at a time.
+struct LongLivedRun<Run: AnyObject> {
+  private enum Phase {
+    /// Can become running or closed.
+    case idle
+    /// Can become idle, running with another run, or closed.
+    case running(Run, isToRestart: Bool)
+    /// Unregistered, or of a dispatcher that is closed; with the run that has not ended.
+    case closed(Run?)
+  }
+
+  private var phase = Phase.idle
+
+  var runCount: Int {
+    switch phase {
+    case .running, .closed(.some): 1
+    case .idle, .closed(nil): 0
+    }
+  }
+
+  enum Restart {
+    /// The new run begins.
+    case begin
+    /// This one is cancelled; another one begins once it has ended.
+    case cancel(Run)
+    case none
+  }
+
+  /// - Parameter new: Begins where none goes on.
+  mutating func restart(_ new: Run) -> Restart {
+    switch phase {
+    case .idle:
+      phase = .running(new, isToRestart: false)
+      return .begin
+    case .running(let run, _):
+      phase = .running(run, isToRestart: true)
+      return .cancel(run)
+    case .closed:
+      return .none
+    }
+  }
+
+  /// A run has ended; whether another one is to begin.
+  mutating func ended(_ run: Run) -> Bool {
+    switch phase {
+    case .running(let present, let isToRestart) where present === run:
+      phase = .idle
+      return isToRestart
+    case .closed(let present?) where present === run:
+      phase = .closed(nil)
+      return false
+    case .idle, .running, .closed:
+      return false
+    }
+  }
+
+  /// The run to be cancelled.
+  mutating func cancel() -> Run? {
+    guard case .running(let run, _) = phase else { return nil }
+    phase = .running(run, isToRestart: false)
+    return run
+  }
+
+  /// No run begins any longer; the one to be cancelled, and whether it was open.
+  mutating func close() -> (Run?, wasOpen: Bool) {
+    switch phase {
+    case .idle:
+      phase = .closed(nil)
+      return (nil, true)
+    case .running(let run, _):
+      phase = .closed(run)
+      return (run, true)
+    case .closed:
+      return (nil, false)
+    }
+  }
+}

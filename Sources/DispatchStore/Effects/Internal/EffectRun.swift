@@ -1,0 +1,239 @@
+/// One run of an effect, in a task of its own.
+final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
+  // because `line` and `account` are set before another thread knows the run, and all else is constant or locked
+  let registered: RegisteredEffect
+  let dispatcher: Dispatcher
+  /// The action that it follows; nil for a long-lived effect.
+  let action: (any ActionType)?
+  let result: DispatchResult?
+  /// Of an effect whose policy holds by key.
+  let key: TypedKey?
+  /// Its line among those of the effect; set when it comes there.
+  var line: EffectLines<EffectRun>.LineID = 0
+  /// A dispatch without stores, under the transaction that the effect follows: it stands for the run.
+  ///
+  /// It is the parent of what the run dispatches, which is cancelled with it. By its route it is counted as under way.
+  private let standIn: Dispatch
+  private let carried: CapturedTaskLocal?
+  /// What it is a part of; nil for a long-lived effect.
+  private var account: (followUp: FollowUp, ticket: FollowUp.Ticket)?
+  private let state = Locked(EffectRunState())
+
+  /// The run for an action; nil where the dispatcher accepts none, or what goes on after the dispatch was cancelled.
+  init?(
+    of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
+    on thread: ThreadState
+  ) {
+    guard
+      let standIn = Dispatch.standIn(
+        ended.transaction, parent: ended.parent, ended.callSite, of: ended.dispatcher, on: thread)
+    else { return nil }
+    self.registered = registered
+    dispatcher = ended.dispatcher
+    (action, result, self.key) = (ended.action, ended.result, key)
+    self.standIn = standIn
+    carried = dispatcher.captureTaskLocals()
+    let followUp = ended.followUp
+    guard let ticket = followUp.begin(self) else {
+      standIn.end(DispatchResult(transaction: standIn.id))
+      return nil
+    }
+    account = (followUp, ticket)
+    standIn.makeDetails().put(followUp)
+    if let deadline = ended.deadline { put(deadline) }
+  }
+
+  /// The run of a long-lived effect; nil where the dispatcher accepts none.
+  init?(
+    of registered: RegisteredEffect, _ dispatcher: Dispatcher, _ callSite: CallSite,
+    on thread: ThreadState
+  ) {
+    guard
+      let standIn = Dispatch.standIn(
+        .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), callSite,
+        of: dispatcher, on: thread)
+    else { return nil }
+    self.registered = registered
+    self.dispatcher = dispatcher
+    (action, result, key) = (nil, nil, nil)
+    self.standIn = standIn
+    carried = dispatcher.captureTaskLocals()
+  }
+
+  var transaction: TransactionID { standIn.id }
+  var hasEnded: Bool { state.withLock(\.hasEnded) }
+  var isActive: Bool { state.withLock(\.isActive) }
+
+  /// What it dispatches times out then, and it is cancelled.
+  private func put(_ deadline: Int64) {
+    let left = Duration.nanoseconds(deadline - dispatcher.clock.nanoseconds)
+    let details = standIn.makeDetails()
+    details.put(
+      TimeLimit(until: Deadline(time: deadline, duration: left), of: dispatcher, early: nil))
+    details.startTimer(for: self)
+  }
+
+  // MARK: Its life
+
+  /// Its turn has come, on this thread.
+  func begin() {
+    yieldPoint(.beginEffect)
+    guard state.withLock({ $0.begin() }) else { return registered.ended(self) }
+    let executor = OperationExecutor(dispatcher.pool)
+    let context = TaskContext(following: standIn, of: dispatcher, on: executor)
+    executor.context = context
+    let task = Task(executorPreference: executor) {
+      await DispatchContext.$inTask.withValue(context) {
+        context.begin()
+        await self.perform()
+        context.end()
+      }
+    }
+    if state.withLock({ $0.keep(task) }) { task.cancel() }
+  }
+
+  /// The same on a thread of the library, with the task-local values of its own dispatch.
+  func beginElsewhere() {
+    dispatcher.pool.resume {
+      if let carried = self.carried { carried.bind(self.begin) } else { self.begin() }
+    }
+  }
+
+  @concurrent
+  private func perform() async {
+    switch registered.effect.kind {
+    case .following(let following):
+      _ = await attempt(following.body)
+    case .running(let restart, let body):
+      var left = restart.limit ?? .max
+      while await !attempt(body), left > 0, isActive {
+        left -= 1
+        await sleep(for: restart.delay)
+      }
+    }
+    end()
+  }
+
+  /// Whether the body has returned, or the run was cancelled.
+  private func attempt(_ body: Effect.Body) async -> Bool {
+    if !isActive { return true }
+    do {
+      try await body(self)
+      return true
+    } catch is CancellationError {
+      return true
+    } catch {
+      if isActive { report(error) }
+      return false
+    }
+  }
+
+  private func report(_ error: any Error) {
+    dispatcher.report(
+      DispatchIncident(
+        kind: .effectFailed, storeIdentifier: nil,
+        message: "\(registered.effect.name) failed in dispatcher \"\(dispatcher.name)\": \(error)"))
+    registered.effect.onFailure?(error, EffectContext(self))
+  }
+
+  private func end() {
+    yieldPoint(.endEffect)
+    state.withLock { $0.end() }
+    // The next run before the end of this one, which it may be accepted by.
+    registered.ended(self)
+    endAccount()
+  }
+
+  /// It ends without having begun.
+  func skip() {
+    state.withLock { $0.end() }
+    endAccount()
+  }
+
+  private func endAccount() {
+    standIn.end(DispatchResult(transaction: standIn.id))
+    guard let account else { return }
+    standIn.whenAllOver { account.followUp.end(account.ticket) }
+  }
+
+  // MARK: Cancellation
+
+  func cancel() {
+    yieldPoint(.cancel)
+    switch state.withLock({ $0.cancel() }) {
+    case .end:
+      skip()
+    case .cancel(let task, let sleep):
+      // First, since the run may end as soon as its task is cancelled.
+      cancelDispatches()
+      task?.cancel()
+      if let sleep { wake(sleep) }
+    case .cancelDispatches:
+      cancelDispatches()
+    case .none:
+      break
+    }
+  }
+
+  /// Also those that have outlasted it.
+  private func cancelDispatches() {
+    standIn.cancel(timedOut: false, after: .zero)
+  }
+
+  /// Its deadline has come.
+  func timerFired() {
+    if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.duration) }
+    cancel()
+  }
+
+  // MARK: The delay before a restart
+
+  private final class Alarm: TimerTarget {
+    let run: EffectRun
+
+    init(of run: EffectRun) {
+      self.run = run
+    }
+
+    func timerFired() {
+      if let sleep = run.state.withLock({ $0.wake() }) { run.wake(sleep) }
+    }
+  }
+
+  /// Until the time has passed, or the run is cancelled.
+  private func sleep(for duration: Duration) async {
+    await withUnsafeContinuation { waiter in
+      guard state.withLock({ $0.sleep(waiter) }) else { return waiter.resume() }
+      let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
+      let timer = dispatcher.timers.add(Alarm(of: self), at: time)
+      if !state.withLock({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
+    }
+  }
+
+  private func wake(_ sleep: EffectRunState.Sleep) {
+    if let timer = sleep.timer { dispatcher.timers.remove(timer) }
+    sleep.waiter.resume()
+  }
+}
+
+extension Dispatch {
+  /// A dispatch that stands for what follows another one; nil where the dispatcher accepts nothing.
+  ///
+  /// It runs until `end`, and is counted as under way so long.
+  fileprivate static func standIn(
+    _ id: TransactionID, parent: TransactionID?, _ callSite: CallSite, of dispatcher: Dispatcher,
+    on thread: ThreadState
+  ) -> Dispatch? {
+    let route = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    guard route._withUnsafeGuaranteedRef({ $0.failure == nil }) else {
+      route._withUnsafeGuaranteedRef { $0.end() }
+      return nil
+    }
+    let standIn = Dispatch()
+    standIn.begin(id, parent: parent, to: route, nil, callSite)
+    standIn.beginHere(inside: nil)
+    standIn.enter(dispatcher.pool)
+    _ = standIn.makeDetails()
+    return standIn
+  }
+}

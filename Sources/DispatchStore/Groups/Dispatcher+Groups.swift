@@ -1,0 +1,56 @@
+extension Dispatcher {
+  /// Dispatches the steps of a group, one after the other or concurrently.
+  ///
+  /// The first steps are dispatched before this returns, on the caller's thread, with `.sync` ones among them to
+  /// their end. Each later one is dispatched once those before it have ended, their completions included, on a thread
+  /// of the concurrent queue, also where that is suspended; no thread waits meanwhile. Each step is a dispatch of its
+  /// own: a group holds no lane from step to step. The steps' parent is the dispatch inside which the group was
+  /// dispatched, and carried task-local values are those of the call. May be called from any code; inside an exclusive
+  /// section the group begins when that is left.
+  ///
+  /// - Parameters:
+  ///   - group: The steps.
+  ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread where the
+  ///     group ends before this returns.
+  ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
+  ///     at once, and not after the completion has begun.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
+  /// - Returns: A handle to await, or to cancel; releasing it cancels nothing.
+  @discardableResult
+  public func dispatch(
+    _ group: DispatchStore::ActionGroup,
+    then completion: (@Sendable (DispatchStore::ActionGroupResult) -> Void)? = nil,
+    onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchStore::ActionGroupHandle {
+    let thread = ThreadState.current
+    let origin = GroupOrigin(
+      in: self, on: thread, at: DispatchStore::CallSite(fileID: fileID, line: line))
+    let run = GroupRun(group, by: self, from: origin, onProgress, completion)
+    run.begin(on: thread)
+    return DispatchStore::ActionGroupHandle(run: run)
+  }
+
+  /// Runs the steps of a group in the caller's own task, and those of concurrent groups in child tasks.
+  ///
+  /// Each step is sent, as by `send(_:to:mode:options:then:)`: task-local values and priority are the task's, no thread
+  /// is woken where its lane is idle, and none is blocked. A step with a list of actions is dispatched and awaited.
+  /// Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are not
+  /// cancelled: this returns after them. Inside an operation that holds the lane which a step needs, the step fails
+  /// with `wouldDeadlock`.
+  ///
+  /// - Parameters:
+  ///   - group: The steps.
+  ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
+  ///     at once.
+  /// - Returns: How the group ended; `get()` throws its first error.
+  /// - Precondition: The mode of no step, and no compensation, is `.sync`.
+  @discardableResult
+  public nonisolated(nonsending) func send(
+    _ group: DispatchStore::ActionGroup,
+    onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil
+  ) async -> DispatchStore::ActionGroupResult {
+    await GroupTask(group, by: self, onProgress).run()
+  }
+}

@@ -1,0 +1,97 @@
+/// The state of a group behind its lock, and the calls that report what has ended, for those that run it.
+final class GroupProgress: Sendable {
+  typealias Move = GroupState.Move
+
+  /// Gets how many steps have ended, and how many there are.
+  typealias Report = @Sendable (_ ended: Int, _ total: Int) -> Void
+
+  let nodes: [GroupNode]
+  let stepCount: Int
+  private let report: Report?
+  private let guarded: Locked<Guarded>
+
+  private enum Notice {
+    case report(Int)
+    case finish
+    case none
+  }
+
+  private struct Guarded {
+    var state: GroupState
+    /// The steps whose end was reported, and whether a thread reports.
+    var reported = 0
+    var isReporting = false
+    /// Whether the whole group has ended, and that was given out.
+    var isOver = false
+    var isFinished = false
+
+    mutating func nextNotice(_ isOver: Bool, isMine: Bool, reports: Bool) -> Notice {
+      self.isOver = self.isOver || isOver
+      if isReporting, !isMine { return .none }
+      isReporting = reports && reported < state.endCount
+      if isReporting {
+        reported += 1
+        return .report(reported)
+      }
+      if !self.isOver || isFinished { return .none }
+      isFinished = true
+      return .finish
+    }
+  }
+
+  init(of group: ActionGroup, _ report: Report?) {
+    nodes = group.nodes
+    stepCount = group.stepCount
+    self.report = report
+    guarded = Locked(Guarded(state: GroupState(group.nodes)))
+  }
+
+  func withState<Result>(_ body: (inout GroupState) -> Result) -> Result {
+    yieldPoint(.advanceGroup)
+    return guarded.withLock { body(&$0.state) }
+  }
+
+  var endCount: Int { guarded.withLock { $0.state.endCount } }
+
+  /// The result, or what is known so far.
+  var record: GroupRecord { guarded.withLock { $0.state.record } }
+
+  /// What a step, or the compensation of one, dispatches.
+  func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {
+    let step = nodes[index].step.unsafelyUnwrapped
+    guard compensates else {
+      return (step, step.make { withState { $0.results(before: index) } })
+    }
+    let compensation = step.compensation.unsafelyUnwrapped
+    return (compensation, compensation.make { withState { $0.results(of: index) } })
+  }
+
+  /// A step has ended, or the compensation of one; the next move.
+  func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> Move {
+    withState { $0.end(index, compensates: compensates, end) }
+  }
+
+  /// Reports each end once, in order; a thread leaves that to one that reports already.
+  ///
+  /// - Parameter isOver: Whether the whole group has ended.
+  /// - Returns: Whether that was so, for some thread, and all is reported: for one caller.
+  func reportEnds(isOver: Bool = false) -> Bool {
+    var isMine = false
+    while true {
+      switch guarded.withLock({ $0.nextNotice(isOver, isMine: isMine, reports: report != nil) }) {
+      case .report(let count): report?(count, stepCount)
+      case .finish: return true
+      case .none: return false
+      }
+      isMine = true
+    }
+  }
+}
+
+extension GroupState {
+  fileprivate mutating func end(
+    _ index: Int, compensates: Bool, _ end: GroupStepEnd
+  ) -> Move {
+    compensates ? compensated(index, end) : ended(index, end)
+  }
+}

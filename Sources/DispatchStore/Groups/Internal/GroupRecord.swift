@@ -1,0 +1,38 @@
+/// How everything in a group ended; a result is a view of an element of it.
+final class GroupRecord: Sendable {
+  let nodes: [GroupNode]
+  /// By element: nil for groups, and for steps that were skipped.
+  let ends: [GroupStepEnd?]
+  /// By step: at which place it ended.
+  let places: [Int]
+  let compensations: [Int: GroupStepEnd]
+  /// The steps that were compensated, in the order of their compensations.
+  let compensated: [Int]
+  /// By element.
+  let successes: [Bool]
+
+  init(
+    nodes: [GroupNode], ends: [GroupStepEnd?], places: [Int], compensations: [Int: GroupStepEnd],
+    compensated: [Int], successes: [Bool]
+  ) {
+    self.nodes = nodes
+    self.ends = ends
+    self.places = places
+    self.compensations = compensations
+    self.compensated = compensated
+    self.successes = successes
+  }
+
+  func result(of step: Int) -> ActionStepResult? {
+    nodes[step].step.map {
+      ActionStepResult(
+        callSite: $0.callSite, end: ends[step],
+        compensation: compensations[step].map(ActionStepResult.Compensation.init))
+    }
+  }
+
+  /// The step of a range that was the first in time not to finish.
+  func failure(in range: Range<Int>) -> Int? {
+    range.filter { ends[$0]?.error != nil }.min { places[$0] < places[$1] }
+  }
+}

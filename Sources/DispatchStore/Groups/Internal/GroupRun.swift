@@ -1,0 +1,207 @@
+/// A group in flight, which goes on from the ends of its steps: no thread and no task waits for them.
+final class GroupRun: Sendable {
+  private typealias Move = GroupState.Move
+
+  private let dispatcher: Dispatcher
+  private let origin: GroupOrigin
+  private let progress: GroupProgress
+  private let completion: (@Sendable (ActionGroupResult) -> Void)?
+  private let guarded = Locked(GroupWaits())
+
+  init(
+    _ group: ActionGroup, by dispatcher: Dispatcher, from origin: GroupOrigin,
+    _ report: GroupProgress.Report?, _ completion: (@Sendable (ActionGroupResult) -> Void)?
+  ) {
+    self.dispatcher = dispatcher
+    self.origin = origin
+    self.completion = completion
+    progress = GroupProgress(of: group, report)
+  }
+
+  /// Begins it on the calling thread, as far as that comes; in an exclusive section once that is left, since code of
+  /// the program makes actions and gets results.
+  func begin(on thread: ThreadState) {
+    if thread.exclusive != nil {
+      thread.atSectionEnd { self.begin(isAtCall: false) }
+    } else {
+      begin(isAtCall: true)
+    }
+  }
+
+  private func begin(isAtCall: Bool) {
+    follow(progress.withState { $0.begin() }, isAtCall: isAtCall)
+  }
+
+  var stepCount: Int { progress.stepCount }
+  var endCount: Int { progress.endCount }
+  var result: ActionGroupResult? { guarded.withLock(\.result) }
+
+  // MARK: Moves
+
+  /// Follows a move and those that result from it, until steps have to end elsewhere.
+  ///
+  /// Moves that are left are kept here, not on the stack: a group of steps that end at once may be long.
+  ///
+  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs.
+  private func follow(_ first: Move, isAtCall: Bool) {
+    var moves = [first]
+    while let move = moves.popLast() {
+      switch move {
+      case .run(let step):
+        if let next = run(step, compensates: false, isAtCall) { moves.append(next) }
+      case .compensate(let step):
+        if let next = run(step, compensates: true, isAtCall) { moves.append(next) }
+      case .fork(let group):
+        branch(of: group, &moves)
+      case .join(let group):
+        cancel(progress.withState { $0.join(group) })
+        // Begins further branches where no move that is left does.
+        if moves.last != .fork(group) { moves.append(.fork(group)) }
+      case .end:
+        if progress.reportEnds(isOver: true) { finish() }
+      }
+    }
+  }
+
+  private func branch(of group: Int, _ moves: inout [Move]) {
+    switch progress.withState({ $0.branch(of: group) }) {
+    case .start(let move): moves += [.fork(group), move]
+    case .close(let move): moves.append(move)
+    case .wait: break
+    }
+  }
+
+  /// Dispatches a step, or the compensation of one; returns the next move where that has ended already.
+  private func run(_ index: Int, compensates: Bool, _ isAtCall: Bool) -> Move? {
+    guarded.withLock { $0.begin(index, isCompensation: compensates) }
+    let handle: DispatchHandle
+    switch dispatch(index, compensates, isAtCall) {
+    case .dispatched(let dispatched): handle = dispatched
+    case .none(let end):
+      guarded.withLock { $0.end(index) }.resume()
+      return ended(index, compensates, end)
+    }
+    // Without a record it has ended.
+    guard let dispatch = handle.dispatch, !dispatch.hasEnded else {
+      guarded.withLock { $0.end(index) }.resume()
+      return ended(index, compensates, .dispatched(handle.resultIfEnded!))
+    }
+    dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
+    yieldPoint(.advanceGroup)
+    switch guarded.withLock({ $0.keep(handle, of: index) }) {
+    case .runs(let changes): changes.resume()
+    case .isCancelled(let changes):
+      changes.resume()
+      handle.cancel()
+    case .ended(let result): return ended(index, compensates, .dispatched(result))
+    }
+    return nil
+  }
+
+  /// On the thread that ends it, which does not go on with the group: it may hold a lane, or be a caller's.
+  private func dispatchEnded(_ dispatch: Dispatch, _ index: Int, _ compensates: Bool) {
+    let result = dispatch.result!
+    yieldPoint(.advanceGroup)
+    let (isLeft, changes) = guarded.withLock { $0.end(index, result) }
+    changes.resume()
+    if isLeft { return }
+    dispatcher.pool.resume { [self] in
+      follow(ended(index, compensates, .dispatched(result)), isAtCall: false)
+    }
+  }
+
+  private enum Dispatched {
+    case dispatched(DispatchHandle)
+    case none(GroupStepEnd)
+  }
+
+  private func dispatch(_ index: Int, _ compensates: Bool, _ isAtCall: Bool) -> Dispatched {
+    func dispatch() -> Dispatched {
+      let (step, made) = progress.make(index, compensates: compensates)
+      switch made {
+      case .action(let action): return .dispatched(dispatcher.dispatch(action, of: step))
+      case .actions(let actions): return .dispatched(dispatcher.dispatch(actions, of: step))
+      case .none(let end): return .none(end)
+      }
+    }
+    return isAtCall ? dispatch() : origin.perform(dispatch)
+  }
+
+  private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
+    let move = progress.end(index, compensates: compensates, end)
+    if progress.reportEnds() { finish() }
+    return move
+  }
+
+  private func finish() {
+    let result = ActionGroupResult(progress.record)
+    completion?(result)
+    yieldPoint(.advanceGroup)
+    guarded.withLock { $0.finish(result) }.resume()
+  }
+
+  // MARK: What others call
+
+  /// Cancels what runs, but for compensations, and starts nothing more.
+  func cancel() {
+    cancel(progress.withState { $0.cancel() })
+  }
+
+  private func cancel(_ elements: Range<Int>?) {
+    guard let elements else { return }
+    yieldPoint(.advanceGroup)
+    for handle in guarded.withLock({ $0.cancel(elements) }) { handle.cancel() }
+  }
+
+  /// Calls back with the result: at once where it has ended.
+  func whenEnded(_ body: @escaping @Sendable (ActionGroupResult) -> Void) {
+    if let result = guarded.withLock({ $0.await(body) }) { body(result) }
+  }
+
+  /// - Parameter context: That of the block which waits for the task.
+  func awaitResult(in context: DispatchContext?) async -> ActionGroupResult {
+    while true {
+      switch guarded.withLock({ $0.toAwait(isInDispatch: context != nil) }) {
+      case .nothing(let result):
+        return result
+      case .step(let handle):
+        // The engine's own wait, which is refused where the step needs what the block holds.
+        let result = await handle.result
+        if !handle.hasEnded, let error = result.error {
+          return ActionGroupResult(refused: error, progress.record)
+        }
+      case .change(let seen):
+        await change(after: seen, isInDispatch: context != nil)
+      }
+    }
+  }
+
+  private func change(after seen: Int, isInDispatch: Bool) async {
+    // As for the end of a dispatch: the thread that blocks until this task goes on may wait for that queue.
+    let queue = isInDispatch ? dispatcher.pool.sharedQueue : nil
+    queue?.beginWait()
+    let wait = TaskWait.begin()
+    await withUnsafeContinuation { continuation in
+      let isKept = guarded.withLock {
+        $0.await(continuation, after: seen, isInDispatch: isInDispatch)
+      }
+      if !isKept { continuation.resume() }
+    }
+    wait?.end()
+    queue?.endWait()
+  }
+}
+
+extension Dispatcher {
+  func dispatch(_ action: any ActionType, of step: GroupStep) -> DispatchHandle {
+    dispatch(
+      storeIdentifier: step.storeIdentifier, action: action, mode: step.mode,
+      options: step.options, fileID: step.fileID, line: step.line)
+  }
+
+  func dispatch(_ actions: [any ActionType], of step: GroupStep) -> DispatchHandle {
+    dispatch(
+      storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode,
+      options: step.options, fileID: step.fileID, line: step.line)
+  }
+}

@@ -1,0 +1,114 @@
+/// A group that runs in its caller's task, and its concurrent steps in child tasks.
+final class GroupTask: Sendable {
+  private typealias Move = GroupState.Move
+
+  private let dispatcher: Dispatcher
+  private let progress: GroupProgress
+
+  init(_ group: ActionGroup, by dispatcher: Dispatcher, _ report: GroupProgress.Report?) {
+    self.dispatcher = dispatcher
+    progress = GroupProgress(of: group, report)
+    for node in progress.nodes {
+      if let step = node.step { Self.check(step) }
+      if let compensation = node.step?.compensation { Self.check(compensation) }
+    }
+  }
+
+  private static func check(_ step: GroupStep) {
+    guard step.mode.isSync else { return }
+    stopProgram(
+      """
+      A group was sent with a step of mode .sync (\(step.callSite)), which blocks its thread: give the step another \
+      mode, in which the task waits without one, or dispatch the group.
+      """)
+  }
+
+  nonisolated(nonsending) func run() async -> ActionGroupResult {
+    noteCancellation(in: 0)
+    await follow(progress.withState { $0.begin() })
+    return ActionGroupResult(progress.record)
+  }
+
+  /// Follows the moves of a branch until it joins, or the whole group has ended.
+  private nonisolated(nonsending) func follow(_ first: Move) async {
+    var move = first
+    while true {
+      switch move {
+      case .run(let step):
+        move = await run(step, compensates: false)
+      case .compensate(let step):
+        move = await run(step, compensates: true)
+      case .fork(let group):
+        move = await fork(group)
+      case .join, .end:
+        return
+      }
+    }
+  }
+
+  /// Runs a concurrent group in child tasks, one for each of its branches.
+  private nonisolated(nonsending) func fork(_ group: Int) async -> Move {
+    await withTaskGroup(of: Void.self) { tasks in
+      while true {
+        noteCancellation(in: group)
+        switch progress.withState({ $0.branch(of: group) }) {
+        case .start(let move):
+          tasks.addTask { await self.follow(move) }
+        case .wait:
+          await tasks.next()
+          if progress.withState({ $0.join(group) }) != nil { tasks.cancelAll() }
+        case .close(let move):
+          return move
+        }
+      }
+    }
+  }
+
+  private nonisolated(nonsending) func run(_ index: Int, compensates: Bool) async -> Move {
+    let (step, made) = progress.make(index, compensates: compensates)
+    let end: GroupStepEnd
+    switch made {
+    case .none(let known):
+      end = known
+    case .action(let action) where compensates:
+      // Dispatched, not sent: the task may be cancelled, and compensations are not.
+      end = .dispatched(await result(of: dispatcher.dispatch(action, of: step)))
+    case .actions(let actions):
+      end = .dispatched(await cancellableResult(of: dispatcher.dispatch(actions, of: step)))
+    case .action(let action):
+      end = .dispatched(
+        await dispatcher.send(
+          action, to: step.storeIdentifier, mode: step.mode, options: step.options,
+          fileID: step.fileID, line: step.line))
+    }
+    noteCancellation(in: index)
+    let move = progress.end(index, compensates: compensates, end)
+    _ = progress.reportEnds()
+    return move
+  }
+
+  /// A dispatch for which its caller must not wait does not run either, as one that is sent.
+  private nonisolated(nonsending) func result(of handle: DispatchHandle) async -> DispatchResult {
+    let result = await handle.result
+    if !handle.hasEnded { handle.cancel() }
+    return result
+  }
+
+  private nonisolated(nonsending) func cancellableResult(
+    of handle: DispatchHandle
+  ) async -> DispatchResult {
+    await withTaskCancellationHandler {
+      await result(of: handle)
+    } onCancel: {
+      // Elsewhere: the runtime has locked the task here, and cancelling may run code of the program.
+      dispatcher.pool.resume { handle.cancel() }
+    }
+  }
+
+  /// Skips the rest where the caller's task was cancelled: no other cancellation reaches a task of the group before it
+  /// is in the state.
+  private func noteCancellation(in element: Int) {
+    guard Task.isCancelled else { return }
+    progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }
+  }
+}

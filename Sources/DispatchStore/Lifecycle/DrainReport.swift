@@ -1,0 +1,31 @@
+/// What has not ended when a drain returned.
+public struct DrainReport: Sendable {
+  /// Whether all dispatches have ended.
+  public let isComplete: Bool
+  /// Those that have not ended, in the order in which they were dispatched; nil where the dispatcher has no
+  /// `InFlightDispatches`, which knows them.
+  public let unfinished: [InFlightDispatch]?
+  private let dispatcher: String
+
+  init(isComplete: Bool, unfinished: [InFlightDispatch]?, dispatcher: String) {
+    self.isComplete = isComplete
+    self.unfinished = unfinished
+    self.dispatcher = dispatcher
+  }
+}
+
+extension DrainReport: CustomStringConvertible {
+  /// A line, and one for each dispatch that has not ended.
+  public var description: String {
+    if isComplete { return "Dispatcher \"\(dispatcher)\" is drained." }
+    guard let unfinished else {
+      return """
+        Dispatcher "\(dispatcher)" is not drained: dispatches are in flight. Register an InFlightDispatches with it to \
+        know which.
+        """
+    }
+    return
+      (["Dispatcher \"\(dispatcher)\" is not drained: \(unfinished.count) in flight."]
+      + unfinished.map { "  \($0)" }).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,32 @@
+/// The wait until a closed dispatcher has no dispatch in flight: generation after generation, since what is under way
+/// may dispatch.
+final class DrainWait: TimerTarget {
+  /// Whether all dispatches have ended, once the wait has.
+  let isComplete = Eventual<Bool>()
+  private let dispatcher: Dispatcher
+
+  init(of dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+  }
+
+  func begin(until deadline: Int64?) {
+    // First, so that no limit is too short where nothing is in flight.
+    awaitGeneration()
+    guard let deadline, !isComplete.isSet else { return }
+    let timer = dispatcher.timers.add(self, at: deadline)
+    isComplete.whenSet { _ in self.dispatcher.timers.remove(timer) }
+  }
+
+  /// Waits for the dispatches that have been accepted so far; those that they dispatch are the next ones.
+  private func awaitGeneration() {
+    if isComplete.isSet { return }
+    let isAwaited = dispatcher.endGeneration { generation in
+      generation.whenEnded { self.awaitGeneration() }
+    }
+    if !isAwaited { isComplete.set(true) }
+  }
+
+  func timerFired() {
+    isComplete.set(false)
+  }
+}

@@ -1,0 +1,31 @@
+/// A middleware with a table of what is in flight.
+protocol InFlightSource: DispatchWatcher {
+  var table: InFlightTable { get }
+}
+
+/// The traces of dispatches in flight, in several shards.
+final class InFlightTable: Sendable {
+  private static let shardCount = 16
+  private let shards = (0..<shardCount).map { _ in Locked<[TransactionID: DispatchTrace]>([:]) }
+
+  var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
+
+  /// In the order of their transactions.
+  var all: [DispatchTrace] {
+    shards.flatMap { $0.withLock { Array($0.values) } }.sorted { $0.id < $1.id }
+  }
+
+  func insert(_ trace: DispatchTrace) {
+    shard(of: trace.id).withLock { $0[trace.id] = trace }
+  }
+
+  func remove(_ trace: DispatchTrace) {
+    // What the entry refers to is released outside the lock.
+    let removed = shard(of: trace.id).withLock { $0.removeValue(forKey: trace.id) }
+    withExtendedLifetime(removed) {}
+  }
+
+  private func shard(of id: TransactionID) -> Locked<[TransactionID: DispatchTrace]> {
+    shards[Int(truncatingIfNeeded: id.rawValue) & (Self.shardCount - 1)]
+  }
+}

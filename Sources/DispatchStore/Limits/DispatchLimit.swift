@@ -1,0 +1,244 @@
+import Synchronization
+
+/// A bound on how many dispatches are in flight at a time, and what becomes of those that are above it.
+///
+/// A dispatch is counted from when it is accepted until its stores have ended, however it ends. Make one limit for
+/// whatever is to be bounded together, and name it in the options of its dispatches
+/// (`DispatchOptions.limited(by:)`); or give a dispatcher limits for its lanes and its queue (`DispatchLimits`). May be
+/// used by several dispatchers, from any thread.
+public final class DispatchLimit: Sendable {
+  /// What becomes of a dispatch that comes while as many as the limit allows are in flight.
+  public enum Overflow: Sendable, Hashable, CaseIterable {
+    /// It ends at once, with a `DispatchError` of the code `limitExceeded`.
+    case reject
+    /// It ends at once, as dropped: with the code `dropped`.
+    case dropNewest
+    /// The oldest one that has not started ends as dropped, and this one takes its place; where all have started, this
+    /// one is dropped.
+    case dropOldest
+    /// It waits until another one has ended, first in, first out: a task that sends it suspends, and a thread that
+    /// dispatches it blocks before `dispatch` returns.
+    ///
+    /// Where the thread may not block (in a lane, on the concurrent queue, on the main queue, on a thread for tasks), or
+    /// inside a dispatch that has a unit of the same limit, it ends with `wouldDeadlock` instead.
+    case wait
+  }
+
+  /// What a limit counts, at one instant.
+  public struct Figures: Sendable, Equatable {
+    /// How many may be in flight.
+    public let bound: Int
+    /// How many are.
+    public let inFlight: Int
+    /// How many wait to be accepted.
+    public let waiting: Int
+    /// How many were accepted so far.
+    public let admitted: Int
+    /// How many were rejected.
+    public let rejected: Int
+    /// How many were dropped.
+    public let dropped: Int
+    /// For how long the oldest one is in flight; nil where none is.
+    public let oldest: Duration?
+  }
+
+  typealias State = LimitState<Dispatch, LimitWaiter>
+
+  let overflow: Overflow
+  /// Its name in messages.
+  let name: String
+  /// They are taken in this order.
+  let number = DispatchLimit.count.wrappingAdd(1, ordering: .relaxed).newValue
+  private static let count = Atomic<UInt64>(0)
+  private let state: Locked<State>
+  private let clock = DispatcherClock(nil)
+  private let atEnd: (@Sendable () -> Void)?
+
+  /// Makes a limit.
+  ///
+  /// - Parameters:
+  ///   - bound: How many may be in flight; at least one.
+  ///   - overflow: What becomes of those above it.
+  ///   - name: Its name in messages.
+  public convenience init(_ bound: Int, overflow: Overflow = .reject, name: String = "limit") {
+    self.init(bound, overflow: overflow, name: name, atEnd: nil)
+  }
+
+  /// - Parameter atEnd: Called once it was released.
+  init(_ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable () -> Void)?) {
+    if bound < 1 {
+      stopProgram(
+        """
+        The limit "\(name)" was made with a bound of \(bound), with which no dispatch could begin. It is 1 at least.
+        """)
+    }
+    self.overflow = overflow
+    self.name = name
+    self.atEnd = atEnd
+    state = Locked(State(bound: bound))
+  }
+
+  deinit { atEnd?() }
+
+  /// What it counts now.
+  public var figures: Figures {
+    let now = clock.nanoseconds
+    return state.withLock { state in
+      Figures(
+        bound: state.bound, inFlight: state.inFlight, waiting: state.waitingCount,
+        admitted: state.admittedCount, rejected: state.rejectedCount, dropped: state.droppedCount,
+        oldest: state.oldest().map { .nanoseconds(now - $0) })
+    }
+  }
+
+  // MARK: Units
+
+  /// What comes of the attempt to get a unit.
+  enum Entry {
+    case unit(LimitUnit)
+    /// It has to wait, if it may.
+    case full
+    case refused(DispatchError)
+  }
+
+  func enter(at callSite: CallSite) -> Entry {
+    yieldPoint(.enterLimit, name)
+    let isIn = state.withLock { state in
+      if state.enter() { return true }
+      switch overflow {
+      case .reject: state.rejectedCount += 1
+      case .dropNewest: state.noteDropped()
+      case .dropOldest, .wait: break
+      }
+      return false
+    }
+    if isIn { return .unit(LimitUnit(of: self)) }
+    switch overflow {
+    case .reject: return .refused(.limitExceeded(self, callSite))
+    case .dropNewest: return .refused(.dropped(by: self, callSite))
+    case .dropOldest: return replaceOldest(at: callSite)
+    case .wait: return .full
+    }
+  }
+
+  private func replaceOldest(at callSite: CallSite) -> Entry {
+    while let oldest = state.withLock({ $0.takeDroppable() }) {
+      guard oldest.drop(with: .dropped(by: self, oldest.callSite)) else { continue }
+      if state.withLock({ $0.replace(oldest) }) { return .unit(LimitUnit(of: self)) }
+    }
+    // One may have ended meanwhile.
+    let isIn = state.withLock { state in
+      if state.enter() { return true }
+      state.noteDropped()
+      return false
+    }
+    return isIn ? .unit(LimitUnit(of: self)) : .refused(.dropped(by: self, callSite))
+  }
+
+  /// Waits, unless there is a unit by now.
+  func enter(orWait waiter: LimitWaiter) -> LimitUnit? {
+    let isIn = state.withLock { state in
+      if state.enter() { return true }
+      state.wait(waiter)
+      return false
+    }
+    return isIn ? LimitUnit(of: self) : nil
+  }
+
+  /// Ends a wait; false where it has got its unit.
+  func endWait(_ waiter: LimitWaiter) -> Bool {
+    state.withLock { $0.endWait(waiter) }
+  }
+
+  fileprivate func leave() {
+    yieldPoint(.leaveLimit, name)
+    state.withLock { $0.leave() }?.end.set(LimitUnit(of: self))
+  }
+
+  /// The unit is a dispatch's, until that is over.
+  func give(_ unit: LimitUnit, to dispatch: Dispatch) {
+    let now = clock.nanoseconds
+    state.withLock { $0.insert(dispatch, at: now) }
+    dispatch.beforeResult { self.take(unit, from: dispatch) }
+  }
+
+  private func take(_ unit: LimitUnit, from dispatch: Dispatch) {
+    if state.withLock({ $0.remove(dispatch) }) { unit.leave() } else { unit.forget() }
+  }
+
+  /// Its scheduler has a dispatch: from now on others may drop it.
+  func entered(_ dispatch: Dispatch) {
+    if overflow == .dropOldest { state.withLock { $0.allowDropping(dispatch) } }
+  }
+
+  /// The dispatches that have its units.
+  var holders: [Dispatch] { state.withLock(\.holders) }
+
+  /// Whether a dispatch has a unit of it.
+  func isHeld(by dispatch: Dispatch) -> Bool { state.withLock { $0.contains(dispatch) } }
+}
+
+/// The right to one dispatch in flight; left once.
+final class LimitUnit: Sendable {
+  private let limit: Locked<DispatchLimit?>
+
+  fileprivate init(of limit: DispatchLimit) {
+    self.limit = Locked(limit)
+  }
+
+  func leave() {
+    limit.withLock { $0.take() }?.leave()
+  }
+
+  /// Another one has it.
+  fileprivate func forget() {
+    let former = limit.withLock { $0.take() }
+    withExtendedLifetime(former) {}
+  }
+
+  func give(to dispatch: Dispatch) {
+    limit.withLock { $0 }?.give(self, to: dispatch)
+  }
+
+  func entered(_ dispatch: Dispatch) {
+    limit.withLock { $0 }?.entered(dispatch)
+  }
+
+  deinit { leave() }
+}
+
+extension DispatchError {
+  fileprivate static func limitExceeded(
+    _ limit: DispatchLimit, _ callSite: CallSite
+  ) -> DispatchError {
+    DispatchError(
+      code: .limitExceeded,
+      message: """
+        The dispatch at \(callSite) was rejected: as many as \(limit.name) allows are in flight \
+        (\(limit.figures.bound)).
+        """,
+      callSites: [callSite])
+  }
+
+  fileprivate static func dropped(by limit: DispatchLimit, _ callSite: CallSite) -> DispatchError {
+    DispatchError(
+      code: .dropped,
+      message: """
+        The dispatch at \(callSite) was dropped before it started: more came than \(limit.name) allows in flight \
+        (\(limit.figures.bound)).
+        """,
+      callSites: [callSite])
+  }
+
+  static func wouldDeadlock(
+    waitingFor limit: DispatchLimit, _ callSite: CallSite, _ why: String
+  ) -> DispatchError {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The dispatch at \(callSite) would have to wait for \(limit.name), which has as many in flight as it allows \
+        (\(limit.figures.bound)), \(why).
+        """,
+      callSites: [callSite])
+  }
+}

@@ -1,0 +1,99 @@
+public import Foundation
+
+/// The limits of all dispatches of a dispatcher, whatever their options say; not of `.sync` ones, which no queue holds.
+public struct DispatchLimits: Sendable {
+  /// For each lane by itself, also the default one and the main queue.
+  var lane: (bound: Int, overflow: DispatchLimit.Overflow)?
+  /// For all lanes together.
+  var lanes: DispatchLimit?
+  /// For `async`.
+  var queue: DispatchLimit?
+
+  /// Makes limits; by default there are none.
+  ///
+  /// - Parameters:
+  ///   - bound: How many dispatches of each lane may be in flight; nil for any number.
+  ///   - overflow: What becomes of those above it.
+  ///   - lanes: The limit of all lanes together.
+  ///   - queue: The limit of `async`.
+  public init(
+    perLane bound: Int? = nil, overflow: DispatchLimit.Overflow = .reject,
+    lanes: DispatchLimit? = nil, queue: DispatchLimit? = nil
+  ) {
+    lane = bound.map { ($0, overflow) }
+    (self.lanes, self.queue) = (lanes, queue)
+  }
+}
+
+extension Dispatcher {
+  /// Makes a dispatcher whose lanes and queue are bounded.
+  ///
+  /// Each dispatch in these modes is counted, and so has a record; `.sync` costs what it costs without.
+  ///
+  /// - Parameters:
+  ///   - name: Its name in messages.
+  ///   - limits: The bounds.
+  ///   - queue: The concurrent queue; by default a new one.
+  ///   - clock: Measures durations, and time limits.
+  ///   - taskLocals: The task-local values to bind where an action runs.
+  public convenience init(
+    name: String = "dispatcher", limits: DispatchStore::DispatchLimits,
+    queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
+    carrying taskLocals: [DispatchStore::CarriedTaskLocal] = []
+  ) {
+    self.init(
+      name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil,
+      by: LimitedDispatches(limits))
+  }
+
+  /// What the limit of a lane counts now; nil where lanes have none by themselves, or nothing of this lane is in flight.
+  ///
+  /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
+  public func figures(ofLane mode: Mode) -> DispatchStore::DispatchLimit.Figures? {
+    (defaultAdmission as? LimitedDispatches)?.laneLimits?.present(mode.lane)?.figures
+  }
+}
+
+/// The limits of a dispatcher's dispatches.
+final class LimitedDispatches: DefaultAdmission, @unchecked Sendable {
+  // because it has only constants
+  private let limits: DispatchLimits
+  let laneLimits: KeyedLimits?
+
+  init(_ limits: DispatchLimits) {
+    self.limits = limits
+    laneLimits = limits.lane.map { KeyedLimits($0.bound, $0.overflow) }
+  }
+
+  override func admission(
+    in mode: Dispatcher.Mode, with own: DispatchAdmission?
+  ) -> DispatchAdmission? {
+    // It has got its units before, or needs none.
+    if own?.isReady == true { return own }
+    var values = (own as? ControlOptions)?.values ?? ControlOptions.Values()
+    if mode.isAsync {
+      if let queue = limits.queue { values.add(queue) }
+    } else {
+      if let lanes = limits.lanes { values.add(lanes) }
+      if let lane = laneLimits?.limit(mode.lane) { values.add(lane) }
+    }
+    return values.limits.isEmpty ? own : ControlOptions(values)
+  }
+}
+
+extension Dispatcher.Mode {
+  /// The key of its lane's limit.
+  fileprivate var lane: TypedKey {
+    switch kind {
+    case .serial(let key?): key
+    case .mainThread: .mainLane
+    case .serial(nil), .sync, .async: .defaultLane
+    }
+  }
+}
+
+extension TypedKey {
+  private enum OwnLane: Hashable { case standard, main }
+  fileprivate static let defaultLane = TypedKey(OwnLane.standard)
+  fileprivate static let mainLane = TypedKey(OwnLane.main)
+}

@@ -1,0 +1,64 @@
+/// A limit for each key of which dispatches are in flight: those of keys that have none are released.
+///
+/// As in the table of lanes, keys are distinguished by their hashes under the lock, and compared outside.
+final class KeyedLimits: Sendable {
+  private let bound: Int
+  private let overflow: DispatchLimit.Overflow
+  /// A power of two.
+  private static let shardCount = 16
+  private let shards = (0..<shardCount).map { _ in Locked([Int: [Entry]]()) }
+
+  private struct Entry {
+    let key: TypedKey
+    weak var limit: DispatchLimit?
+  }
+
+  init(_ bound: Int, _ overflow: DispatchLimit.Overflow) {
+    (self.bound, self.overflow) = (bound, overflow)
+  }
+
+  var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.values.reduce(0) { $0 + $1.count } } } }
+
+  private func shard(of key: TypedKey) -> Locked<[Int: [Entry]]> {
+    shards[key.hash & (Self.shardCount - 1)]
+  }
+
+  /// The limit of a key, if there is one.
+  func present(_ key: TypedKey) -> DispatchLimit? {
+    Self.limit(of: key, among: shard(of: key).withLock { $0[key.hash] ?? [] })
+  }
+
+  /// Outside of the lock: the last reference to a limit may be the one taken here.
+  private static func limit(of key: TypedKey, among entries: [Entry]) -> DispatchLimit? {
+    entries.lazy.filter { $0.key == key }.compactMap(\.limit).first
+  }
+
+  /// The limit of a key: kept by the dispatches that have its units, and by those that wait for them.
+  func limit(_ key: TypedKey) -> DispatchLimit {
+    while true {
+      let entries = shard(of: key).withLock { $0[key.hash] ?? [] }
+      if let present = Self.limit(of: key, among: entries) { return present }
+      let made = DispatchLimit(
+        bound, overflow: overflow, name: "the limit of lane \"\(key.description)\"",
+        atEnd: { [weak self] in self?.remove(key) })
+      let isInserted = shard(of: key).withLock { shard in
+        // Another thread may have come first with the same key.
+        let present = shard[key.hash] ?? []
+        guard present.allSatisfy({ new in entries.contains { $0.key === new.key } }) else {
+          return false
+        }
+        shard[key.hash] = present + [Entry(key: key, limit: made)]
+        return true
+      }
+      if isInserted { return made }
+    }
+  }
+
+  /// The limit that was made for this very key has been released.
+  private func remove(_ key: TypedKey) {
+    shard(of: key).withLock { shard in
+      let others = (shard[key.hash] ?? []).filter { $0.key !== key }
+      shard[key.hash] = others.isEmpty ? nil : others
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/// How many dispatches are in flight of those that a limit allows, and what waits for one to end: without threads.
+///
+/// A unit is handed over: while something waits, one that is left belongs to the first waiter, and to nothing that comes
+/// later.
+struct LimitState<Member: AnyObject, Waiter: AnyObject> {
+  let bound: Int
+  private(set) var inFlight = 0
+  private(set) var admittedCount = 0
+  var rejectedCount = 0
+  private(set) var droppedCount = 0
+  /// In the order in which they came; those that no longer wait are skipped.
+  private var queue = FIFO<Waiter>()
+  private var waiting: Set<ObjectIdentifier> = []
+  private var members: [ObjectIdentifier: Entry] = [:]
+  private var memberCount: UInt64 = 0
+  /// In the order in which they came.
+  private var order = MemberLine()
+  /// Those that others may drop, since their schedulers have them.
+  private var droppable = MemberLine()
+
+  private struct Entry {
+    let member: Member
+    let since: Int64
+    /// Distinguishes it from a later one at the same address.
+    let number: UInt64
+  }
+
+  /// Members in a row; those that have left are skipped, and removed where they are many.
+  private struct MemberLine {
+    private var ids = FIFO<(id: ObjectIdentifier, number: UInt64)>()
+    private var count = 0
+
+    mutating func append(_ entry: Entry, of members: [ObjectIdentifier: Entry]) {
+      ids.append((ObjectIdentifier(entry.member), entry.number))
+      count += 1
+      guard count > 2 * members.count + 64 else { return }
+      var present = MemberLine()
+      while let next = popFirst(of: members) { present.append(next, of: members) }
+      self = present
+    }
+
+    mutating func first(of members: [ObjectIdentifier: Entry]) -> Entry? {
+      while let (id, number) = ids.first {
+        if let entry = members[id], entry.number == number { return entry }
+        _ = ids.popFirst()
+        count -= 1
+      }
+      return nil
+    }
+
+    mutating func popFirst(of members: [ObjectIdentifier: Entry]) -> Entry? {
+      guard let entry = first(of: members) else { return nil }
+      _ = ids.popFirst()
+      count -= 1
+      return entry
+    }
+  }
+
+  init(bound: Int) {
+    self.bound = bound
+  }
+
+  var waitingCount: Int { waiting.count }
+
+  /// A unit for what comes now, where there is one and nothing waits.
+  mutating func enter() -> Bool {
+    guard inFlight < bound, waiting.isEmpty else { return false }
+    inFlight += 1
+    admittedCount += 1
+    return true
+  }
+
+  /// It waits for a unit.
+  mutating func wait(_ waiter: Waiter) {
+    queue.append(waiter)
+    waiting.insert(ObjectIdentifier(waiter))
+  }
+
+  /// It no longer waits; false where it has got its unit.
+  mutating func endWait(_ waiter: Waiter) -> Bool {
+    waiting.remove(ObjectIdentifier(waiter)) != nil
+  }
+
+  /// A unit is free; the waiter that has it now.
+  mutating func leave() -> Waiter? {
+    while let next = queue.popFirst() {
+      if waiting.remove(ObjectIdentifier(next)) != nil {
+        admittedCount += 1
+        return isPlanted(.lostUnit) ? nil : next
+      }
+    }
+    inFlight -= 1
+    return nil
+  }
+
+  // MARK: Who has the units
+
+  mutating func insert(_ member: Member, at time: Int64) {
+    memberCount += 1
+    let entry = Entry(member: member, since: time, number: memberCount)
+    members[ObjectIdentifier(member)] = entry
+    order.append(entry, of: members)
+  }
+
+  mutating func allowDropping(_ member: Member) {
+    guard let entry = members[ObjectIdentifier(member)] else { return }
+    droppable.append(entry, of: members)
+  }
+
+  /// Those that have units, in no order.
+  var holders: [Member] { members.values.map(\.member) }
+
+  func contains(_ member: Member) -> Bool { members[ObjectIdentifier(member)] != nil }
+
+  /// It has its unit no longer; false where that was taken from it.
+  mutating func remove(_ member: Member) -> Bool {
+    members.removeValue(forKey: ObjectIdentifier(member)) != nil
+  }
+
+  /// It was dropped, and its unit is for what comes now; false where its end has left that before, and another one has
+  /// got it.
+  mutating func replace(_ dropped: Member) -> Bool {
+    droppedCount += 1
+    guard remove(dropped) else { return enter() }
+    admittedCount += 1
+    return true
+  }
+
+  mutating func noteDropped() { droppedCount += 1 }
+
+  /// The oldest that may be dropped; it is given out once, since one that has started can't be dropped later.
+  mutating func takeDroppable() -> Member? { droppable.popFirst(of: members)?.member }
+
+  /// Since when the oldest is in flight.
+  mutating func oldest() -> Int64? { order.first(of: members)?.since }
+}

@@ -1,0 +1,17 @@
+/// The wait of a task or a thread for a unit of a limit: ends with that, or without one where the task is cancelled or
+/// the time has passed.
+final class LimitWaiter: TimerTarget {
+  let end = Eventual<LimitUnit?>()
+  private let limit: DispatchLimit
+
+  init(for limit: DispatchLimit) {
+    self.limit = limit
+  }
+
+  /// Ends it without a unit, unless it has one.
+  func cancel() {
+    if limit.endWait(self) { end.set(nil) }
+  }
+
+  func timerFired() { cancel() }
+}

@@ -1,0 +1,205 @@
+/// What controls a dispatch that has limits, with the units that it has got so far: for one dispatch.
+///
+/// One that it does not get begins with an error; then, and where it is released, the units are left.
+final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
+  // because one thread or task after the other uses it, until the dispatch is admitted, and it is constant then
+  /// What its options say besides.
+  private let base: DispatchAdmission?
+  private let limits: [DispatchLimit]
+  private let limitDeadline: Deadline?
+  private var units: [LimitUnit] = []
+  private var failure: (any Error)?
+
+  init(
+    _ limits: [DispatchLimit], _ base: DispatchAdmission?, of dispatcher: Dispatcher,
+    at callSite: CallSite
+  ) {
+    self.limits = limits
+    self.base = base
+    // Before it waits, since that counts.
+    limitDeadline = base?.deadline(by: dispatcher.clock, at: callSite)
+  }
+
+  override var isDetached: Bool { base?.isDetached == true }
+  override var priority: PriorityLine.Level? { base?.priority }
+  override var retryRule: (any RetryRule)? { base?.retryRule }
+  override func gate(for dispatcher: Dispatcher) -> StartGate? { base?.gate(for: dispatcher) }
+
+  override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
+    limitDeadline
+  }
+
+  /// It has got them, or has failed.
+  override func send(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission? { nil }
+
+  override var isReady: Bool { true }
+  override var makesKnown: Bool { base?.makesKnown == true }
+
+  override func admit(
+    _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
+  ) throws -> Admission {
+    if let failure { throw failure }
+    let admission = try base?.admit(dispatch, delay, to: dispatcher) ?? .begins
+    if case .joins = admission {
+      // It runs nothing.
+      for unit in units { unit.leave() }
+      units = []
+    }
+    for unit in units { unit.give(to: dispatch) }
+    return admission
+  }
+
+  override var isFindable: Bool { base?.isFindable == true }
+
+  override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
+    base?.announce(dispatch, of: dispatcher) ?? []
+  }
+
+  override func entered(_ dispatch: Dispatch, of dispatcher: Dispatcher) {
+    for unit in units { unit.entered(dispatch) }
+    base?.entered(dispatch, of: dispatcher)
+  }
+
+  // MARK: Its units
+
+  /// What keeps it from the next unit.
+  private enum Obstacle {
+    case none
+    /// It waits for this one, where it may.
+    case wait(DispatchLimit)
+  }
+
+  private func enter(at callSite: CallSite) -> Obstacle {
+    while failure == nil, units.count < limits.count {
+      let limit = limits[units.count]
+      switch limit.enter(at: callSite) {
+      case .unit(let unit): units.append(unit)
+      case .full: return .wait(limit)
+      case .refused(let error): fail(error)
+      }
+    }
+    return .none
+  }
+
+  private func fail(_ error: any Error) {
+    failure = error
+    let left = units
+    units = []
+    for unit in left { unit.leave() }
+  }
+
+  private func take(_ unit: LimitUnit?, _ error: @autoclosure () -> any Error) {
+    if let unit { units.append(unit) } else { fail(error()) }
+  }
+
+  /// Gets the units, for code that blocks its thread where it has to wait.
+  func enterBlocking(for dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
+    while case .wait(let limit) = enter(at: callSite) {
+      guard
+        thread.worker == nil, !thread.isTaskThread, !MainQueue.isCurrent,
+        DispatchContext.mayBlock(on: thread)
+      else {
+        return fail(
+          DispatchError.wouldDeadlock(
+            waitingFor: limit, callSite,
+            """
+            and its thread may not block: send it from a task, or dispatch it from a thread of the program's own
+            """))
+      }
+      let caller = DispatchContext.blocked(on: thread)
+      if let error = deadlock(of: limit, in: caller, callSite) { return fail(error) }
+      let waiter = LimitWaiter(for: limit)
+      if let unit = limit.enter(orWait: waiter) {
+        units.append(unit)
+        continue
+      }
+      let gate = Gate<LimitUnit?>()
+      waiter.end.whenSet { gate.open($0) }
+      let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
+      let wait = WaitForLimit(limit, of: dispatcher, callSite, in: caller)
+      let region = BlockingRegion(on: thread)
+      let unit = gate.wait()
+      region.end()
+      wait.end(of: dispatcher)
+      if let timer { dispatcher.timers.remove(timer) }
+      take(unit, timedOut(callSite))
+    }
+  }
+
+  /// Gets the units, for a task: what it has to wait for first.
+  func enterSending(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission {
+    guard case .wait(let limit) = enter(at: callSite) else { return .ready(self) }
+    if let error = deadlock(of: limit, in: DispatchContext.ofTask, callSite) {
+      fail(error)
+      return .ready(self)
+    }
+    return .waits(LimitWait(of: self, for: limit, dispatcher, callSite))
+  }
+
+  /// Waits for a unit in a task, then for those that are still missing.
+  fileprivate nonisolated(nonsending) func wait(
+    for limit: DispatchLimit, _ dispatcher: Dispatcher, _ callSite: CallSite
+  ) async {
+    var next = limit
+    while true {
+      let waiter = LimitWaiter(for: next)
+      if let unit = next.enter(orWait: waiter) {
+        units.append(unit)
+      } else {
+        let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
+        let wait = WaitForLimit(next, of: dispatcher, callSite, in: DispatchContext.ofTask)
+        let unit = await withTaskCancellationHandler {
+          await waiter.end.value
+        } onCancel: {
+          // Elsewhere: the runtime has locked the task.
+          dispatcher.pool.resume { waiter.cancel() }
+        }
+        wait.end(of: dispatcher)
+        if let timer { dispatcher.timers.remove(timer) }
+        take(unit, Task.isCancelled ? CancellationError() : timedOut(callSite))
+      }
+      guard case .wait(let limit) = enter(at: callSite) else { return }
+      next = limit
+    }
+  }
+
+  private func timedOut(_ callSite: CallSite) -> any Error {
+    DispatchError.timedOut(callSite, after: limitDeadline?.duration ?? .zero)
+  }
+
+  /// Why it would wait for ever: a dispatch around it has a unit, and goes on only after it.
+  private func deadlock(
+    of limit: DispatchLimit, in context: DispatchContext?, _ callSite: CallSite
+  ) -> DispatchError? {
+    guard let holder = context?.andAround.first(where: { limit.isHeld(by: $0.dispatch) }) else {
+      return nil
+    }
+    return .wouldDeadlock(
+      waitingFor: limit, callSite,
+      """
+      and is made inside one of them (\(holder.dispatch.callSite)), which goes on only after it
+      """)
+  }
+}
+
+/// The wait of a task that sends for the units of its dispatch.
+private final class LimitWait: AdmissionWait, @unchecked Sendable {
+  // because all that it has is constant
+  private let admission: LimitedAdmission
+  private let limit: DispatchLimit
+  private let dispatcher: Dispatcher
+  private let callSite: CallSite
+
+  init(
+    of admission: LimitedAdmission, for limit: DispatchLimit, _ dispatcher: Dispatcher,
+    _ callSite: CallSite
+  ) {
+    (self.admission, self.limit) = (admission, limit)
+    (self.dispatcher, self.callSite) = (dispatcher, callSite)
+  }
+
+  override nonisolated(nonsending) func ended() async -> DispatchAdmission {
+    await admission.wait(for: limit, dispatcher, callSite)
+    return admission
+  }
+}

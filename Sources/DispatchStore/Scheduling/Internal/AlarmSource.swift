@@ -1,0 +1,75 @@
+import Dispatch
+
+/// Calls back at one time of a clock, or at several where an earlier one is set later.
+class AlarmSource: @unchecked Sendable {
+  // because a subclass says why
+  /// The source for a dispatcher's clock.
+  static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
+    if let world { return WorldAlarm(world) }
+    return clock.sleep.map(ClockAlarm.init) ?? SystemAlarm()
+  }
+
+  /// Calls back at that time; calls back at a time set before, or does not.
+  ///
+  /// Called under a lock, for earlier and earlier times, or after the call for the last one.
+  func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+    fatalError("AlarmSource is abstract.")
+  }
+}
+
+/// The system's clock: one timer of the system, made with the first alarm.
+private final class SystemAlarm: AlarmSource, @unchecked Sendable {
+  // because the lock under which alarms are set guards `timer`
+  private var timer: (any DispatchSourceTimer)?
+  /// The highest bits of a `DispatchTime` say of which clock it is.
+  private static let latest: Int64 = 1 << 60
+
+  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+    // A queue of its own has a thread at once, also where those of the global ones block.
+    let timer =
+      self.timer
+      ?? DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
+    timer.setEventHandler(handler: body)
+    // By the clock that the dispatcher reads, without the leeway of a tenth that `asyncAfter` takes.
+    timer.schedule(
+      deadline: DispatchTime(uptimeNanoseconds: UInt64(min(max(time, 1), Self.latest))),
+      leeway: .nanoseconds(0))
+    if self.timer == nil { timer.activate() }
+    self.timer = timer
+  }
+
+  deinit {
+    timer?.cancel()
+  }
+}
+
+/// A clock of the program's: a task that sleeps on it, for each alarm.
+private final class ClockAlarm: AlarmSource, @unchecked Sendable {
+  // because `sleep` is a constant
+  private let sleep: DispatcherClock.Sleep
+
+  init(_ sleep: @escaping DispatcherClock.Sleep) {
+    self.sleep = sleep
+  }
+
+  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+    Task.detached { [sleep] in
+      await sleep(time)
+      body()
+    }
+  }
+}
+
+/// The clock of a simulated world, one of whose threads is called back.
+private final class WorldAlarm: AlarmSource, @unchecked Sendable {
+  // because `world` is a constant
+  private let world: any SimulatedWorld
+
+  init(_ world: any SimulatedWorld) {
+    self.world = world
+  }
+
+  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+    world.call(after: .nanoseconds(max(time - now, 1))) { [world] in world.run(.job, body) }
+  }
+}

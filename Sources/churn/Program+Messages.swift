@@ -1,0 +1,31 @@
+// What it writes to standard error besides the progress and the board.
+extension Program {
+  func printMessage(_ message: String) {
+    try? messages.write("churn: \(message)\n")
+  }
+
+  func printMessage(_ rejections: Rejections) {
+    for rejection in rejections.first { printMessage("\(rejection)") }
+    let rest = rejections.count - rejections.first.count
+    if rest > 0 { printMessage("and \(Numbers.grouped(rest)) more malformed records") }
+  }
+
+  /// Reports broken promises and differences from git; returns whether there are any.
+  func reportBroken(_ findings: Findings) -> Bool {
+    var isBroken = false
+    if let cut = findings.cut, !cut.isWhole {
+      printMessage(
+        "\(cut.title.text) broke its promise: \(cut.cut.dispatched) actions were dispatched")
+      isBroken = true
+    }
+    let broken = findings.verdicts.filter { !$0.broken.isEmpty }
+    for verdict in broken {
+      for difference in verdict.broken {
+        printMessage("\(verdict.measurement.name) broke its promise: \(difference)")
+      }
+    }
+    guard let git = findings.git, !git.isEqual else { return isBroken || !broken.isEmpty }
+    printMessage("not as in git: \(git.examples.joined(separator: "; "))")
+    return true
+  }
+}

@@ -1,0 +1,132 @@
+import DispatchStore
+
+/// The actions that are dispatched for a batch of events.
+struct ActionBatch: Sendable {
+  /// The number of its first event in the history.
+  let first: Int
+  let actions: [ReplayedAction]
+
+  init(_ events: [Event], first: Int) {
+    self.first = first
+    actions = events.map(ReplayedAction.init)
+  }
+}
+
+/// The action that is dispatched for an event.
+enum ReplayedAction: Sendable {
+  case changed(Changed)
+  case committed(Committed)
+
+  init(_ event: Event) {
+    switch event {
+    case .changed(let change): self = .changed(Changed(change))
+    case .committed(let commit): self = .committed(Committed(commit))
+    }
+  }
+}
+
+/// Dispatches the actions of batches until it is to stop, and records how each ends.
+struct ActionProducer: Sendable {
+  let mode: Mode
+  let dispatcher: Dispatcher
+  let pace: Pace
+  let outcome: ReplayOutcome
+  let stop: Stop
+
+  /// Dispatches the actions at these indices, in order.
+  func dispatch(_ indices: [Int], of batch: ActionBatch) {
+    var count = 0
+    for index in indices {
+      if stop.isRequested { break }
+      switch batch.actions[index] {
+      case .changed(let action):
+        take(action, mode.scheduling(of: action.change), at: index, batch.first)
+      case .committed(let action):
+        take(action, mode.scheduling(of: action.commit), at: index, batch.first)
+      }
+      count += 1
+    }
+    outcome.add(dispatched: count)
+  }
+
+  /// The same in a task, which goes on once each has ended.
+  func send(_ indices: [Int], of batch: ActionBatch) async {
+    var count = 0
+    for index in indices {
+      if stop.isRequested { break }
+      switch batch.actions[index] {
+      case .changed(let action):
+        await send(action, mode.scheduling(of: action.change), at: index, batch.first)
+      case .committed(let action):
+        await send(action, mode.scheduling(of: action.commit), at: index, batch.first)
+      }
+      count += 1
+    }
+    outcome.add(dispatched: count)
+  }
+
+  private func send<Action: ActionType>(
+    _ action: Action, _ mode: Dispatcher.Mode, at index: Int, _ first: Int
+  ) async {
+    let began = began(at: index)
+    let result =
+      switch pace {
+      case .measured: await dispatcher.send(action, mode: mode)
+      case .bounded(_, let options): await dispatcher.send(action, mode: mode, options: options)
+      }
+    outcome.note(result, began, at: first + index)
+  }
+
+  private func take<Action: ActionType>(
+    _ action: Action, _ scheduling: Dispatcher.Mode, at index: Int, _ first: Int
+  ) {
+    if mode == .sync {
+      run(action, at: index, first)
+    } else {
+      enqueue(action, scheduling, at: index, first)
+    }
+  }
+
+  /// The action has ended when `dispatch` returns, so this needs neither a pace nor a completion.
+  private func run<Action: ActionType>(_ action: Action, at index: Int, _ first: Int) {
+    let began = began(at: index)
+    let handle = dispatcher.dispatch(action: action, mode: .sync)
+    if let began { outcome.record(Stopwatch.now - began) }
+    if let error = handle.resultIfEnded?.error { outcome.fail(at: first + index, error) }
+  }
+
+  // In both completions the outcome is unowned, because the threads would contend for its reference count; the replay
+  // keeps it alive until the dispatcher is drained.
+  private func enqueue<Action: ActionType>(
+    _ action: Action, _ mode: Dispatcher.Mode, at index: Int, _ first: Int
+  ) {
+    let number = first + index
+    switch pace {
+    case .measured(let limiter):
+      limiter.acquire()
+      let began = began(at: index)
+      dispatcher.dispatch(action: action, mode: mode) { [unowned(unsafe) outcome] result in
+        outcome.note(result, began, at: number)
+        limiter.release()
+      }
+    case .bounded(_, let options):
+      let began = began(at: index)
+      dispatcher.dispatch(action: action, mode: mode, options: options) {
+        [unowned(unsafe) outcome] result in
+        outcome.note(result, began, at: number)
+      }
+    }
+  }
+
+  /// The time at which an action begins; nil where its latency is not measured.
+  private func began(at index: Int) -> UInt64? {
+    index.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
+  }
+}
+
+extension ReplayOutcome {
+  fileprivate func note(_ result: DispatchResult, _ began: UInt64?, at number: Int) {
+    if let began { record(Stopwatch.now - began) }
+    if let error = result.error { fail(at: number, error) }
+  }
+}

@@ -1,0 +1,41 @@
+/// How far a replay had come that was ended early.
+struct Cut: Equatable, Sendable {
+  let reason: Stop.Reason
+  /// How many events were dispatched; with one producer, the first ones of the history.
+  let dispatched: Int
+  /// How many of these had not ended when the drain of the dispatcher did.
+  var unfinished = 0
+}
+
+/// Which replay was ended early, and what its stores have taken in.
+struct CutReplay: Equatable, Sendable {
+  let title: ReplayTitle
+  let cut: Cut
+  let commits: Int
+  let changes: Int
+  /// Of all copies together.
+  let allCommits: Int
+  let allChanges: Int
+
+  init(_ title: ReplayTitle, _ cut: Cut, _ models: Models, of history: EventBatches) {
+    (self.title, self.cut) = (title, cut)
+    (commits, changes) = (models.authors.commits, models.files.changes)
+    allCommits = history.log.summary.commits * history.copies
+    allChanges = history.log.summary.changes * history.copies
+  }
+
+  /// Whether the stores have taken in exactly what was dispatched.
+  var isWhole: Bool { cut.unfinished > 0 || commits + changes == cut.dispatched }
+
+  /// As `serial, round 1 of 3: 5 of 9 commits, 7 of 12 changes; all that was dispatched has ended`.
+  var text: String {
+    let unfinished = Numbers.counted(cut.unfinished, "action")
+    let ending =
+      cut.unfinished == 0
+      ? "all that was dispatched has ended"
+      : "\(unfinished) had not ended after \(DispatchedReplay.drainLimit)"
+    return "\(title.text): \(Numbers.grouped(commits)) of "
+      + "\(Numbers.counted(allCommits, "commit")), \(Numbers.grouped(changes)) of "
+      + "\(Numbers.counted(allChanges, "change")); \(ending)"
+  }
+}

@@ -1,0 +1,60 @@
+/// All replays that the command line asks for: round by round, each mode after the plain loop.
+struct Replays {
+  let options: Options
+  let log: SpooledLog
+  let progress: ProgressLine
+  let observation: ReplayObservation
+  let stop: Stop
+
+  /// What the replays have come to.
+  struct Outcome {
+    /// The plain loop's, of all copies together; nil where it was cut.
+    var answers: Answers?
+    /// Of those that were replayed to the end once at least; the plain loop first.
+    var verdicts: [Verdict] = []
+    /// The last replay, where that was ended early.
+    var cut: CutReplay?
+  }
+
+  /// Replays until all is done, or the stop is requested.
+  ///
+  /// Blocks its thread; must not be called on the main queue.
+  func run() throws -> Outcome {
+    let replayers = Replayers.all(for: options)
+    var outcome = Outcome()
+    var trials: [[Trial]] = replayers.map { _ in [] }
+    rounds: for round in 1...options.roundCount {
+      var floor: Measurement?
+      for (index, replayer) in replayers.enumerated() {
+        let title = ReplayTitle(mode: replayer.name, round: round, rounds: options.roundCount)
+        let history = batches(of: title, replayer)
+        let observers = replayer.hasStores ? observation.observers(of: title, history) : []
+        let result = try replayer.replay(history, observers, until: stop)
+        if let cut = result.cut {
+          outcome.cut = CutReplay(title, cut, result.models, of: history)
+          break rounds
+        }
+        let answers = Answers(result.models)
+        let (ofLoop, answersOfLoop) = (floor ?? result.measurement, outcome.answers ?? answers)
+        trials[index].append(
+          Trial(
+            result.measurement, floor: ofLoop,
+            differences: answers.differences(from: answersOfLoop)))
+        (floor, outcome.answers) = (ofLoop, answersOfLoop)
+      }
+    }
+    outcome.verdicts = zip(trials, replayers).compactMap { trials, replayer in
+      trials.isEmpty ? nil : Verdict(of: trials, promisesOrder: replayer.keepsOrder)
+    }
+    return outcome
+  }
+
+  private func batches(of title: ReplayTitle, _ replayer: any Replayer) -> EventBatches {
+    // The board shows the progress itself.
+    let showsProgress = observation.board == nil || !replayer.hasStores
+    if !showsProgress { progress.clear() }
+    return EventBatches(log: log, copies: options.copies) { [progress] done, all in
+      if showsProgress { progress.show("replaying: \(title.text)", done: done, of: all) }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Tasks and threads that dispatch more than limits allow, some of which are cancelled or time out.
+  static let bounds = Scenario(
+    name: "bounds", summary: "no more are in flight than a limit allows, and each ends"
+  ) { dispatcher in
+    let inFlight = Shared((now: 0, most: 0))
+    let store = dispatcher.makeJournal("journal") { number in
+      inFlight.with { inFlight in
+        inFlight.now += number > 0 ? 1 : -1
+        inFlight.most = max(inFlight.most, inFlight.now)
+      }
+    }
+    let waits = DispatchLimit(2, overflow: .wait)
+    let ends = Shared([Int: Bool]())
+    let modes: [Dispatcher.Mode] = [.async, .serial(lane: "a"), .serial(lane: "b"), .serial]
+    await withTaskGroup { group in
+      for number in 1...6 {
+        group.addTask {
+          let mode = modes[number % 4]
+          var options = DispatchOptions.limited(by: waits)
+          if number == 5 { options = options.timeout(.milliseconds(500)) }
+          let result = await store.send(
+            number.isMultiple(of: 2) ? Entry.slow(number) : .work(number), mode: mode,
+            options: options)
+          ends.with { $0[number] = result.isSuccess }
+        }
+      }
+      group.addTask {
+        await withTaskGroup { inner in
+          inner.addTask { await store.send(Entry.slow(7), options: .limited(by: waits)) }
+          try? await dispatcher.simulation?.delay(upTo: .seconds(1))
+          inner.cancelAll()
+        }
+      }
+    }
+    try check(inFlight.now.now == 0 && inFlight.now.most <= 2, "\(inFlight.now) of 2")
+    for number in [1, 2, 3, 4, 6] { try check(ends.now[number] == true, "\(ends.now)") }
+    try check(waits.figures.waiting == 0, "\(waits.figures)")
+
+    // The newest take the places of the oldest that have not started.
+    let drops = DispatchLimit(2, overflow: .dropOldest)
+    let handles = (11...16).map { number in
+      dispatcher.dispatch(
+        storeIdentifier: "journal", action: Entry.slow(number), mode: .serial(lane: "b"),
+        options: .limited(by: drops))
+    }
+    var results: [DispatchResult] = []
+    for handle in handles { results.append(await handle.result) }
+    for result in results where !result.isSuccess {
+      try check(result.dispatchError?.code == .dropped, "\(result)")
+    }
+    try check(results.last?.isSuccess == true || results.count { $0.isSuccess } >= 1, "all dropped")
+    // Each has a unit again: none was lost.
+    for number in 21...24 {
+      let result = await store.send(Entry.note(number), options: .limited(by: waits, drops))
+      try check(result.isSuccess, "\(result)")
+    }
+  }
+
+  /// Several drains of a dispatcher whose work goes on from completions.
+  static let drains = Scenario(
+    name: "drains", summary: "a drain ends after all work that was accepted, and nothing follows"
+  ) { dispatcher in
+    let begun = Shared(0)
+    let ended = Shared(0)
+    let store = dispatcher.makeJournal("journal") { number in
+      (number > 0 ? begun : ended).with { $0 += 1 }
+    }
+    @Sendable func chain(_ number: Int, _ left: Int) {
+      let mode: Dispatcher.Mode = [.async, .serial, .serial(lane: "a")][left % 3]
+      dispatcher.dispatch(
+        storeIdentifier: "journal", action: left == 1 ? Entry.slow(number) : .work(number),
+        mode: mode
+      ) {
+        if left > 0 { chain(number + 1, left - 1) }
+      }
+    }
+    chain(1, 3)
+    chain(11, 2)
+    let early = Shared(0)
+    await withTaskGroup { group in
+      for _ in 0..<3 {
+        group.addTask {
+          let report = await dispatcher.drain()
+          if begun.now != ended.now || begun.now != 7 || !report.isComplete {
+            early.with { $0 += 1 }
+          }
+        }
+      }
+      group.addTask {
+        // Accepted before a drain has closed it, or refused.
+        await store.send(Entry.note(21))
+      }
+    }
+    try check(early.now == 0, "\(early.now) drains ended before the work")
+    let late = await store.send(Entry.note(22))
+    try check(late.dispatchError?.code == .dispatcherClosed, "\(late)")
+  }
+}

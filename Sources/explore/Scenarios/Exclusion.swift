@@ -1,0 +1,213 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Dispatches with exclusion keys in all modes, from threads and tasks, nested and not, some of which are cancelled,
+  /// time out, or wait for a condition.
+  static let exclusion = Scenario(
+    name: "exclusion", summary: "no two dispatches of a key overlap, and each of them ends"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let keys = ClaimedKeys()
+    dispatcher.makeClaims(keys)
+    let level = dispatcher.makePlainJournal("level")
+    let results = Shared([DispatchResult]())
+    // Where what is nested needs later keys only, and no lane, no ring is there to be refused.
+    let isOrdered = simulation.draw(below: 2) == 0
+    var claims: [(claim: Claim, options: DispatchOptions)] = []
+    for number in 1...7 {
+      let names = isOrdered ? ["a", "b"] : ["a", "b", "c"]
+      let drawn = names.filter { _ in simulation.draw(below: 3) > 0 }
+      var claim = Claim(number: number, keys: drawn.isEmpty ? ["b"] : drawn)
+      claim.isSlow = simulation.draw(below: 2) == 0
+      if simulation.draw(below: 2) == 0 {
+        claim.inner = Claim.Inner(
+          how: isOrdered ? .sends : Claim.How.allCases[simulation.draw(below: 4)],
+          keys: [isOrdered ? "c" : names[simulation.draw(below: 3)]])
+        claim.isSlow = true
+      }
+      var options = claim.options
+      if simulation.draw(below: 3) == 0 {
+        claim.level = simulation.draw(below: 4) == 0 ? 1 : 2
+        options = options.when(level) { [claim] in $0.entries.count >= claim.level }
+      }
+      if !isOrdered, simulation.draw(below: 4) == 0 { options = options.timeout(.seconds(1)) }
+      claims.append((claim, options))
+    }
+    let modes: [Dispatcher.Mode] = [
+      .async, .serial(lane: "x"), .serial(lane: "y"), .mainThread, .serial,
+    ]
+    await withTaskGroup { group in
+      for (claim, options) in claims {
+        let draw = simulation.draw(below: 12)
+        // In one lane, one that waits for a key would be before one for which the key's holder waits.
+        let mode = isOrdered ? .serial(lane: claim.number) : modes[draw % 5]
+        group.addTask {
+          switch draw % 4 {
+          case 0 where mode != .mainThread, 1 where mode != .mainThread:
+            results.with { [result = await dispatcher.send(claim, mode: mode, options: options)] in
+              $0.append(result)
+            }
+          default:
+            let handle = dispatcher.dispatch(action: claim, mode: mode, options: options)
+            if !isOrdered, draw % 3 == 0 { simulation.cancelAtSomeTime(handle) }
+            let result = await handle.result
+            results.with { $0.append(result) }
+          }
+        }
+      }
+      for mode in [Dispatcher.Mode.async, .sync] {
+        simulation.atSomeTime { level.dispatch(.note(1), mode: mode) }
+      }
+      group.addTask {
+        // On a thread that is none of the system's for tasks.
+        await withUnsafeContinuation { continuation in
+          simulation.atSomeTime {
+            let claim = Claim(number: 8, keys: ["a", "c"])
+            let result = dispatcher.dispatch(action: claim, mode: .sync, options: claim.options)
+              .resultIfEnded!
+            results.with { $0.append(result) }
+            continuation.resume()
+          }
+        }
+      }
+      if !isOrdered {
+        group.addTask {
+          await withTaskGroup { inner in
+            inner.addTask {
+              let claim = Claim(number: 9, keys: ["b", "c"])
+              await dispatcher.send(claim, options: claim.options)
+            }
+            try? await simulation.delay(upTo: .seconds(1))
+            inner.cancelAll()
+          }
+        }
+      }
+    }
+    try check(results.now.count == 8, "\(results.now.count) of 8 have ended")
+    let refused = results.now.filter { $0.dispatchError?.code == .wouldDeadlock } + keys.refused
+    if isOrdered {
+      try check(refused.isEmpty, "\(refused.map { "\($0.error!)" }) is no ring")
+      for result in results.now { try check(result.isSuccess, "\(result)") }
+    }
+    // Each key is free again: none was lost.
+    let last = Claim(number: 10, keys: ["a", "b", "c"])
+    let result = await dispatcher.send(last, options: last.options)
+    try check(result.isSuccess, "\(result)")
+    try check(keys.faults.isEmpty, "\(keys.faults)")
+  }
+}
+
+/// Work that needs keys.
+private struct Claim: ActionType {
+  enum How: CaseIterable {
+    case sends, awaits, runs, dispatches
+  }
+
+  /// What its block dispatches.
+  struct Inner {
+    let how: How
+    let keys: [String]
+  }
+
+  let number: Int
+  let keys: [String]
+  /// How many commits of another store it waits for.
+  var level = 0
+  var isSlow = false
+  var inner: Inner?
+
+  var options: DispatchOptions {
+    keys.reduce(DispatchOptions()) { $0.exclusive($1) }
+  }
+}
+
+/// Which claim has which key.
+private final class ClaimedKeys: Sendable {
+  private struct State {
+    var holders: [String: Int] = [:]
+    var faults: [String] = []
+    var refused: [DispatchResult] = []
+  }
+
+  private let state = Shared(State())
+
+  var faults: [String] { state.now.faults }
+  var refused: [DispatchResult] { state.now.refused }
+
+  func take(_ claim: Claim, at level: Int) {
+    state.with { state in
+      for key in claim.keys {
+        if let other = state.holders[key] {
+          state.faults.append("\(claim.number) has \(key), as \(other) does")
+        }
+        state.holders[key] = claim.number
+      }
+      if level < claim.level { state.faults.append("\(claim.number) began at \(level)") }
+    }
+  }
+
+  func release(_ claim: Claim) {
+    state.with { state in
+      for key in claim.keys where state.holders[key] == claim.number { state.holders[key] = nil }
+    }
+  }
+
+  func refuse(_ result: DispatchResult) {
+    state.with { $0.refused.append(result) }
+  }
+}
+
+private final class ClaimReducer: Reducer<Journal, Claim> {
+  private let keys: ClaimedKeys
+
+  init(_ keys: ClaimedKeys) {
+    self.keys = keys
+  }
+
+  override func operation(
+    for action: Claim, in store: Store<Journal, Claim>
+  ) -> ActionOperation<Journal, Claim> {
+    guard action.isSlow else {
+      return ActionOperation(action: action, store: store) { [keys] claim, store in
+        keys.take(claim, at: store.level)
+        store.updateModel { $0.entries.append(claim.number) }
+        keys.release(claim)
+      }
+    }
+    return ActionOperation(action: action, store: store) { [keys] claim, store async in
+      keys.take(claim, at: store.level)
+      defer { keys.release(claim) }
+      await Task.yield()
+      store.updateModel { $0.entries.append(claim.number) }
+      if let inner = claim.inner, let dispatcher = store.dispatcher {
+        let nested = Claim(number: claim.number * 10, keys: inner.keys)
+        await dispatcher.nest(nested, inner.how, keys)
+      }
+    }
+  }
+}
+
+extension Store where Model == Journal, Action == Claim {
+  fileprivate var level: Int {
+    (dispatcher?.store(with: "level") as? JournalStore)?.model.entries.count ?? 0
+  }
+}
+
+extension Dispatcher {
+  fileprivate func makeClaims(_ keys: ClaimedKeys) {
+    register(store: Store<Journal, Claim>(identifier: "claims", reducer: ClaimReducer(keys)))
+  }
+
+  fileprivate func nest(_ claim: Claim, _ how: Claim.How, _ keys: ClaimedKeys) async {
+    var result: DispatchResult?
+    switch how {
+    case .sends: result = await send(claim, options: claim.options)
+    case .awaits: result = await dispatch(action: claim, options: claim.options).result
+    case .runs:
+      result = dispatch(action: claim, mode: .sync, options: claim.options).resultIfEnded
+    case .dispatches: dispatch(action: claim, options: claim.options)
+    }
+    if let result, result.dispatchError?.code == .wouldDeadlock { keys.refuse(result) }
+  }
+}

@@ -1,0 +1,128 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Repeats of actions in flight from several threads, tasks and modes.
+  static let joins = Scenario(
+    name: "joins", summary: "a repeat of what is in flight runs nothing, and has its result"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let inside = Shared((now: [Int: Int](), ran: 0))
+    let broken = Shared(0)
+    _ = dispatcher.makeJournal("journal") { number in
+      inside.with { inside in
+        inside.now[abs(number) / 100, default: 0] += number > 0 ? 1 : -1
+        if inside.now[abs(number) / 100]! > 1 { broken.with { $0 += 1 } }
+        if number > 0 { inside.ran += 1 }
+      }
+    }
+    let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
+    let results = Shared([DispatchResult]())
+    await withTaskGroup { group in
+      for number in 0..<8 {
+        let (key, mode) = (1 + number % 2, modes[number % 4])
+        group.addTask {
+          let options = DispatchOptions.joined(key).named(number)
+          let action = Entry.slow(key * 100 + number)
+          let result =
+            number < 4 && mode != .mainThread
+            ? await dispatcher.send(action, mode: mode, options: options)
+            : await dispatcher.dispatch(action: action, mode: mode, options: options).result
+          results.with { $0.append(result) }
+        }
+      }
+      simulation.atSomeTime { dispatcher.cancel(named: 5) }
+      simulation.atSomeTime {
+        let handle = dispatcher.dispatch(
+          action: Entry.slow(150), mode: .sync, options: .joined(1))
+        results.with { $0.append(handle.resultIfEnded!) }
+      }
+    }
+    try await simulation.clock.sleep(for: .seconds(1))
+    try check(broken.now == 0, "two of a key ran at once")
+    let all = results.now
+    try check(all.count == 9, "\(all.count) have ended")
+    // As many ran as there are transactions of those that did.
+    let succeeded = Set(all.filter(\.isSuccess).map(\.transaction))
+    try check(inside.now.ran >= succeeded.count && succeeded.count >= 1, "\(all)")
+    for result in all where !result.isSuccess {
+      try check(result.error is CancellationError, "\(result)")
+    }
+    for key in 1...2 {
+      let next = await dispatcher.send(Entry.note(key), options: .joined(key))
+      try check(next.isSuccess, "\(next)")
+    }
+  }
+}
+
+extension Scenario {
+  /// Blocks that wait for what joins, or is delayed, and then needs each other's lanes.
+  static let lateRings = Scenario(
+    name: "late-rings", summary: "a ring is refused that closes when what is waited for begins"
+  ) { dispatcher in
+    let results = Shared([DispatchResult]())
+    dispatcher.register(
+      store: Store<Journal, Crossing>(
+        identifier: "crossing",
+        reducer: CrossingReducer { result in results.with { $0.append(result) } }))
+    // Each has a lane and a key, and waits for what joins the other's key.
+    let joining = [(1, 2), (2, 1)].map { own, other in
+      dispatcher.dispatch(
+        action: Crossing(lane: 10 + own, options: .joined(other)), mode: .serial(lane: own),
+        options: .joined(own))
+    }
+    // Each waits for what is to begin in the other's lane.
+    let delayed = [(3, 4), (4, 3)].map { own, other in
+      let options = DispatchOptions.debounced(other, for: .seconds(own == 3 ? 1 : 2))
+      return dispatcher.dispatch(
+        action: Crossing(lane: other, options: options), mode: .serial(lane: own))
+    }
+    // It waits for what joins one that comes to its lane.
+    let holder = dispatcher.dispatch(
+      action: Crossing(lane: 15, options: .joined(5)), mode: .serial(lane: 5))
+    let behind = dispatcher.dispatch(
+      action: Crossing(), mode: .serial(lane: 5), options: .joined(5))
+    let last = await behind.result
+    try check(last.isSuccess || last.dispatchError?.code == .wouldDeadlock, "\(last)")
+    for handle in joining + delayed + [holder] {
+      let result = await handle.result
+      try check(result.isSuccess, "\(result)")
+    }
+    let all = results.now
+    // One whose key the other block was first to use has joined that, and waits for nothing.
+    try check(all.count >= 4, "\(all.count) waits have ended")
+    for result in all where !result.isSuccess {
+      try check(result.dispatchError?.code == .wouldDeadlock, "\(result)")
+    }
+    try check(all.contains { !$0.isSuccess }, "No ring was refused: \(all)")
+  }
+}
+
+/// Dispatches another action to a lane, and waits for that.
+private struct Crossing: ActionType {
+  /// Nil for one that does nothing.
+  var lane: Int?
+  var options = DispatchOptions()
+}
+
+private final class CrossingReducer: Reducer<Journal, Crossing> {
+  private let note: @Sendable (DispatchResult) -> Void
+
+  init(_ note: @escaping @Sendable (DispatchResult) -> Void) {
+    self.note = note
+  }
+
+  override func operation(
+    for action: Crossing, in store: Store<Journal, Crossing>
+  ) -> ActionOperation<Journal, Crossing> {
+    ActionOperation(action: action, store: store) { [note] action, store async in
+      guard let lane = action.lane, let dispatcher = store.dispatcher else { return }
+      let options = action.options
+      await Task.yield()
+      note(
+        await dispatcher.dispatch(
+          action: Crossing(), mode: .serial(lane: lane), options: options
+        ).result)
+    }
+  }
+}

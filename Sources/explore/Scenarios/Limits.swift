@@ -1,0 +1,138 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Dispatches with time limits, names and keys, and what their blocks dispatch.
+  static let limits = Scenario(
+    name: "limits",
+    summary: "what is limited or cancelled ends, with what its blocks have dispatched"
+  ) { dispatcher in
+    let events = Shared([Int]())
+    let inFlight = Shared((now: 0, most: 0))
+    let found = Shared(0)
+    let store = dispatcher.makeJournal("journal") { [weak dispatcher] number in
+      if number > 60 {
+        found.with { $0 += dispatcher?.dispatches(named: number).count ?? 0 }
+      }
+      if number > 0 { events.with { $0.append(number) } }
+      guard abs(number) / 10 == 4 else { return }
+      inFlight.with { inFlight in
+        inFlight.now += number > 0 ? 1 : -1
+        inFlight.most = max(inFlight.most, inFlight.now)
+      }
+    }
+    let children = Shared([DispatchHandle]())
+    dispatcher.register(
+      store: Store<Journal, Nesting>(
+        identifier: "nesting",
+        reducer: NestingReducer { handle in children.with { $0.append(handle) } }))
+    @Sendable func dispatch(
+      _ action: Entry, _ mode: Dispatcher.Mode, _ options: DispatchOptions
+    ) -> DispatchHandle {
+      dispatcher.dispatch(
+        storeIdentifier: "journal", action: action, mode: mode, options: options
+      ) {
+        events.with { $0.append(-action.number) }
+      }
+    }
+    let clock = dispatcher.simulation!.clock
+    // Each would run for an hour.
+    let held = [
+      dispatch(.hold(11), .serial(lane: "a"), .timeout(.seconds(1))),
+      dispatch(.hold(12), .async, .timeout(.seconds(2))),
+      dispatch(.hold(13), .mainThread, .timeout(.seconds(3)).named("held")),
+      dispatch(.hold(14), .serial(lane: "a"), .timeout(.seconds(1))),
+    ]
+    let next = dispatch(.note(15), .serial(lane: "a"), .after())
+    let parents = [
+      dispatcher.dispatch(action: Nesting.holds(21), mode: .serial(lane: "b")),
+      dispatcher.dispatch(
+        action: Nesting.holds(22), mode: .async, options: .timeout(.milliseconds(500))),
+      dispatcher.dispatch(
+        action: Nesting.holds(23), mode: .serial(lane: "c"), options: .named("c")),
+      dispatcher.dispatch(action: Nesting.ends(24), mode: .async, options: .timeout(.seconds(1))),
+    ]
+    dispatcher.simulation?.cancelAtSomeTime(parents[0])
+    dispatcher.simulation?.atSomeTime { dispatcher.cancel(named: "c") }
+    // Its deadline comes at about the time at which it ends.
+    let racing = (31...33).map { number in
+      dispatch(
+        .slow(number), [.serial(lane: "a"), .async, .mainThread][number - 31],
+        .timeout(.seconds(1)))
+    }
+    async let single = withTaskGroup { group in
+      for number in 41...43 {
+        group.addTask {
+          await store.send(Entry.slow(number), options: .unlessInFlight("single")).isSuccess
+        }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    let latest = (51...53).map { dispatch(.slow($0), .async, .latest("latest")) }
+    let named = (61...63).map { number in
+      dispatch(
+        .work(number), [.serial(lane: "e"), .async, .mainThread][number - 61], .named(number))
+    }
+    for handle in named { await handle.ended() }
+    try check(found.now == 3, "\(found.now) of 3 blocks found their dispatch by its name")
+    for handle in held {
+      let result = await handle.result
+      try check(result.dispatchError?.code == .timedOut, "\(result)")
+    }
+    try check(clock.now.offset < .seconds(3_600), "a deadline was missed")
+    try check(await next.result.isSuccess, "the lane did not go on")
+    // The name may have been used before the dispatch had it.
+    dispatcher.cancel(named: "c")
+    for handle in parents { await handle.ended() }
+    for handle in children.now {
+      let result = await handle.result
+      try check(!result.isSuccess, "\(result) is of a block whose dispatch was cancelled")
+    }
+    for handle in racing { await handle.ended() }
+    try check(await single > 0 && inFlight.now.most == 1, "\(inFlight.now)")
+    try check(await latest[2].result.isSuccess, "the latest one was cancelled")
+    for handle in latest { await handle.ended() }
+    for number in [11, 12, 13, 14, 15, 31, 32, 33, 51, 52, 53] {
+      let all = events.now
+      try check(all.count { $0 == -number } == 1, "completions of \(number): \(all)")
+    }
+    for (number, handle) in zip(31...33, racing) {
+      // One that had started may get to its block's first line after the end.
+      guard case .cancelled(hasStarted: false)? = await handle.result["journal"] else { continue }
+      try check(!events.now.contains(number), "\(number) has run, and its result says not")
+    }
+    for name in ["held", "c"] {
+      try check(dispatcher.dispatches(named: name).isEmpty, "\(name) names what has ended")
+    }
+  }
+}
+
+/// Dispatches an entry that holds, from its block.
+private enum Nesting: ActionType {
+  /// And runs until it is cancelled.
+  case holds(Int)
+  case ends(Int)
+}
+
+private final class NestingReducer: Reducer<Journal, Nesting> {
+  private let note: @Sendable (DispatchHandle) -> Void
+
+  init(_ note: @escaping @Sendable (DispatchHandle) -> Void) {
+    self.note = note
+  }
+
+  override func operation(
+    for action: Nesting, in store: Store<Journal, Nesting>
+  ) -> ActionOperation<Journal, Nesting> {
+    ActionOperation(action: action, store: store) { [note] action, store async throws in
+      guard let dispatcher = store.dispatcher else { return }
+      switch action {
+      case .holds(let number):
+        note(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
+        try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
+      case .ends(let number):
+        note(dispatcher.dispatch(action: Entry.hold(number), mode: .async))
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Bursts of dispatches from several threads, of keys with a rate, some of which are cancelled or time out.
+  static let rates = Scenario(
+    name: "rates", summary: "dispatches of a key begin at its rate, and the last of a burst does"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let watch = RateWatch(simulation.clock)
+    dispatcher.register(middleware: watch)
+    _ = dispatcher.makeJournal("journal")
+    let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
+    let period = Duration.seconds(2)
+    @Sendable func options(_ key: Int) -> DispatchOptions {
+      switch key {
+      case 0: .debounced(key, for: period)
+      case 1: .throttled(key, per: period)
+      case 2: .throttled(key, per: period, edges: .trailing)
+      default: .throttled(key, per: period, edges: .both)
+      }
+    }
+    let results = Shared([Int: [DispatchResult]]())
+    let completions = Shared([Int]())
+    @Sendable func dispatch(_ number: Int, _ options: DispatchOptions, _ way: Int) async {
+      let mode = modes[number % 4]
+      let completion: @Sendable (DispatchResult) -> Void = { _ in
+        completions.with { $0.append(number) }
+      }
+      let action = number % 3 == 0 ? Entry.slow(number) : .work(number)
+      let result =
+        if way == 0, mode != .mainThread {
+          await dispatcher.send(action, mode: mode, options: options, then: completion)
+        } else {
+          await dispatcher.dispatch(action: action, mode: mode, options: options, then: completion)
+            .result
+        }
+      results.with { $0[number, default: []].append(result) }
+    }
+    // Each number has a key, and comes at some time; of each key the last ones are not disturbed.
+    await withTaskGroup { group in
+      for producer in 0..<3 {
+        group.addTask {
+          await withTaskGroup { inner in
+            for count in 0..<4 {
+              let key = simulation.draw(below: 4)
+              let number = 1 + producer * 4 + count
+              var options = options(key).named(key)
+              if number == 6 { options = options.timeout(.seconds(1)) }
+              watch.came(number, key)
+              let way = simulation.draw(below: 2)
+              inner.addTask { [options] in await dispatch(number, options, way) }
+              // Often at the end of an interval.
+              try? await simulation.clock.sleep(for: period * simulation.draw(below: 4) / 2)
+            }
+          }
+        }
+      }
+      let cancelled = simulation.draw(below: 4)
+      simulation.atSomeTime { dispatcher.cancel(named: cancelled) }
+      // A thread of the program's own, that waits for the time.
+      simulation.atSomeTime {
+        let result = dispatcher.dispatch(
+          action: Entry.work(21), mode: .sync, options: .debounced("sync", for: period))
+        results.with { $0[21, default: []].append(result.resultIfEnded!) }
+      }
+      simulation.atSomeTime {
+        let result = dispatcher.dispatch(
+          action: Entry.work(22), mode: .sync, options: .debounced("sync", for: period))
+        results.with { $0[22, default: []].append(result.resultIfEnded!) }
+      }
+    }
+    // The last one of each key: whatever came before.
+    try await simulation.clock.sleep(for: .seconds(10))
+    for key in 0..<4 {
+      let numbers = [31 + 2 * key, 32 + 2 * key]
+      let handles = numbers.map { number in
+        watch.came(number, key)
+        return dispatcher.dispatch(
+          action: Entry.work(number), mode: modes[key], options: options(key)
+        ) { result in
+          completions.with { $0.append(number) }
+          results.with { $0[number, default: []].append(result) }
+        }
+      }
+      let ends = [await handles[0].result, await handles[1].result].map(\.isSuccess)
+      try check(ends == [key == 1 || key == 3, key != 1], "\(key): \(ends)")
+    }
+    // Each has ended once, and begun where it was not skipped, cancelled or timed out.
+    try await simulation.clock.sleep(for: .seconds(10))
+    let (begun, ended) = (watch.begun, completions.now)
+    for (number, all) in results.now {
+      try check(all.count == 1, "\(number) has ended \(all.count) times")
+      if number < 21 || number > 30 {
+        try check(ended.count { $0 == number } == 1, "completions of \(number): \(ended)")
+      }
+      let code = all[0].dispatchError?.code
+      let times = begun.count { $0.number == number }
+      if all[0].isSuccess { try check(times == 1, "\(number) began \(times) times") }
+      if code == .skipped { try check(times == 0, "\(number) was skipped, and began") }
+    }
+    try check(results.now[21]?.count == 1 && results.now[22]?.count == 1, "a .sync has not ended")
+    try check(
+      results.now[21]![0].isSuccess || results.now[22]![0].isSuccess, "both .sync were skipped")
+    try watch.checkTimes(period)
+    try check(dispatcher.dispatches(named: 0).isEmpty, "names of what has ended")
+  }
+}
+
+/// When dispatches of each key have come and begun.
+private final class RateWatch: Middleware {
+  struct Event {
+    let number: Int
+    let time: Duration
+  }
+
+  private let clock: VirtualClock
+  private let came = Shared([Int: (key: Int, time: Duration)]())
+  private let all = Shared([Event]())
+
+  init(_ clock: VirtualClock) {
+    self.clock = clock
+  }
+
+  var begun: [Event] { all.now }
+
+  func came(_ number: Int, _ key: Int) {
+    let time = clock.now.offset
+    came.with { $0[number] = (key, time) }
+  }
+
+  func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    let event = Event(number: (action as? Entry)?.number ?? 0, time: clock.now.offset)
+    all.with { $0.append(event) }
+    return .pass
+  }
+
+  /// Those of a key are a period apart, and none that waits begins before.
+  func checkTimes(_ period: Duration) throws {
+    let came = came.now
+    for key in 0..<4 {
+      let begun = all.now.filter { came[$0.number]?.key == key }
+      for (former, next) in zip(begun, begun.dropFirst()) {
+        try check(next.time - former.time >= period, "\(key): \(begun)")
+      }
+      guard key == 0 || key == 2 else { continue }
+      for event in begun {
+        let wait = event.time - came[event.number]!.time
+        // Of a trailing one, the interval may have begun before it came.
+        try check(key == 0 ? wait >= period : wait > .zero, "\(key): \(event) waited \(wait)")
+      }
+    }
+  }
+}

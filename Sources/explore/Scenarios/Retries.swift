@@ -1,0 +1,124 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Dispatches whose stores fail some times, with pauses, deadlines and cancellations.
+  static let retries = Scenario(
+    name: "retries", summary: "a store that fails runs again, until its dispatch is cancelled"
+  ) { dispatcher in
+    let watch = Shared([String: [Int]]())
+    let completions = Shared([Int]())
+    let holders = Shared([Int]())
+    for name in ["first", "trying", "after"] {
+      dispatcher.register(
+        store: Store<Journal, Trial>(
+          identifier: name,
+          reducer: TrialReducer { trial in
+            watch.with { $0[name, default: []].append(trial.number) }
+            if trial.number < 20 { holders.with { $0.append(trial.number) } }
+            guard name == "trying" else { return false }
+            return watch.now[name]!.count { $0 == trial.number } <= trial.failures
+          }), waitFor: name == "first" ? .none : [name == "trying" ? "first" : "trying"])
+    }
+    let clock = dispatcher.simulation!.clock
+    @Sendable func dispatch(
+      _ number: Int, failing failures: Int, _ mode: Dispatcher.Mode, _ options: DispatchOptions
+    ) -> DispatchHandle {
+      dispatcher.dispatch(
+        action: Trial(number: number, failures: failures), mode: mode, options: options
+      ) {
+        completions.with { $0.append(number) }
+      }
+    }
+    let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter
+    // One after the other in a lane.
+    let inLane = (11...13).map {
+      dispatch($0, failing: $0 - 10, .serial(lane: "a"), .retrying(attempts: 3, backoff: growing))
+    }
+    let beside = (21...23).map { number in
+      dispatch(
+        number, failing: 2, [.async, .serial, .mainThread][number - 21],
+        .retrying(attempts: 3, backoff: number == 22 ? .none : growing))
+    }
+    // Each would pause for an hour.
+    let hour = DispatchOptions.retrying(attempts: 9, backoff: .constant(.seconds(3_600)))
+    let ended = (31...34).map { number in
+      dispatch(
+        number, failing: 9, number % 2 == 0 ? .async : .serial(lane: "b"),
+        number < 33 ? hour.timeout(.seconds(2)) : hour)
+    }
+    for handle in ended.suffix(2) { dispatcher.simulation?.cancelAtSomeTime(handle) }
+    // The deadline comes at about the time at which a pause ends.
+    let racing = dispatch(
+      41, failing: 9, .serial(lane: "c"),
+      .retrying(attempts: 3, backoff: .constant(.seconds(1))).timeout(.seconds(1)))
+    let sent = await dispatcher.send(
+      Trial(number: 51, failures: 1), mode: .serial(lane: "a"),
+      options: .retrying(attempts: 2, backoff: growing))
+    try check(sent.isSuccess, "\(sent)")
+
+    for (number, handle) in zip(11...13, inLane) {
+      let result = await handle.result
+      try check(result.isSuccess == (number < 13), "\(result)")
+      try check(result.stores[1].attemptCount == min(number - 9, 3), "\(result.stores)")
+    }
+    for handle in beside {
+      let result = await handle.result
+      try check(result.isSuccess && result.stores.map(\.attemptCount) == [1, 3, 1], "\(result)")
+    }
+    for handle in ended {
+      let result = await handle.result
+      try check(result["after"]?.isFinished != true, "\(result)")
+    }
+    _ = await racing.result
+    // Its stores' end may follow its own.
+    for number in [31, 32, 33, 34, 41] {
+      let lane = number % 2 == 0 ? Dispatcher.Mode.async : .serial(lane: number == 41 ? "c" : "b")
+      await dispatch(number + 100, failing: 0, lane, DispatchOptions()).ended()
+    }
+    try check(clock.now.offset < .seconds(3_600), "a pause went on after its dispatch's end")
+    let order = holders.now
+    try check(order == order.sorted(), "the lane was not held in a pause: \(order)")
+    let runs = watch.now
+    for number in [11, 12, 13, 21, 22, 23, 31, 32, 33, 34, 41] {
+      let counts = ["first", "trying", "after"].map { name in
+        runs[name, default: []].count { $0 == number }
+      }
+      try check(counts[0] <= 1 && counts[2] <= 1, "\(number) ran \(counts) times")
+      if number > 30 { try check(counts[1] <= (number == 41 ? 3 : 1), "\(number): \(counts)") }
+      let all = completions.now
+      try check(all.count { $0 == number } == 1, "completions of \(number): \(all)")
+    }
+  }
+}
+
+/// An action with which a store fails some times.
+private struct Trial: ActionType {
+  let number: Int
+  let failures: Int
+}
+
+private final class TrialReducer: Reducer<Journal, Trial> {
+  /// Whether an attempt fails.
+  private let attempt: @Sendable (Trial) -> Bool
+
+  init(_ attempt: @escaping @Sendable (Trial) -> Bool) {
+    self.attempt = attempt
+  }
+
+  override func operation(
+    for action: Trial, in store: Store<Journal, Trial>
+  ) -> ActionOperation<Journal, Trial> {
+    if action.number % 2 == 0 {
+      return ActionOperation(action: action, store: store) { [attempt] action, store in
+        store.updateModel { $0.entries.append(action.number) }
+        if attempt(action) { throw Refused() }
+      }
+    }
+    return ActionOperation(action: action, store: store) { [attempt] action, store async throws in
+      await Task.yield()
+      store.updateModel { $0.entries.append(action.number) }
+      if attempt(action) { throw Refused() }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+@testable import churn
+
+/// What signals do, each in a process of its own: raised in mid-replay, on the thread that shows its progress.
+@Suite(.timeLimit(.minutes(30))) struct InterruptionTests {
+  /// Raises a signal so many times when a text is written.
+  private struct Raising: TextOutput {
+    let isTerminal = true
+    let size = TextSize()
+    let number: Int32
+    var times = 1
+    let shown: String
+
+    func write(_ text: String) {
+      if text.contains(shown) { for _ in 1...times { raise(number) } }
+    }
+  }
+
+  private static func run(_ messages: Raising) throws -> Never {
+    Interruption.install()
+    // The pool's threads block signals.
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
+    let folder = try TemporaryFolder()
+    let log = try folder.write(TestLog.contested(commits: 300).bytes, to: "log")
+    let program = Program(
+      arguments: ["--input", log, "--copies", "8", "--mode", "lanes", "--rounds", "1"],
+      environment: [:], directory: folder.path, temporaryDirectory: folder.path,
+      output: StandardOutput.output, messages: messages, stop: Interruption.stop)
+    let code = program.run()
+    try? FileManager.default.removeItem(atPath: folder.path)
+    exit(code.rawValue)
+  }
+
+  private func report(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+  }
+
+  @Test func anInterruptInMidReplayDrainsAndPrintsWhatWasDone() async {
+    let result = await #expect(
+      processExitsWith: .exitCode(130), observing: [\.standardOutputContent]
+    ) {
+      try Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
+    }
+    #expect(report(result).contains("Cut by SIGINT\n  lanes: "))
+    #expect(report(result).contains("; all that was dispatched has ended\n"))
+  }
+
+  @Test func soDoesATermination() async {
+    let result = await #expect(
+      processExitsWith: .exitCode(143), observing: [\.standardOutputContent]
+    ) {
+      try Self.run(Raising(number: SIGTERM, shown: "replaying: lanes"))
+    }
+    #expect(report(result).contains("Cut by SIGTERM\n  lanes: "))
+  }
+
+  /// As `timeout` sends it.
+  @Test func aRepeatedTerminationChangesNothing() async {
+    let result = await #expect(
+      processExitsWith: .exitCode(143), observing: [\.standardOutputContent]
+    ) {
+      try Self.run(Raising(number: SIGTERM, times: 2, shown: "replaying: lanes"))
+    }
+    #expect(report(result).contains("Cut by SIGTERM\n  lanes: "))
+  }
+
+  @Test func theSecondOneEndsTheProgramAtOnce() async {
+    let result = await #expect(
+      processExitsWith: .signal(SIGINT), observing: [\.standardOutputContent]
+    ) {
+      try Self.run(Raising(number: SIGINT, times: 2, shown: "replaying: lanes"))
+    }
+    #expect(!report(result).contains("Cut by"))
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func oneWhileTheLogIsReadEndsTheProgramAtOnce(number: Int32) async {
+    await #expect(processExitsWith: .signal(number)) { [number] in
+      try Self.run(Raising(number: number, shown: "reading "))
+    }
+  }
+
+  @Test func aHangUpEndsTheProgramAtOnce() async {
+    await #expect(processExitsWith: .signal(SIGHUP)) {
+      try Self.run(Raising(number: SIGHUP, shown: "replaying: lanes"))
+    }
+  }
+
+  @Test func aSignalThatWasIgnoredAtTheStartStaysIgnored() async {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      signal(SIGINT, SIG_IGN)
+      try Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
+    }
+    #expect(report(result).contains("Modes"))
+    #expect(!report(result).contains("Cut by"))
+  }
+}

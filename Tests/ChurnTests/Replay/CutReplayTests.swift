@@ -1,0 +1,150 @@
+import Dispatch
+import Testing
+
+@testable import churn
+
+/// A replay that is ended early.
+@Suite(.timeLimit(.minutes(30))) struct CutReplayTests {
+  /// Other tests occupy the main queue for a while.
+  private static let long = Duration.seconds(1_000)
+  private static let orderedModes = Mode.allCases.filter(\.keepsOrder)
+
+  /// The plain loop's answers after so many events.
+  private func answers(after count: Int, of batches: EventBatches) throws -> Answers {
+    var events: [Event] = []
+    try batches.forEach { events += $0 }
+    var models = Models()
+    for event in events.prefix(count) { models.take(event) }
+    return Answers(models)
+  }
+
+  private func differing(_ result: RunResult, _ expected: Answers, _ mode: Mode) -> [Figure] {
+    Answers(result.models).differences(from: expected).map(\.figure)
+      .filter { mode.keepsOrder || !$0.dependsOnOrder }
+  }
+
+  @Test(arguments: Mode.allCases, [(1, nil), (101, nil), (101, 2), (101, 1000)] as [(Int, Int?)])
+  func hasAllThatWasDispatchedAndNothingElse(mode: Mode, place: (Int, Int?)) async throws {
+    let batches = try TestLog.contested(commits: 60).batches(capacity: 25)
+    let middleware = StopAt(place.0)
+    let replay = DispatchedReplay(
+      mode: mode, inFlight: 8, bound: place.1, middlewares: [middleware], drainLimit: Self.long)
+
+    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+
+    #expect(result.cut == Cut(reason: .signal(2), dispatched: place.0))
+    #expect(result.measurement.actions == place.0)
+    #expect(differing(result, try answers(after: place.0, of: batches), mode) == [])
+  }
+
+  @Test(arguments: [nil, 10]) func countsWhatHasNotEndedWhenTheDrainDoes(bound: Int?) async throws {
+    let batches = try TestLog.contested(commits: 60).batches()
+    let (middleware, held) = (StopAt(5), HeldUp())
+    let replay = DispatchedReplay(
+      mode: .serial, bound: bound, middlewares: [middleware, held], drainLimit: .zero)
+
+    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    held.end()
+
+    #expect(result.cut == Cut(reason: .signal(2), dispatched: 5, unfinished: 5))
+  }
+
+  @Test func isOneAlsoWhereAllWasDispatchedAndHasNotEnded() async throws {
+    let batches = try TestLog.small.batches(capacity: 2)
+    let (middleware, held) = (StopAt(batches.eventCount), HeldUp())
+    let replay = DispatchedReplay(
+      mode: .serial, bound: 100, middlewares: [middleware, held], drainLimit: .zero)
+
+    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    held.end()
+
+    #expect(result.cut == Cut(reason: .signal(2), dispatched: 9, unfinished: 9))
+  }
+
+  @Test(arguments: Mode.allCases.filter(\.takesSeveralProducers), [nil, 2])
+  func ofSeveralProducersHasWhatEachHasDispatched(mode: Mode, bound: Int?) async throws {
+    let batches = try TestLog.contested(commits: 60).batches(copies: 3)
+    let middleware = StopAt(90)
+    let replay = DispatchedReplay(
+      mode: mode, inFlight: 8, bound: bound, producers: 4, middlewares: [middleware],
+      drainLimit: Self.long)
+
+    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+
+    let cut = try #require(result.cut)
+    let title = ReplayTitle(mode: mode.rawValue, round: 1, rounds: 1)
+    #expect(cut.dispatched >= 90 && cut.dispatched <= 94)
+    #expect(CutReplay(title, cut, result.models, of: batches).isWhole)
+  }
+
+  @Test(arguments: Mode.allCases) func isNoneWhereTheLastActionWasDispatched(mode: Mode)
+    async throws
+  {
+    let batches = try TestLog.contested(commits: 30).batches(capacity: 10)
+    let middleware = StopAt(batches.eventCount)
+    let replay = DispatchedReplay(mode: mode, middlewares: [middleware], drainLimit: Self.long)
+
+    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+
+    #expect(middleware.stop.isRequested)
+    #expect(result.cut == nil)
+    #expect(differing(result, try answers(after: .max, of: batches), mode) == [])
+  }
+
+  @Test(arguments: [true, false])
+  func beginsNothingOnceItIsRequested(isPlainLoop: Bool) async throws {
+    let batches = try TestLog.small.batches()
+    let stop = Stop()
+    stop.request(.deadline)
+    let replayer: any Replayer =
+      isPlainLoop ? PlainLoop() : DispatchedReplay(mode: .serial, drainLimit: Self.long)
+
+    let result = try await onOwnThread { try replayer.replay(batches, [], until: stop) }
+
+    #expect(result.cut == Cut(reason: .deadline, dispatched: 0))
+    #expect(result.models == Models())
+  }
+
+  @Test func thePlainLoopStopsInABatchToo() throws {
+    let stop = Stop()
+    let batches = try TestLog.contested(commits: 60).batches(capacity: 48) { done, _ in
+      if done == 96 { stop.request(.signal(15)) }
+    }
+
+    let result = try PlainLoop().replay(batches, [], until: stop)
+
+    #expect(result.cut == Cut(reason: .signal(15), dispatched: 96))
+    #expect(Answers(result.models) == (try answers(after: 96, of: batches)))
+  }
+
+  @Test func theFirstReasonCounts() {
+    let stop = Stop()
+    #expect(stop.reason == nil && !stop.isRequested)
+    #expect(stop.request(.deadline))
+    #expect(!stop.request(.signal(2)))
+    #expect(stop.reason == .deadline)
+  }
+
+  @Test(arguments: Mode.allCases, [nil, 2])
+  func theFollowedFileHasTheAnswersOfTheCut(mode: Mode, bound: Int?) async throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/answers.jsonl"
+    let batches = try TestLog.contested(commits: 60).batches(capacity: 25)
+    let middleware = StopAt(77)
+    let followed = FollowedReplay(
+      ReplayTitle(mode: mode.rawValue, round: 1, rounds: 1), copies: 1,
+      to: try FollowedFile(path: path), every: .microseconds(50))
+
+    let result = try await onOwnThread {
+      try DispatchedReplay(
+        mode: mode, bound: bound, middlewares: [middleware], drainLimit: Self.long
+      )
+      .replay(batches, [followed], until: middleware.stop)
+    }
+
+    let replay = try #require(try FollowedAnswers(path).replays.last)
+    #expect(replay.isComplete && replay.isCut)
+    #expect(replay.answers == Answers(result.models))
+    #expect(result.cut?.dispatched == 77)
+  }
+}

@@ -1,0 +1,217 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+/// What controls dispatches, two at a time.
+@Suite("Control: pairs", .timeLimit(.minutes(30)))
+struct ControlPairTests {
+  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let attempts = Recorder<Int>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  /// Dispatches one that fails once, and returns it in the pause after that.
+  private func pausing(
+    _ mode: Dispatcher.Mode, _ options: DispatchOptions = DispatchOptions()
+  ) async -> DispatchHandle {
+    let attempts = attempts
+    let script = Script.runs { _ in
+      attempts.record(0)
+      if attempts.count == 1 { throw StageFright() }
+    }
+    let handle = dispatcher.dispatch(
+      action: script, mode: mode,
+      options: options.retrying(attempts: 2, backoff: .constant(.seconds(1))))
+    await clock.waitForSleepers(atLeast: 1)
+    return handle
+  }
+
+  private func passThePause() { clock.advance(by: .seconds(1)) }
+
+  @Test(arguments: modes)
+  func retryAndLimitAUnitIsHeldBetweenTwoAttempts(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1)
+    let retried = await pausing(mode, .limited(by: limit))
+    let other = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(await other.result.errorCode == .limitExceeded)
+    #expect(limit.figures.inFlight == 1)
+    passThePause()
+    #expect(await retried.result.isSuccess)
+    #expect(attempts.count == 2)
+    let next = await dispatcher.send(Script.adds("y"), mode: mode, options: .limited(by: limit))
+    #expect(next.isSuccess && limit.figures.admitted == 2)
+  }
+
+  @Test(arguments: modes)
+  func retryAndNameCancellingEndsThePause(mode: Dispatcher.Mode) async {
+    let retried = await pausing(mode, .named("job"))
+    #expect(dispatcher.dispatches(named: "job").map(\.transaction) == [retried.transaction])
+    #expect(dispatcher.cancel(named: "job") == 1)
+    #expect(await retried.result.isSuccess == false)
+    passThePause()
+    #expect(attempts.count == 1)
+    #expect(dispatcher.dispatches(named: "job").isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func retryAndUnlessInFlightAPauseIsInFlight(mode: Dispatcher.Mode) async {
+    let retried = await pausing(mode, .unlessInFlight("import"))
+    let other = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .unlessInFlight("import"))
+    #expect(await other.result.errorCode == .skipped)
+    passThePause()
+    #expect(await retried.result.isSuccess)
+    #expect(!stage.model.contains("x"))
+  }
+
+  @Test(arguments: modes)
+  func retryAndLatestTheNewestEndsThePause(mode: Dispatcher.Mode) async {
+    let retried = await pausing(mode, .latest("search"))
+    let newest = dispatcher.dispatch(
+      action: Script.adds("newest"), mode: mode, options: .latest("search"))
+    #expect(await retried.result.isSuccess == false)
+    #expect(await newest.result.isSuccess)
+    #expect(attempts.count == 1 && stage.model == ["newest"])
+  }
+
+  @Test(arguments: modes)
+  func retryAndDrainThePauseIsWaitedFor(mode: Dispatcher.Mode) async {
+    let retried = await pausing(mode)
+    #expect(await dispatcher.drain(timeout: .zero).isComplete == false)
+    let (drain, dispatcher) = (Recorder<Bool>(), dispatcher)
+    dispatcher.drain { drain.record($0.isComplete) }
+    passThePause()
+    #expect(await drain.first(1) == [true])
+    #expect(await retried.result.isSuccess)
+    #expect(attempts.count == 2)
+  }
+
+  @Test(arguments: modes)
+  func groupAndLimitNoMoreStepsRunThanItAllows(mode: Dispatcher.Mode) async {
+    let (limit, dispatcher) = (DispatchLimit(2, overflow: .wait), dispatcher)
+    let inside = Locked((now: 0, most: 0))
+    let result = await dispatcher.send(
+      ActionGroup(.concurrent) {
+        for index in 0..<12 {
+          ActionStep(
+            Script.suspends { stage in
+              inside.withLock { inside in
+                inside.now += 1
+                inside.most = max(inside.most, inside.now)
+              }
+              await Task.yield()
+              inside.withLock { $0.now -= 1 }
+              stage.updateModel { $0.append("\(index)") }
+            }, mode: mode, options: .limited(by: limit))
+        }
+      })
+    #expect(result.isSuccess)
+    #expect(stage.model.count == 12)
+    #expect(inside.withLock(\.most) <= 2)
+    #expect(limit.figures.admitted == 12 && limit.figures.inFlight == 0)
+  }
+
+  @Test(arguments: modes)
+  func groupAndRetryAStepSucceedsByItsSecondAttempt(mode: Dispatcher.Mode) async {
+    let (attempts, dispatcher) = (attempts, dispatcher)
+    let result = await dispatcher.send(
+      ActionGroup {
+        ActionStep(
+          Script.runs { _ in
+            attempts.record(0)
+            if attempts.count == 1 { throw StageFright() }
+          }, mode: mode, options: .retrying(attempts: 2)
+        ).compensated(by: Script.adds("undone"))
+        ActionStep(Script.adds("after"), mode: mode)
+      })
+    #expect(result.isSuccess)
+    #expect(attempts.count == 2 && stage.model == ["after"])
+  }
+
+  /// The stores of a dispatch have one unit, until the last of them has ended.
+  @Test(arguments: modes)
+  func limitAndWaitForADispatchIsCountedOnce(mode: Dispatcher.Mode) async {
+    let (limit, dispatcher, log) = (
+      DispatchLimit(1, overflow: .wait), Dispatcher(), Recorder<String>()
+    )
+    dispatcher.addStage("a")
+    dispatcher.addStage("b", waitFor: ["a"])
+    let script = Script.suspends { stage in
+      log.record("+\(stage.identifier)")
+      await Task.yield()
+      log.record("-\(stage.identifier)")
+    }
+    await withDiscardingTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          let result = await dispatcher.send(script, mode: mode, options: .limited(by: limit))
+          #expect(result.isSuccess)
+        }
+      }
+    }
+    #expect(log.all == (0..<4).flatMap { _ in ["+a", "-a", "+b", "-b"] })
+    #expect(limit.figures.admitted == 4)
+  }
+
+  @Test(arguments: modes)
+  func limitAndNameWhatWaitsForAUnitHasNoNameYet(mode: Dispatcher.Mode) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    let started = Latch()
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: mode, options: .limited(by: limit).named("job"))
+    await started.opened()
+    let sent = Task.immediate {
+      await dispatcher.send(
+        Script.adds("x"), mode: mode, options: .limited(by: limit).named("job")
+      ).isSuccess
+    }
+    #expect(dispatcher.cancel(named: "job") == 1)
+    free.open()
+    await held.ended()
+    #expect(await sent.value)
+    #expect(stage.model == ["x"])
+  }
+
+  @Test(arguments: modes)
+  func inheritanceAndLimitAWaitEndsWithTheBlock(mode: Dispatcher.Mode) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    dispatcher.addStage("outer")
+    let (started, begun, errors) = (Latch(), Latch(), Recorder<Bool>())
+    let held = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .async, options: .limited(by: limit))
+    await started.opened()
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        begun.open()
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "stage", mode: .serial(lane: "inner"),
+          options: .limited(by: limit))
+        errors.record(result.isSuccess)
+      }, mode: mode, options: .timeout(.seconds(1)))
+    await begun.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await outer.result.errorCode == .timedOut)
+    #expect(await errors.first(1) == [false])
+    free.open()
+    #expect(await held.result.isSuccess)
+    #expect(!stage.model.contains("x"))
+  }
+}

@@ -1,0 +1,74 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+/// A dispatcher on a virtual clock, with a stage and a log, for tests of what dispatches wait for before they start.
+struct GateStage: Sendable {
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+  /// In which a task that sends begins on its own thread.
+  static let inlineModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  /// A block that notes its begin and its end, and waits for a latch between them.
+  func holds(_ name: String, until free: Latch) -> Script {
+    .suspends(name) { [log] _ in
+      log.record("+\(name)")
+      await free.opened()
+      log.record("-\(name)")
+    }
+  }
+
+  func notes(_ name: String) -> Script {
+    .runs(name) { [log] _ in log.record(name) }
+  }
+
+  /// Runs in a mode: `.sync` on a thread of its own; or sends, as far as that comes on this thread.
+  func run(
+    _ script: Script, _ mode: Dispatcher.Mode = .async, _ options: DispatchOptions,
+    sends: Bool = false
+  ) -> Task<DispatchResult, Never> {
+    let dispatcher = dispatcher
+    if sends, mode != .sync {
+      return Task.immediate { await dispatcher.send(script, mode: mode, options: options) }
+    }
+    if mode == .sync {
+      return Task {
+        await onOwnThread {
+          dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
+        }
+      }
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
+    return Task { await handle.result }
+  }
+
+  /// Dispatches one that has begun, and goes on until the latch opens.
+  func begin(
+    _ name: String, until free: Latch, _ mode: Dispatcher.Mode = .async, _ options: DispatchOptions,
+    sends: Bool = false
+  ) async -> Task<DispatchResult, Never> {
+    let begun = Latch()
+    let script = Script.suspends(name) { [log] _ in
+      log.record("+\(name)")
+      begun.open()
+      await free.opened()
+      log.record("-\(name)")
+    }
+    let task = run(script, mode, options, sends: sends)
+    await begun.opened()
+    return task
+  }
+
+  /// Whether no dispatch has a key or waits for one.
+  var isClean: Bool { dispatcher.exclusionTable.isEmpty }
+}

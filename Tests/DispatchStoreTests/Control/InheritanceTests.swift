@@ -1,0 +1,380 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("What blocks pass on to what they dispatch", .timeLimit(.minutes(30)))
+struct InheritanceTests {
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+  static let blocks: [OperationStyle] = [.returning, .callback, .suspending]
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let log = Recorder<String>()
+  let handles = Recorder<DispatchHandle>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage("outer")
+    dispatcher.addStage("inner")
+    dispatcher.addDesk()
+  }
+
+  /// A block that runs until it is cancelled, or the latch opens.
+  private func holds(_ name: String, until free: Latch = Latch()) -> Script {
+    .suspends { [log] _ in
+      log.record("+\(name)")
+      await withTaskCancellationHandler {
+        await free.opened()
+      } onCancel: {
+        free.open()
+      }
+      log.record("-\(name)")
+      try Task.checkCancellation()
+    }
+  }
+
+  /// A block that dispatches by a closure, and runs until it is cancelled, or the latch opens.
+  private func outer(
+    _ style: OperationStyle = .suspending, until free: Latch = Latch(),
+    _ body: @escaping @Sendable () -> Void
+  ) -> Script {
+    switch style {
+    case .returning:
+      // Waits on its thread, where it began.
+      return .answers { action, store in
+        Script.Operation(action: action, store: store) { _, _ in
+          body()
+          free.wait()
+        }
+      }
+    case .callback:
+      return .controls { [log] operation, _ in
+        body()
+        Task.detached {
+          await free.opened()
+          log.record("callback \(operation.isCancelled)")
+          operation.finish()
+        }
+      }
+    default:
+      return .suspends { _ in
+        body()
+        await withTaskCancellationHandler {
+          await free.opened()
+        } onCancel: {
+          free.open()
+        }
+      }
+    }
+  }
+
+  private func dispatchInner(_ mode: Dispatcher.Mode, _ options: DispatchOptions = .after()) {
+    handles.record(
+      dispatcher.dispatch(
+        storeIdentifier: "inner", action: holds("inner"), mode: mode, options: options))
+  }
+
+  private func dispatchOuter(
+    _ script: Script, _ options: DispatchOptions = .after()
+  ) -> DispatchHandle {
+    dispatcher.dispatch(
+      storeIdentifier: "outer", action: script, mode: .serial(lane: "outer"), options: options)
+  }
+
+  private static let inner: [Dispatcher.Mode] = [
+    .async, .serial, .mainThread, .serial(lane: "inner"),
+  ]
+
+  @Test(arguments: inner, blocks)
+  func cancellingADispatchCancelsWhatItsBlockHasDispatched(
+    _ mode: Dispatcher.Mode, _ style: OperationStyle
+  ) async {
+    let free = Latch()
+    let handle = dispatchOuter(outer(style, until: free) { dispatchInner(mode) })
+    let inner = await handles.first(1)[0]
+    _ = await log.first(1)
+    handle.cancel()
+    #expect(await inner.result["inner"]?.isCancelled == true)
+    free.open()
+    await handle.ended()
+  }
+
+  @Test(arguments: inner)
+  func alsoThroughADispatchInBetweenWhichHasEnded(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let handle = dispatchOuter(
+      outer {
+        let errand = Errand { _ in dispatchInner(mode) }
+        dispatcher.dispatch(action: errand, mode: .serial(lane: "middle")) {
+          log.record("middle")
+        }
+      })
+    let inner = await handles.first(1)[0]
+    #expect(await log.first(2).sorted() == ["+inner", "middle"])
+    handle.cancel()
+    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(await handle.result.stores.count == 1)
+  }
+
+  @Test(arguments: inner)
+  func alsoOfAnEarlierActionOfASequence(_ mode: Dispatcher.Mode) async {
+    let log = log
+    let sequence = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      actions: [Script.runs { _ in dispatchInner(mode) }, holds("second")],
+      mode: .serial(lane: "outer"))
+    let inner = await handles.first(1)[0]
+    _ = await log.first(2)
+    sequence.cancel()
+    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(!(await sequence.result.isSuccess))
+  }
+
+  @Test(arguments: inner)
+  func afterItsEndItIsNotCancelled(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let handle = dispatchOuter(
+      .runs { _ in
+        handles.record(
+          dispatcher.dispatch(
+            storeIdentifier: "inner", action: holds("inner", until: free), mode: mode))
+      })
+    let inner = await handles.first(1)[0]
+    #expect(await handle.result.isSuccess)
+    handle.cancel()
+    #expect(!inner.hasEnded)
+    free.open()
+    #expect(await inner.result.isSuccess)
+  }
+
+  @Test(arguments: inner)
+  func whatIsDetachedIsNotCancelled(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let handle = dispatchOuter(
+      outer {
+        handles.record(
+          dispatcher.dispatch(
+            storeIdentifier: "inner", action: holds("inner", until: free), mode: mode,
+            options: .detached))
+      }, .timeout(.seconds(1)))
+    let inner = await handles.first(1)[0]
+    handle.cancel()
+    await handle.ended()
+    clock.advance(by: .seconds(2))
+    #expect(!inner.hasEnded)
+    free.open()
+    #expect(await inner.result.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whatACancelledBlockDispatchesDoesNotBegin(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log, handles) = (dispatcher, log, handles)
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
+    let (began, free) = (Latch(), Latch())
+    let handle = dispatchOuter(
+      .controls { operation, _ in
+        began.open()
+        free.wait()
+        for _ in 0..<2 {
+          handles.record(
+            dispatcher.dispatch(action: Errand.adds("ran"), mode: mode) {
+              log.record("completion")
+            })
+        }
+        operation.finish()
+      })
+    await began.opened()
+    handle.cancel()
+    free.open()
+    for inner in await handles.first(2) {
+      let result = await inner.result
+      #expect(result.error is CancellationError)
+      #expect(result["desk"]?.isCancelled == true)
+    }
+    #expect(await log.first(4).filter { $0.hasSuffix("desk") }.isEmpty)
+    #expect(log.all.filter { $0 == "completion" }.count == 2)
+    await handle.ended()
+  }
+
+  @Test(arguments: queuedModes)
+  func whatABlockSendsIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log, script) = (dispatcher, log, holds("inner"))
+    let handle = dispatchOuter(
+      .suspends { _ in
+        let result = await dispatcher.send(script, to: "inner", mode: mode)
+        log.record("\(result["inner"]!)")
+      })
+    _ = await log.first(1)
+    handle.cancel()
+    #expect(await log.first(3) == ["+inner", "-inner", "cancelled"])
+    await handle.ended()
+  }
+
+  @Test(arguments: blocks)
+  func aSynchronousDispatchThatWaitsInABlockIsCancelledWithIt(_ style: OperationStyle) async {
+    let (dispatcher, log, script) = (dispatcher, log, holds("inner"))
+    let done = Latch()
+    done.open()
+    let handle = dispatchOuter(
+      outer(style, until: done) {
+        let result = dispatcher.dispatch(storeIdentifier: "inner", action: script, mode: .sync)
+          .resultIfEnded!
+        log.record("\(result["inner"]!)")
+      })
+    _ = await log.first(1)
+    handle.cancel()
+    #expect(await log.first(3).prefix(3) == ["+inner", "-inner", "cancelled"])
+    await handle.ended()
+  }
+
+  @Test(arguments: inner)
+  func whatObserversHooksAndCompletionsDispatchIsNotCancelled(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
+    let desk = dispatcher.store(with: "desk") as! Desk
+    let errand = Errand.adds("ran")
+    let inner: @Sendable () -> Void = {
+      handles.record(
+        dispatcher.dispatch(
+          storeIdentifier: "inner",
+          action: Script.suspends { _ in await free.opened() }, mode: .async))
+    }
+    let observer = desk.observe { _ in inner() }
+    let middleware = RecordingMiddleware(
+      will: { _, action, _ in
+        if action is Errand { inner() }
+        return .pass
+      },
+      did: { _, action, _ in if action is Errand { inner() } })
+    dispatcher.register(middleware: middleware)
+    let (held, go) = (Latch(), Latch())
+    let handle = dispatchOuter(
+      outer {
+        dispatcher.dispatch(action: errand, mode: .sync) { inner() }
+        held.open()
+        go.wait()
+      })
+    await held.opened()
+    handle.cancel()
+    go.open()
+    await handle.ended()
+    let dispatched = await handles.first(4)
+    #expect(dispatched.allSatisfy { !$0.hasEnded })
+    free.open()
+    for inner in dispatched { #expect(await inner.result.isSuccess) }
+    observer.cancel()
+  }
+
+  @Test(arguments: inner)
+  func aCompletionsDispatchIsNotCancelledWithWhatItCompletes(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
+    let handle = dispatcher.dispatch(
+      storeIdentifier: "outer", action: outer {}, mode: mode
+    ) {
+      handles.record(
+        dispatcher.dispatch(
+          storeIdentifier: "inner", action: Script.suspends { _ in await free.opened() },
+          mode: .async))
+    }
+    handle.cancel()
+    let inner = await handles.first(1)[0]
+    await handle.ended()
+    handle.cancel()
+    free.open()
+    #expect(await inner.result.isSuccess)
+  }
+
+  @Test func whatAStoreThatRunsRegardlessDispatchesIsNotCancelled() async {
+    let (dispatcher, log, free) = (dispatcher, log, Latch())
+    dispatcher.addStage("audit", waitFor: WaitFor(["outer"], runsRegardless: true))
+    let script = Script.answers { action, store in
+      Script.Operation(action: action, store: store) { _, store async throws in
+        if store.identifier == "outer" {
+          log.record("began")
+          await free.opened()
+        } else if store.identifier == "audit" {
+          let inner = dispatcher.dispatch(action: Errand.adds("audited"), mode: .serial)
+          log.record("audited \(await inner.result.isSuccess)")
+        }
+      }
+    }
+    let handle = dispatcher.dispatch(action: script, mode: .serial(lane: "outer"))
+    _ = await log.first(1)
+    handle.cancel()
+    free.open()
+    await handle.ended()
+    #expect(log.all == ["began", "audited true"])
+  }
+
+  // MARK: Deadlines
+
+  @Test(arguments: inner, blocks)
+  func theSoonerDeadlineWins(_ mode: Dispatcher.Mode, _ style: OperationStyle) async {
+    for (own, passes) in [(Duration.seconds(9), Duration.seconds(2)), (.seconds(1), .seconds(1))] {
+      let count = handles.count
+      let free = Latch()
+      let handle = dispatchOuter(
+        outer(style, until: free) { dispatchInner(mode, .timeout(own)) }, .timeout(.seconds(2)))
+      let inner = await handles.first(count + 1)[count]
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: passes)
+      let result = await inner.result
+      #expect(result.dispatchError?.code == .timedOut, "\(result)")
+      #expect(result.dispatchError?.timeLimit == passes)
+      clock.advance(by: .seconds(2))
+      #expect(await handle.result.dispatchError?.code == .timedOut)
+      free.open()
+      await dispatchOuter(.adds("next")).ended()
+    }
+  }
+
+  @Test(arguments: inner)
+  func aDeadlineIsInheritedThroughOneThatHasEnded(_ mode: Dispatcher.Mode) async {
+    let handle = dispatchOuter(.runs { _ in dispatchInner(mode) }, .timeout(.seconds(2)))
+    let inner = await handles.first(1)[0]
+    #expect(await handle.result.isSuccess)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    #expect(await inner.result.dispatchError?.code == .timedOut)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whatABlockDispatchesAfterItsDeadlineHasTimedOut(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles, began, free) = (dispatcher, handles, Latch(), Latch())
+    let handle = dispatchOuter(
+      .runs { _ in
+        began.open()
+        free.wait()
+        handles.record(dispatcher.dispatch(action: Errand.adds("ran"), mode: mode))
+      }, .timeout(.seconds(1)))
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await handle.ended()
+    free.open()
+    #expect(await handles.first(1)[0].result.dispatchError?.code == .timedOut)
+  }
+
+  // MARK: What is left
+
+  @Test func nothingIsKeptOfWhatHasEnded() async {
+    let (dispatcher, deaths) = (dispatcher, EventCount(of: 2_000))
+    let free = Latch()
+    let handle = dispatchOuter(
+      outer(until: free) {
+        for _ in 0..<2_000 {
+          let mortal = Mortal(deaths)
+          dispatcher.dispatch(
+            action: Errand { desk in
+              withExtendedLifetime(mortal) { desk.updateModel { $0 = [] } }
+            }, mode: .serial)
+        }
+      })
+    await deaths.full()
+    // The block still runs.
+    #expect(!handle.hasEnded)
+    free.open()
+    await handle.ended()
+  }
+}

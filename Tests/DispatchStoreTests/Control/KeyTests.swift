@@ -1,0 +1,154 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Only the latest, and only one at a time", .timeLimit(.minutes(30)))
+struct KeyTests {
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  /// A block that runs until it is cancelled, or the latch opens.
+  private func holds(_ name: String, until free: Latch = Latch()) -> Script {
+    .suspends { [log] _ in
+      log.record("+\(name)")
+      await withTaskCancellationHandler {
+        await free.opened()
+      } onCancel: {
+        free.open()
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Runs in a mode: `.sync` on a thread of its own; or sends.
+  private func run(
+    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
+  ) -> Task<DispatchResult, Never> {
+    let dispatcher = dispatcher
+    if sends { return Task { await dispatcher.send(script, mode: mode, options: options) } }
+    if mode == .sync {
+      return Task {
+        await onOwnThread {
+          dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
+        }
+      }
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
+    return Task { await handle.result }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func aNewerOneCancelsTheOlder(_ mode: Dispatcher.Mode, sends: Bool) async {
+    let sends = sends && mode != .sync
+    let free = Latch()
+    let first = run(holds("1"), mode, .latest("search"), sends: sends)
+    _ = await log.first(1)
+    let second = run(holds("2"), mode, .latest("search"), sends: sends)
+    #expect(await first.value["stage"]?.isCancelled == true)
+    #expect(await log.first(2) == ["+1", "+2"])
+    let other = run(.adds("other"), .async, .latest("other"))
+    #expect(await other.value.isSuccess)
+    let third = run(holds("3", until: free), mode, .latest("search"), sends: sends)
+    #expect(await second.value["stage"]?.isCancelled == true)
+    free.open()
+    #expect(await third.value.isSuccess)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func oneThatWaitsIsCancelledWithoutARun(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let holder = dispatcher.dispatch(action: holds("holder", until: free), mode: mode)
+    let waiting = (0..<5).map {
+      dispatcher.dispatch(action: Script.adds("\($0)"), mode: mode, options: .latest(1))
+    }
+    for handle in waiting.dropLast() { #expect(await handle.result.error is CancellationError) }
+    free.open()
+    #expect(await waiting[4].result.isSuccess)
+    #expect(stage.model == ["4"])
+    await holder.ended()
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func oneIsSkippedWhileAnotherIsInFlight(_ mode: Dispatcher.Mode, sends: Bool) async {
+    let sends = sends && mode != .sync
+    let free = Latch()
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
+    let first = run(holds("1", until: free), mode, .unlessInFlight("sync"), sends: sends)
+    _ = await log.first(2)
+    let second = await run(.adds("2"), mode, .unlessInFlight("sync"), sends: sends).value
+    #expect(second.dispatchError?.code == .skipped, "\(second)")
+    #expect(second["stage"]?.isCancelled == true)
+    #expect(log.all == ["m will stage", "+1"])
+    #expect(await run(.adds("other"), .async, .unlessInFlight("other")).value.isSuccess)
+    free.open()
+    #expect(await first.value.isSuccess)
+    #expect(await run(.adds("3"), mode, .unlessInFlight("sync"), sends: sends).value.isSuccess)
+    #expect(stage.model == ["other", "3"])
+  }
+
+  @Test func ofManyAtOnceOneRuns() async {
+    for round in 0..<200 {
+      let free = Latch()
+      let (dispatcher, script) = (dispatcher, holds("\(round)", until: free))
+      let results = Recorder<DispatchHandle>()
+      await onOwnThreads(4) { _ in
+        results.record(
+          dispatcher.dispatch(action: script, mode: .async, options: .unlessInFlight(round)))
+      }
+      free.open()
+      var ran = 0
+      for handle in results.all where await handle.result.isSuccess { ran += 1 }
+      #expect(ran == 1)
+    }
+  }
+
+  @Test func oneThatHasTimedOutIsInFlightUntilItsBlockHasEnded() async {
+    let (free, log) = (Latch(), log)
+    let first = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        log.record("began")
+        await free.opened()
+      }, options: .unlessInFlight(1).timeout(.seconds(1)).named("first"))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await first.ended()
+    #expect(dispatcher.dispatches(named: "first").isEmpty)
+    let second = await dispatcher.dispatch(
+      action: Script.adds("2"), options: .unlessInFlight(1)
+    ).result
+    #expect(second.dispatchError?.code == .skipped)
+    free.open()
+    await withUnsafeContinuation { continuation in
+      first.dispatch!.whenOver { continuation.resume() }
+    }
+    let third = await dispatcher.dispatch(
+      action: Script.adds("3"), options: .unlessInFlight(1)
+    ).result
+    #expect(third.isSuccess)
+    #expect(stage.model == ["3"])
+  }
+
+  @Test func whatIsDispatchedInABlockOfAnOlderOneGoesOnWhereItIsDetached() async {
+    let (dispatcher, handles) = (dispatcher, Recorder<DispatchHandle>())
+    let first = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        handles.record(
+          dispatcher.dispatch(
+            action: Script.adds("new"), options: .latest("key").detached))
+        await handles.first(2)[1].ended()
+      }, mode: .serial, options: .latest("key"))
+    handles.record(await handles.first(1)[0])
+    #expect(await handles.all[0].result.isSuccess)
+    await first.ended()
+    #expect(stage.model == ["new"])
+  }
+}

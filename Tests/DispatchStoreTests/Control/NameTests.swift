@@ -1,0 +1,162 @@
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Names of dispatches", .timeLimit(.minutes(30)))
+struct NameTests {
+  let dispatcher = Dispatcher()
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher.addStage()
+  }
+
+  /// A block that runs until it is cancelled, or the latch opens.
+  private func holds(until latch: Latch) -> Script {
+    .suspends { [log] _ in
+      log.record("began")
+      await withTaskCancellationHandler {
+        await latch.opened()
+      } onCancel: {
+        latch.open()
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Dispatches in a mode without waiting for the end.
+  private func begin(
+    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions
+  ) -> Task<DispatchResult, Never> {
+    let dispatcher = dispatcher
+    guard mode == .sync else {
+      let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
+      return Task { await handle.result }
+    }
+    return Task {
+      await onOwnThread {
+        dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
+      }
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func cancelsWhatRunsUnderIt(_ mode: Dispatcher.Mode) async {
+    let task = begin(holds(until: Latch()), mode, .named("upload"))
+    _ = await log.first(1)
+    #expect(dispatcher.dispatches(named: "upload").count == 1)
+    #expect(dispatcher.cancel(named: "other") == 0)
+    #expect(dispatcher.cancel(named: "upload") == 1)
+    #expect(await task.value["stage"]?.isCancelled == true)
+    #expect(dispatcher.dispatches(named: "upload").isEmpty)
+    #expect(dispatcher.cancel(named: "upload") == 0)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func cancelsWhatIsSentUnderIt(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, script) = (dispatcher, holds(until: Latch()))
+    async let result = dispatcher.send(script, mode: mode, options: .named("upload"))
+    _ = await log.first(1)
+    #expect(dispatcher.cancel(named: "upload") == 1)
+    #expect(await result["stage"]?.isCancelled == true)
+    #expect(dispatcher.dispatches(named: "upload").isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func cancelsWhatWaitsUnderItAndNothingElse(_ mode: Dispatcher.Mode) async {
+    let (free, log) = (Latch(), log)
+    let holder = dispatcher.dispatch(action: holds(until: free), mode: mode, options: .named(1))
+    let waiting = (0..<3).map { _ in
+      dispatcher.dispatch(
+        action: Script.runs { _ in log.record("ran") }, mode: mode, options: .named(2))
+    }
+    let sequence = dispatcher.dispatch(
+      actions: [Script.runs { _ in log.record("ran") }], mode: mode, options: .named(2))
+    #expect(dispatcher.dispatches(named: 2) == waiting + [sequence])
+    #expect(dispatcher.cancel(named: 2) == 4)
+    for handle in waiting { #expect(await handle.result["stage"]?.isCancelled == true) }
+    #expect(await sequence.result.error is CancellationError)
+    #expect(!holder.hasEnded)
+    free.open()
+    #expect(await holder.result.isSuccess)
+    #expect(!log.all.contains("ran"))
+  }
+
+  @Test func compareByTypeAndValue() async {
+    let free = Latch()
+    let handle = dispatcher.dispatch(action: holds(until: free), options: .named(1))
+    #expect(dispatcher.dispatches(named: 1.0).isEmpty)
+    #expect(dispatcher.dispatches(named: UInt8(1)).isEmpty)
+    #expect(dispatcher.dispatches(named: 1) == [handle])
+    #expect(Dispatcher().dispatches(named: 1).isEmpty)
+    free.open()
+    await handle.ended()
+  }
+
+  @Test func severalOfOneDispatchEachFindIt() async {
+    let free = Latch()
+    let handle = dispatcher.dispatch(
+      action: holds(until: free), options: .after().named("user 1").named("upload"))
+    #expect(dispatcher.dispatches(named: "user 1") == [handle])
+    #expect(dispatcher.dispatches(named: "upload") == [handle])
+    free.open()
+    await handle.ended()
+    #expect(dispatcher.dispatches(named: "user 1") + dispatcher.dispatches(named: "upload") == [])
+  }
+
+  @Test func endWithWhatTheyNameInWhicheverOrder() async {
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let rounds = 2_000
+    await withTaskGroup { group in
+      for producer in 0..<4 {
+        group.addTask { [dispatcher] in
+          for round in 0..<rounds {
+            let options = DispatchOptions.named(round % 3)
+            if producer == 0 {
+              await dispatcher.send(CounterAction.add(1), mode: .serial, options: options)
+            } else {
+              dispatcher.dispatch(
+                action: CounterAction.add(1), mode: producer == 1 ? .sync : .serial,
+                options: options)
+            }
+          }
+        }
+      }
+    }
+    await dispatcher.dispatch(action: CounterAction.add(0), mode: .serial).ended()
+    #expect(counter.model.count == 4 * rounds)
+    for name in 0..<3 { #expect(dispatcher.dispatches(named: name).isEmpty) }
+  }
+
+  @Test func ofADispatchFromAnExclusiveSectionIsThereWhenThatIsLeft() async {
+    let (dispatcher, free, held) = (dispatcher, Latch(), holds(until: Latch()))
+    let store = dispatcher.register(store: CounterStore.counter("counter"))
+    store.updateModel { _ in
+      dispatcher.dispatch(action: held, options: .named("inside"))
+    }
+    #expect(dispatcher.dispatches(named: "inside").count == 1)
+    dispatcher.cancel(named: "inside")
+    free.open()
+  }
+
+  @Test func equalHashesAreNotEqualNames() async {
+    let free = Latch()
+    let handles = (0..<4).map { number in
+      dispatcher.dispatch(action: holds(until: free), options: .named(Twin(number: number)))
+    }
+    for number in 0..<4 {
+      #expect(dispatcher.dispatches(named: Twin(number: number)) == [handles[number]])
+    }
+    free.open()
+    for handle in handles { await handle.ended() }
+    #expect(dispatcher.dispatches(named: Twin(number: 0)).isEmpty)
+  }
+}
+
+/// All have the same hash.
+struct Twin: Hashable {
+  let number: Int
+
+  func hash(into hasher: inout Hasher) {}
+}

@@ -1,0 +1,201 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+/// Rates and joins with what else controls dispatches.
+@Suite("Control: pairs with rates and joins", .timeLimit(.minutes(30)))
+struct RatePairTests {
+  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let attempts = Recorder<Int>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  private func dispatch(
+    _ name: String, _ mode: Dispatcher.Mode, _ options: DispatchOptions
+  ) -> DispatchHandle {
+    dispatcher.dispatch(action: Script.adds(name), mode: mode, options: options)
+  }
+
+  private func passASecond() async {
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+  }
+
+  /// Fails once, and then pauses for a second.
+  private func failsOnce() -> Script {
+    .runs { [attempts] _ in
+      attempts.record(0)
+      if attempts.count == 1 { throw StageFright() }
+    }
+  }
+
+  private static let retrying = DispatchOptions.retrying(
+    attempts: 2, backoff: .constant(.seconds(1)))
+
+  @Test(arguments: modes)
+  func rateAndLimitOneThatIsDelayedHasAUnit(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1)
+    let delayed = dispatch("1", mode, .debounced("k", for: .seconds(1)).limited(by: limit))
+    let other = dispatch("2", mode, .limited(by: limit))
+    #expect(await other.result.errorCode == .limitExceeded)
+    await passASecond()
+    #expect(await delayed.result.isSuccess)
+    #expect(await dispatch("3", mode, .limited(by: limit)).result.isSuccess)
+    #expect(limit.figures.inFlight == 0 && limit.figures.admitted == 2)
+  }
+
+  @Test(arguments: modes)
+  func rateAndLimitOneThatIsDelayedMayBeDropped(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    let options = DispatchOptions.debounced("k", for: .seconds(1)).limited(by: limit)
+    let handles = (1...3).map { dispatch("\($0)", mode, options) }
+    for handle in handles.dropLast() {
+      #expect(await handle.result.errorCode == .dropped)
+    }
+    await passASecond()
+    #expect(await handles[2].result.isSuccess && stage.model == ["3"])
+  }
+
+  @Test(arguments: modes)
+  func rateAndLimitOneThatIsSkippedLeavesItsUnit(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(2)
+    let options = DispatchOptions.throttled("k", per: .seconds(1)).limited(by: limit)
+    #expect(await dispatch("1", mode, options).result.isSuccess)
+    for _ in 0..<5 { #expect(await dispatch("x", mode, options).result.errorCode == .skipped) }
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  /// An attempt is no dispatch that comes.
+  @Test(arguments: modes)
+  func rateAndRetryAttemptsDoNotCount(mode: Dispatcher.Mode) async {
+    let retried = dispatcher.dispatch(
+      action: failsOnce(), mode: mode,
+      options: Self.retrying.throttled("k", per: .seconds(2)))
+    // The end of the interval, and of the pause, which comes before that.
+    await clock.waitForSleepers(atLeast: 2)
+    clock.advance(by: .seconds(1))
+    #expect(await retried.result.isSuccess && attempts.count == 2)
+    let options = DispatchOptions.throttled("k", per: .seconds(1))
+    #expect(await dispatch("x", mode, options).result.errorCode == .skipped)
+    clock.advance(by: .seconds(1))
+    #expect(await dispatch("next", mode, options).result.isSuccess)
+  }
+
+  @Test(arguments: modes)
+  func rateAndUnlessInFlightADelayIsInFlight(mode: Dispatcher.Mode) async {
+    let options = DispatchOptions.debounced("k", for: .seconds(1)).unlessInFlight("one")
+    let first = dispatch("1", mode, options)
+    #expect(await dispatch("2", mode, options).result.errorCode == .skipped)
+    await passASecond()
+    #expect(await first.result.isSuccess && stage.model == ["1"])
+  }
+
+  @Test(arguments: modes)
+  func rateAndGroupAStepIsDelayed(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let group = Task {
+      await dispatcher.send(
+        ActionGroup {
+          ActionStep(Script.adds("1"), mode: mode, options: .debounced("k", for: .seconds(1)))
+          ActionStep(Script.adds("2"), mode: mode)
+        })
+    }
+    await passASecond()
+    #expect(await group.value.isSuccess && stage.model == ["1", "2"])
+  }
+
+  @Test(arguments: modes)
+  func joinAndRateOneThatIsDelayedIsJoined(mode: Dispatcher.Mode) async {
+    let first = dispatch("1", mode, .joined("id").debounced("k", for: .seconds(1)))
+    let second = dispatch("2", mode, .joined("id").debounced("k", for: .seconds(1)))
+    let newer = dispatch("3", mode, .debounced("k", for: .seconds(1)))
+    #expect(await first.result.errorCode == .skipped)
+    #expect(await second.result.errorCode == .skipped, "It ends as the one that it has joined.")
+    await passASecond()
+    #expect(await newer.result.isSuccess && stage.model == ["3"])
+  }
+
+  @Test(arguments: modes)
+  func joinAndRetryAPauseIsInFlight(mode: Dispatcher.Mode) async {
+    let first = dispatcher.dispatch(
+      action: failsOnce(), mode: mode, options: Self.retrying.joined("id"))
+    await clock.waitForSleepers(atLeast: 1)
+    let second = dispatch("2", mode, .joined("id"))
+    clock.advance(by: .seconds(1))
+    let (one, two) = (await first.result, await second.result)
+    #expect(one.isSuccess && two.isSuccess && one.transaction == two.transaction)
+    #expect(two.stores.map(\.attemptCount) == [2] && stage.model.isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func joinAndLimitOneThatJoinsTakesNoUnit(mode: Dispatcher.Mode) async {
+    for overflow in [DispatchLimit.Overflow.reject, .wait, .dropOldest] {
+      let (free, dispatcher) = (Latch(), dispatcher)
+      let limit = DispatchLimit(1, overflow: overflow)
+      let options = DispatchOptions.joined("id").limited(by: limit)
+      let first = dispatcher.dispatch(
+        action: Script.suspends { _ in await free.opened() }, mode: mode, options: options)
+      let second = dispatch("2", mode, options)
+      let third = Task.immediate {
+        await dispatcher.send(Script.adds("3"), mode: .async, options: options)
+      }
+      free.open()
+      #expect(await first.result.isSuccess)
+      #expect(await second.result.isSuccess)
+      #expect(await third.value.isSuccess)
+      #expect(limit.figures.inFlight == 0)
+    }
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func joinAndDispatcherLimitsOneThatJoinsTakesNoUnit(mode: Dispatcher.Mode) async {
+    let (clock, free) = (clock, Latch())
+    let dispatcher = Dispatcher(
+      name: "limited",
+      limits: DispatchLimits(
+        perLane: 1, overflow: .reject, queue: DispatchLimit(1, overflow: .reject)), clock: clock)
+    dispatcher.addStage()
+    let first = dispatcher.dispatch(
+      action: Script.suspends { _ in await free.opened() }, mode: mode, options: .joined("id"))
+    let second = dispatcher.dispatch(action: Script.adds("2"), mode: mode, options: .joined("id"))
+    let sent = Task.immediate {
+      await dispatcher.send(
+        Script.adds("3"), mode: mode == .mainThread ? .async : mode, options: .joined("id"))
+    }
+    let third = dispatcher.dispatch(action: Script.adds("4"), mode: mode)
+    #expect(await third.result.errorCode == .limitExceeded)
+    free.open()
+    #expect(await first.result.isSuccess)
+    #expect(await second.result.isSuccess)
+    #expect(await sent.value.isSuccess)
+  }
+
+  @Test(arguments: modes)
+  func joinAndNameAndInheritanceItEndsWithTheBlockThatMadeIt(mode: Dispatcher.Mode) async {
+    let (free, dispatcher, handles) = (Latch(), dispatcher, Recorder<DispatchHandle>())
+    let first = dispatcher.dispatch(
+      action: Script.suspends { _ in await free.opened() }, mode: .async, options: .joined("id"))
+    let parent = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        handles.record(
+          dispatcher.dispatch(
+            action: Script.adds("x"), mode: mode, options: .joined("id").named("inner")))
+        try await Task.sleep(for: .seconds(3_600))
+      })
+    let inner = await handles.first(1)[0]
+    #expect(dispatcher.dispatches(named: "inner") == [inner])
+    parent.cancel()
+    #expect(await inner.result.error is CancellationError)
+    free.open()
+    #expect(await first.result.isSuccess)
+  }
+}

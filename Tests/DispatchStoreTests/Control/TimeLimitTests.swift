@@ -1,0 +1,368 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Time limits", .timeLimit(.minutes(30)))
+struct TimeLimitTests {
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+  static let second = Duration.seconds(1)
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  /// A block that notes that it has begun, and runs until a latch opens, whatever becomes of its dispatch.
+  private func holds(until free: Latch) -> Script {
+    .suspends { [log] _ in
+      log.record("began")
+      await free.opened()
+    }
+  }
+
+  /// One that runs until it is cancelled.
+  private var untilCancelled: Script {
+    let cancelled = Latch()
+    return .suspends { [log] _ in
+      log.record("began")
+      await withTaskCancellationHandler {
+        await cancelled.opened()
+      } onCancel: {
+        cancelled.open()
+      }
+      log.record("cancelled")
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Runs in a mode, `.sync` on a thread of its own, or sends.
+  private func run(
+    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
+  ) -> Task<DispatchResult, Never> {
+    let (dispatcher, log) = (dispatcher, log)
+    let completion: @Sendable (DispatchResult) -> Void = { result in
+      log.record("completion \(result.dispatchError.map { "\($0.code)" } ?? "finished")")
+    }
+    if sends {
+      return Task {
+        await dispatcher.send(script, mode: mode, options: options, then: completion)
+      }
+    }
+    if mode == .sync {
+      return Task {
+        await onOwnThread {
+          dispatcher.dispatch(action: script, mode: .sync, options: options, then: completion)
+            .resultIfEnded!
+        }
+      }
+    }
+    let handle = dispatcher.dispatch(
+      action: script, mode: mode, options: options, then: completion)
+    return Task { await handle.result }
+  }
+
+  private func expectTimedOut(
+    _ result: DispatchResult, after limit: Duration = TimeLimitTests.second,
+    _ location: SourceLocation = #_sourceLocation
+  ) {
+    #expect(result.dispatchError?.code == .timedOut, "\(result)", sourceLocation: location)
+    #expect(result.dispatchError?.timeLimit == limit, sourceLocation: location)
+    #expect(!result.isSuccess, sourceLocation: location)
+  }
+
+  @Test(arguments: queuedModes)
+  func thatPassWhileABlockRunsEndTheDispatchAtTheDeadline(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
+    let handle = dispatcher.dispatch(
+      action: holds(until: free), mode: mode, options: .timeout(Self.second)
+    ) { [log] result in log.record("completion \(result.dispatchError!.code)") }
+    _ = await log.first(2)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .milliseconds(999))
+    #expect(!handle.hasEnded)
+    clock.advance(by: .milliseconds(1))
+    let result = await handle.result
+    expectTimedOut(result)
+    guard case .cancelled(hasStarted: true)? = result["stage"] else {
+      return #expect(Bool(false), "\(result)")
+    }
+    #expect(log.all == ["m will stage", "began", "completion timedOut"])
+    // The block still runs; its hook follows.
+    let next = dispatcher.dispatch(
+      action: Script.runs { [log] _ in log.record("next") }, mode: mode)
+    if mode == .async { await next.ended() } else { #expect(!next.hasEnded) }
+    free.open()
+    await next.ended()
+    _ = await log.first(7)
+    #expect(log.all.filter { $0 == "completion timedOut" }.count == 1)
+    if mode != .async {
+      #expect(log.all.suffix(3) == ["m did stage", "next", "m did stage"])
+    }
+    #expect(await handle.result.dispatchError?.code == .timedOut)
+  }
+
+  @Test(arguments: queuedModes, [false, true])
+  func cancelTheBlock(_ mode: Dispatcher.Mode, sends: Bool) async {
+    let task = run(untilCancelled, mode, .timeout(Self.second), sends: sends)
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    expectTimedOut(await task.value)
+    let parts = await log.first(3)
+    #expect(parts.sorted() == ["began", "cancelled", "completion timedOut"])
+    // In a task all of it follows the block.
+    if sends { #expect(parts.last == "completion timedOut") }
+  }
+
+  @Test func cancelTheBlockOfASynchronousDispatchWhoseResultFollowsIt() async {
+    let task = run(untilCancelled, .sync, .timeout(Self.second))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    expectTimedOut(await task.value)
+    #expect(log.all == ["began", "cancelled", "completion timedOut"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func inSyncAndInTasksTheResultFollowsTheBlock(_ mode: Dispatcher.Mode) async {
+    let (free, log) = (Latch(), log)
+    let stubborn = Script.suspends { _ in
+      log.record("began")
+      await withTaskCancellationHandler {
+        await free.opened()
+      } onCancel: {
+        log.record("cancelled")
+      }
+    }
+    let task = run(stubborn, mode, .timeout(Self.second), sends: mode != .sync)
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    #expect(await log.first(2) == ["began", "cancelled"])
+    free.open()
+    let result = await task.value
+    expectTimedOut(result)
+    #expect(result["stage"]?.isFinished == true)
+    #expect(log.all == ["began", "cancelled", "completion timedOut"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
+  func thatPassWhileItWaitsForItsTurnEndItWithoutARun(_ mode: Dispatcher.Mode, sends: Bool) async {
+    let (free, log) = (Latch(), log)
+    let holder = dispatcher.dispatch(action: holds(until: free), mode: mode)
+    _ = await log.first(1)
+    let task = run(.runs { _ in log.record("ran") }, mode, .timeout(Self.second), sends: sends)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await task.value
+    expectTimedOut(result)
+    guard case .cancelled(hasStarted: false)? = result["stage"] else {
+      return #expect(Bool(false), "\(result)")
+    }
+    #expect(!holder.hasEnded)
+    free.open()
+    await dispatcher.dispatch(action: Script.runs { _ in log.record("next") }, mode: mode).ended()
+    #expect(log.all == ["began", "completion timedOut", "next"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatPassWhileItWaitsForAnotherEndIt(_ mode: Dispatcher.Mode) async {
+    let (free, log) = (Latch(), log)
+    let other = dispatcher.dispatch(action: holds(until: free), mode: .serial(lane: "other"))
+    let task = run(
+      .runs { _ in log.record("ran") }, mode, .after(other).timeout(Self.second))
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    expectTimedOut(await task.value)
+    #expect(!other.hasEnded)
+    free.open()
+    await other.ended()
+    #expect(!log.all.contains("ran"))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [Duration.zero, .seconds(-1)])
+  func thatHavePassedRunNothingAndCallNoMiddleware(_ mode: Dispatcher.Mode, _ limit: Duration) async
+  {
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
+    let script = Script.runs { [log] _ in log.record("ran") }
+    let result = await run(script, mode, .timeout(limit)).value
+    expectTimedOut(result, after: .zero)
+    #expect(result["stage"]?.isCancelled == true)
+    let past = await run(script, mode, .deadline(clock.now.advanced(by: limit))).value
+    expectTimedOut(past, after: .zero)
+    if mode != .sync {
+      let sent = await run(script, mode, .timeout(limit), sends: true).value
+      expectTimedOut(sent, after: .zero)
+    }
+    let list = await dispatcher.dispatch(
+      actions: [script, script], mode: mode, options: .timeout(limit)
+    ).result
+    expectTimedOut(list, after: .zero)
+    #expect(list.steps.isEmpty)
+    #expect(log.all.allSatisfy { $0 == "completion timedOut" })
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatDoNotPassLeaveNothing(_ mode: Dispatcher.Mode) async {
+    for _ in 0..<3 {
+      let result = await run(.adds("x"), mode, .timeout(Self.second)).value
+      #expect(result.isSuccess)
+      if mode != .sync {
+        let sent = await run(.adds("x"), mode, .timeout(Self.second), sends: true).value
+        #expect(sent.isSuccess)
+      }
+    }
+    #expect(dispatcher.timers.count == 0)
+    #expect(log.all.allSatisfy { $0 == "completion finished" })
+  }
+
+  @Test func theSoonestOfSeveralCounts() async {
+    let task = run(
+      untilCancelled, .serial,
+      .timeout(.seconds(9)).deadline(clock.now.advanced(by: .seconds(2))).timeout(.seconds(5)))
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    expectTimedOut(await task.value, after: .seconds(2))
+  }
+
+  @Test(arguments: queuedModes)
+  func theEndBeforeTheStoresNamesWhatHasEndedAndWhatHasNot(_ mode: Dispatcher.Mode) async {
+    let (free, log) = (Latch(), log)
+    dispatcher.addStage("after", waitFor: ["middle"])
+    dispatcher.addStage("middle", waitFor: ["stage"])
+    dispatcher.addDesk()
+    let script = Script.answers { action, store in
+      Script.Operation(action: action, store: store) { _, store in
+        log.record(store.identifier)
+        if store.identifier == "middle" { free.wait() }
+      }
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
+    _ = await log.first(2)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await handle.result
+    expectTimedOut(result)
+    #expect(result.stores.map(\.storeIdentifier) == ["stage", "middle", "after"])
+    #expect(
+      result.stores.map { "\($0.outcome)" } == ["finished", "cancelled", "cancelled"])
+    free.open()
+    await dispatcher.dispatch(
+      storeIdentifier: "desk", action: Errand.adds("next"), mode: mode
+    ).ended()
+    #expect(log.all == ["stage", "middle"])
+  }
+
+  @Test(arguments: queuedModes)
+  func storesThatRunRegardlessFollowTheBlock(_ mode: Dispatcher.Mode) async {
+    let (free, log) = (Latch(), log)
+    dispatcher.addStage("audit", waitFor: WaitFor(["stage"], runsRegardless: true))
+    let script = Script.answers { action, store in
+      Script.Operation(action: action, store: store) { _, store in
+        log.record(store.identifier)
+        if store.identifier == "stage" { free.wait() }
+      }
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    expectTimedOut(await handle.result)
+    #expect(log.all == ["stage"])
+    free.open()
+    #expect(await log.first(2) == ["stage", "audit"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aSequenceEndsWithTheStepsThatHaveEnded(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let handle = dispatcher.dispatch(
+      actions: [Script.adds("1"), holds(until: free), Script.adds("3")], mode: mode,
+      options: .timeout(Self.second))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await handle.result
+    expectTimedOut(result)
+    #expect(result.steps.count == 1)
+    #expect(result.skippedActionCount == 2)
+    free.open()
+    await dispatcher.dispatch(action: Script.adds("4"), mode: mode).ended()
+    #expect(stage.model == ["1", "4"])
+  }
+
+  @Test func ofAnExclusiveSectionsDispatchesCountFromTheCall() async {
+    let (dispatcher, log, clock) = (dispatcher, log, clock)
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let script = Script.runs { _ in log.record("ran") }
+    let handle = counter.updateModel { _ in
+      defer { clock.advance(by: Self.second) }
+      return dispatcher.dispatch(action: script, options: .timeout(Self.second))
+    }
+    expectTimedOut(await handle.result)
+    #expect(log.all.isEmpty)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aCompletionAtTheDeadlineMayWaitForItsLane(_ mode: Dispatcher.Mode) async {
+    let (free, dispatcher, log) = (Latch(), dispatcher, log)
+    let handle = dispatcher.dispatch(
+      action: holds(until: free), mode: mode, options: .timeout(Self.second)
+    ) { _ in
+      let next = dispatcher.dispatch(action: Script.adds("next"), mode: mode)
+      free.open()
+      log.record("next \(next.wait().isSuccess)")
+    }
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    expectTimedOut(await handle.result)
+    #expect(log.all == ["began", "next true"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aWaitForTheLaneOfOneThatHasTimedOutIsRefusedWhereItsBlockWaits(
+    _ mode: Dispatcher.Mode
+  ) async {
+    let (dispatcher, log, free) = (dispatcher, log, Latch())
+    let handle = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        log.record("began")
+        await free.opened()
+        let inner = await dispatcher.dispatch(
+          action: Script.adds("inner"), mode: mode, options: .detached
+        ).result
+        log.record("\(inner.dispatchError.map { "\($0.code)" } ?? "finished")")
+      }, mode: mode, options: .timeout(Self.second))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    await handle.ended()
+    free.open()
+    #expect(await log.first(2) == ["began", "wouldDeadlock"])
+  }
+
+  @Test func byTheSystemsClock() async {
+    let dispatcher = Dispatcher()
+    dispatcher.addStage()
+    // Both count from about here.
+    let began = ContinuousClock.now
+    for options in [
+      DispatchOptions.timeout(.milliseconds(5)),
+      .deadline(ContinuousClock.now.advanced(by: .milliseconds(5))),
+    ] {
+      let result = await dispatcher.dispatch(action: untilCancelled, options: options).result
+      #expect(result.dispatchError?.code == .timedOut)
+      #expect(ContinuousClock.now - began >= .milliseconds(4))
+    }
+    #expect(dispatcher.timers.count == 0)
+  }
+}

@@ -1,0 +1,109 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Timers of a dispatcher", .timeLimit(.minutes(30)))
+struct TimerQueueTests {
+  private final class Note: TimerTarget {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+    }
+
+    func timerFired() { body() }
+  }
+
+  private let fired = Recorder<String>()
+
+  private func note(_ name: String) -> Note {
+    Note { [fired] in fired.record(name) }
+  }
+
+  private static let second: Int64 = 1_000_000_000
+
+  @Test func fireByAVirtualClockInOrderAndNotBefore() async {
+    let clock = VirtualClock()
+    let timers = TimerQueue(DispatcherClock(clock))
+    _ = timers.add(note("b"), at: 2 * Self.second)
+    _ = timers.add(note("a"), at: Self.second)
+    let removed = timers.add(note("removed"), at: Self.second)
+    timers.remove(removed)
+    _ = timers.add(note("c"), at: 2 * Self.second)
+    await clock.waitForSleepers(atLeast: 2)
+    clock.advance(by: .milliseconds(999))
+    #expect(fired.count == 0)
+    clock.advance(by: .milliseconds(1))
+    #expect(await fired.first(1) == ["a"])
+    clock.advance(by: .seconds(1))
+    #expect(await fired.first(3) == ["a", "b", "c"])
+    #expect(timers.count == 0)
+  }
+
+  @Test func fireByTheSystemsClockAlsoWhereAnEarlierOneComesLater() async {
+    let clock = DispatcherClock(nil)
+    let timers = TimerQueue(clock)
+    let now = clock.nanoseconds
+    let never = timers.add(note("never"), at: now + 3_600 * Self.second)
+    _ = timers.add(note("b"), at: now + 20_000_000)
+    _ = timers.add(note("a"), at: now + 10_000_000)
+    _ = timers.add(note("past"), at: now - 1)
+    #expect(await fired.first(3).sorted() == ["a", "b", "past"])
+    #expect(clock.nanoseconds >= now + 20_000_000)
+    timers.remove(never)
+    #expect(timers.count == 0)
+  }
+
+  @Test func aClockThatIsEarlyIsReadAgainAfterAPause() async {
+    let clock = EarlyClock()
+    let timers = TimerQueue(DispatcherClock(clock))
+    _ = timers.add(note("due"), at: Self.second)
+    #expect(await fired.first(1) == ["due"])
+    #expect(clock.sleeps.count == 2)
+  }
+
+  @Test func aTimerMayAddAndRemoveTimers() async {
+    let clock = VirtualClock()
+    let timers = TimerQueue(DispatcherClock(clock))
+    let fired = fired
+    let other = timers.add(note("other"), at: 2 * Self.second)
+    _ = timers.add(
+      Note {
+        timers.remove(other)
+        _ = timers.add(Note { fired.record("added") }, at: Self.second)
+      }, at: Self.second)
+    await clock.waitForSleepers(atLeast: 2)
+    clock.advance(by: .seconds(1))
+    #expect(await fired.first(1) == ["added"])
+    #expect(timers.count == 0)
+  }
+
+  @Test func aMillionHaveOneAlarm() async {
+    let clock = VirtualClock()
+    let timers = TimerQueue(DispatcherClock(clock))
+    let (target, count) = (note("never"), 1_000_000)
+    let tokens = (0..<count).map { timers.add(target, at: Self.second + Int64($0)) }
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(timers.count == count)
+    #expect(clock.sleeperCount == 1)
+    for token in tokens { timers.remove(token) }
+    #expect(timers.count == 0)
+  }
+}
+
+/// Its sleeps end 10 ns before their time, at once.
+private final class EarlyClock: Clock {
+  typealias Instant = VirtualClock.Instant
+
+  let sleeps = Recorder<Instant>()
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  var now: Instant {
+    Instant(offset: sleeps.all.last.map { $0.offset - .nanoseconds(10) } ?? .zero)
+  }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    sleeps.record(deadline)
+  }
+}

@@ -1,0 +1,443 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Diagnosis", .timeLimit(.minutes(30)))
+struct DiagnosisTests {
+  static let laneModes = Dispatcher.Mode.everyMode.filter { $0 != .sync && $0 != .async }
+  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+
+  let world = DiagnosisWorld()
+  var dispatcher: Dispatcher { world.dispatcher }
+
+  @Test func withoutATableSaysHowToGetOne() async {
+    let plain = Dispatcher(name: "plain")
+    let diagnosis = plain.diagnosis
+    #expect(!diagnosis.hasTable && diagnosis.entries.isEmpty)
+    #expect(diagnosis.description.contains("register a Watchdog"))
+  }
+
+  @Test(arguments: laneModes)
+  func namesWhatHasTheLaneAndThePlaceInIt(mode: Dispatcher.Mode) async {
+    let held = await world.hold(mode)
+    let waiting = (0..<3).map { _ in world.add(mode) }
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.entries.count == 4 && diagnosis.cycles.isEmpty)
+    for (index, handle) in waiting.enumerated() {
+      #expect(diagnosis.kinds(from: handle, to: held) == [.lane])
+      #expect(diagnosis.entry(of: handle)?.isWaiting == true)
+      let states = diagnosis.states(of: handle)
+      #expect(states.contains("as number \(index + 1), behind 1 (DispatchStoreTests/"), "\(states)")
+    }
+    let entry = diagnosis.entry(of: held)
+    #expect(entry?.number == 1 && entry?.mode == mode && entry?.isWaiting == false)
+    #expect(entry?.states.first == "runs store \"stage\" since 0 ms (an async block)")
+    #expect(entry?.actions.first is Script)
+    await world.end(held, waiting[2])
+  }
+
+  @Test(arguments: laneModes.filter { $0 != .mainThread })
+  func showsATaskThatWaitsForItsTurn(mode: Dispatcher.Mode) async {
+    let held = await world.hold(mode)
+    let dispatcher = dispatcher
+    let task = Task.immediate { await dispatcher.send(Script.adds("y"), mode: mode).isSuccess }
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.entries.count == 2)
+    #expect(diagnosis.edges.map(\.kind) == [.lane])
+    #expect(diagnosis.edges.first?.to == diagnosis.entry(of: held)?.number)
+    world.free.open()
+    #expect(await task.value)
+    await world.end(held)
+  }
+
+  @Test(arguments: queuedModes)
+  func namesTheDispatchesAfterWhichOneRuns(mode: Dispatcher.Mode) async {
+    let held = await world.hold(.serial(lane: "other"))
+    let next = world.add(mode, .after(held))
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.kinds(from: next, to: held) == [.after])
+    #expect(diagnosis.states(of: next).contains("waits for the end of 1 ("))
+    #expect(diagnosis.entry(of: held)?.waiterCount == 1)
+    await world.end(held, next)
+  }
+
+  /// Behind one that is held back itself: the lane is free.
+  @Test func namesWhatIsHeldBackInTheLaneBeforeIt() async {
+    let held = await world.hold(.async)
+    let first = world.add(.serial, .after(held))
+    let second = world.add(.serial)
+    let third = world.add(.serial)
+    // The first one keeps its place, as the lane's holder or at the head of the inbox.
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.kinds(from: first, to: held) == [.after])
+    #expect(diagnosis.kinds(from: second, to: first) == [.lane])
+    #expect(diagnosis.kinds(from: third, to: first) == [.lane])
+    await world.end(held, third)
+  }
+
+  @Test(arguments: queuedModes)
+  func namesStoresThatRunAndThoseThatWaitForThem(mode: Dispatcher.Mode) async {
+    let (free, started) = (world.free, Latch())
+    dispatcher.addStage("first")
+    dispatcher.addStage("second", waitFor: ["first"])
+    dispatcher.addStage("third", waitFor: ["first", "second"])
+    dispatcher.unregister(storeIdentifier: "stage")
+    let handle = dispatcher.dispatch(
+      action: Script.controls { operation, stage in
+        guard stage.identifier == "first" else { return operation.finish() }
+        Thread {
+          free.wait()
+          operation.finish()
+        }.start()
+        started.open()
+      }, mode: mode)
+    await started.opened()
+    // The block may not have returned yet.
+    let states = dispatcher.diagnosis.states(of: handle)
+    #expect(states.contains("runs store \"first\""), "\(states)")
+    _ = await world.diagnosis { $0.states(of: handle).contains("`finish` was not called") }
+    world.clock.advance(by: .seconds(3))
+    let diagnosis = dispatcher.diagnosis
+    let entry = diagnosis.entry(of: handle)
+    #expect(
+      entry?.states == [
+        "runs store \"first\" since 3 s (its block has returned, and `finish` was not called)",
+        "store \"second\" waits for store \"first\"",
+        "store \"third\" waits for stores \"first\", \"second\"",
+      ])
+    #expect(entry?.timeUnmoved == .seconds(3) && entry?.age == .seconds(3))
+    await world.end(handle)
+  }
+
+  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  func showsABlockThatBlocksItsThread(mode: Dispatcher.Mode) async {
+    let (started, free) = (Latch(), world.free)
+    let handle = dispatcher.dispatch(
+      action: Script.runs { _ in
+        started.open()
+        free.wait()
+      }, mode: mode)
+    await started.opened()
+    let states = dispatcher.diagnosis.states(of: handle)
+    #expect(states.contains("runs store \"stage\" since 0 ms (on a thread)"), "\(states)")
+    await world.end(handle)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func namesTheDispatchThatABlockAwaits(mode: Dispatcher.Mode) async {
+    let held = await world.hold(.serial(lane: "other"))
+    let (dispatcher, outer, started) = (dispatcher, Recorder<TransactionID>(), Latch())
+    dispatcher.addStage("outer")
+    let action = Script.suspends { _ in
+      started.open()
+      await held.ended()
+    }
+    Thread {
+      let handle = dispatcher.dispatch(storeIdentifier: "outer", action: action, mode: mode)
+      outer.record(handle.transaction)
+    }.start()
+    await started.opened()
+    let diagnosis = await world.diagnosis { !$0.edges.isEmpty }
+    #expect(diagnosis.edges.map(\.kind) == [.awaits])
+    #expect(diagnosis.edges.first?.to == diagnosis.entry(of: held)?.number)
+    let waiter = diagnosis.entry(diagnosis.edges[0].from)
+    #expect(waiter.states.contains { $0.contains("the code of store \"outer\" waits for the end") })
+    #expect(waiter.states.contains { $0.contains("the thread of its caller") } == (mode == .sync))
+    world.free.open()
+    let id = await outer.first(1)[0]
+    #expect(waiter.id == id)
+    await held.ended()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  /// Its block goes on only after the dispatch that it makes on its own thread.
+  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  func namesTheSyncDispatchThatABlockWaitsFor(mode: Dispatcher.Mode) async {
+    let (dispatcher, started, free) = (dispatcher, Latch(), world.free)
+    dispatcher.addStage("inner")
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.runs { _ in
+        dispatcher.dispatch(
+          storeIdentifier: "inner",
+          action: Script.controls { operation, _ in
+            started.open()
+            Thread {
+              free.wait()
+              operation.finish()
+            }.start()
+          }, mode: .sync)
+      }, mode: mode)
+    await started.opened()
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.entries.count == 2 && diagnosis.edges.map(\.kind) == [.awaits])
+    #expect(diagnosis.edges.first?.from == diagnosis.entry(of: outer)?.number)
+    #expect(diagnosis.entries.first { $0.mode == .sync }?.parent == outer.transaction)
+    await world.end(outer)
+  }
+
+  @Test func showsAThreadThatWaitsForAHandleInABlock() async {
+    let held = await world.hold(.serial(lane: "other"))
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "stage", action: Script.runs { _ in held.wait() }, mode: .async)
+    // By way of the wait, which has a call site of its own.
+    let diagnosis = await world.diagnosis { $0.edges.count == 2 }
+    #expect(Set(diagnosis.edges.map(\.kind)) == [.awaits, .after])
+    #expect(diagnosis.entries.count == 3)
+    await world.end(held, outer)
+  }
+
+  @Test func namesTheDispatchOnWhoseOperationOneDepends() async {
+    let (started, free, operations) = (Latch(), world.free, Recorder<Script.Operation>())
+    dispatcher.addStage("first")
+    let first = dispatcher.dispatch(
+      storeIdentifier: "first",
+      action: Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, _ in
+          started.open()
+          await free.opened()
+        }
+        operations.record(operation)
+        return operation
+      }, mode: .serial(lane: "first"))
+    await started.opened()
+    let second = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, store in
+          store.updateModel { $0.append("second") }
+        }
+        operation.addDependency(operations.all[0])
+        return operation
+      }, mode: .serial)
+    let diagnosis = await world.diagnosis { !$0.edges.isEmpty }
+    #expect(diagnosis.kinds(from: second, to: first) == [.dependency])
+    #expect(diagnosis.states(of: second).contains("waits for operations on which its own depends"))
+    await world.end(first, second)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func saysThatTheQueueIsSuspended(mode: Dispatcher.Mode) async {
+    dispatcher.queue.isSuspended = true
+    let handle = world.add(mode)
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.isSuspended && diagnosis.description.contains("Its queue is suspended."))
+    let states = diagnosis.states(of: handle)
+    #expect(states.contains("suspended"), "\(states)")
+    dispatcher.queue.isSuspended = false
+    await world.end(handle)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func saysThatASequencePausesForTheSuspendedQueue(mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let whole = dispatcher.dispatch(
+      actions: [
+        Script.runs { _ in dispatcher.queue.isSuspended = true }, Script.adds("second"),
+      ], mode: mode)
+    let diagnosis = await world.diagnosis {
+      $0.states(of: whole).contains("pauses between two actions, since the queue is suspended")
+    }
+    #expect(diagnosis.entry(of: whole)?.isWaiting == true)
+    dispatcher.queue.isSuspended = false
+    await world.end(whole)
+  }
+
+  /// Otherwise a limit with many units and many waits would have as many edges as their product.
+  @Test func linksOnlyTheOldestWaitForALimitWithItsHolders() async {
+    let limit = DispatchLimit(2, overflow: .wait, name: "encoders")
+    let held = [
+      await world.hold(.async, to: nil, .limited(by: limit)),
+      await world.hold(.async, to: nil, .limited(by: limit)),
+    ]
+    let dispatcher = dispatcher
+    var tasks: [Task<Bool, Never>] = []
+    for _ in 0..<3 {
+      tasks.append(
+        Task.immediate {
+          await dispatcher.send(Script.adds("x"), options: .limited(by: limit)).isSuccess
+        })
+      world.clock.advance(by: .milliseconds(1))
+    }
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.edges.count == 4 && diagnosis.edges.allSatisfy { $0.kind == .holdsBack })
+    #expect(Set(diagnosis.edges.map(\.from)) == [3, 4, 5])
+    #expect(diagnosis.edges.filter { $0.from == 3 }.map(\.to) == [1, 2])
+    #expect(diagnosis.edges.filter { $0.from > 3 }.allSatisfy { $0.to == 3 })
+    world.free.open()
+    for task in tasks { #expect(await task.value) }
+    await world.end(held[0], held[1])
+  }
+
+  @Test func saysThatThereIsNoPlaceOnTheQueue() async {
+    let world = DiagnosisWorld(width: 1)
+    let (started, free) = (Latch(), world.free)
+    let blocks = world.dispatcher.dispatch(
+      action: Script.runs { _ in
+        started.open()
+        free.wait()
+      }, mode: .async)
+    await started.opened()
+    let next = world.add(.async)
+    let states = world.dispatcher.diagnosis.states(of: next)
+    #expect(states.contains("a place on the concurrent queue, which is 1 wide"), "\(states)")
+    await world.end(blocks, next)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func namesThePresentActionOfASequence(mode: Dispatcher.Mode) async {
+    let (started, free) = (Latch(), world.free)
+    let whole = dispatcher.dispatch(
+      actions: [
+        Script.adds("first"),
+        Script.suspends { _ in
+          started.open()
+          await free.opened()
+        },
+      ], mode: mode)
+    await started.opened()
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.edges.map(\.kind) == [.action])
+    #expect(diagnosis.states(of: whole).contains("runs action 2 of 2: "))
+    #expect(diagnosis.entries.first { $0.parent == whole.transaction } != nil)
+    await world.end(whole)
+  }
+
+  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  func namesTheHoldersOfALimitForWhichACallWaits(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .wait, name: "encoders")
+    let held = await world.hold(.async, .limited(by: limit))
+    let dispatcher = dispatcher
+    let task = Task.immediate {
+      await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit)).isSuccess
+    }
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.edges.map(\.kind) == [.holdsBack])
+    let call = diagnosis.entry(diagnosis.edges[0].from)
+    #expect(call.id == nil && call.isWaiting && call.mode == nil)
+    #expect(
+      call.states.first?.hasPrefix("waits for a unit of \"encoders\" (1 of 1 are in flight): 1 (")
+        == true, "\(call.states)")
+    world.free.open()
+    #expect(await task.value)
+    await world.end(held)
+  }
+
+  private final class Gate: WaitDescribing {
+    let subject: WaitSubject
+    private let holder: Dispatch
+
+    init(_ waiting: DispatchHandle, heldBy holder: DispatchHandle) {
+      subject = .dispatch(waiting.dispatch!)
+      self.holder = holder.dispatch!
+    }
+
+    func describeWait() -> WaitDescription {
+      WaitDescription(text: "key \"door\"", awaited: { [holder] in [holder] })
+    }
+  }
+
+  @Test func showsWhatHoldsADispatchBackAsThatDescribesIt() async {
+    let held = await world.hold(.serial(lane: "a"))
+    let other = await world.hold(.serial(lane: "b"))
+    let waiting = world.add(.serial(lane: "a"))
+    let behind = world.add(.serial(lane: "a"))
+    let gate = Gate(waiting, heldBy: other)
+    dispatcher.pendingWaits.add(gate)
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.kinds(from: waiting, to: other) == [.holdsBack])
+    #expect(diagnosis.states(of: waiting).contains("waits for key \"door\": "))
+    // Those behind it in its lane wait for it, too.
+    #expect(diagnosis.kinds(from: behind, to: waiting) == [.lane])
+    #expect(diagnosis.kinds(from: behind, to: held) == [.lane])
+    dispatcher.pendingWaits.remove(gate)
+    #expect(dispatcher.diagnosis.kinds(from: waiting, to: other) == [])
+    await world.end(held, other, behind)
+  }
+
+  @Test func saysThatAStorePausesBetweenTwoAttempts() async {
+    let attempts = Recorder<Int>()
+    let handle = dispatcher.dispatch(
+      action: Script.runs { _ in
+        attempts.record(1)
+        if attempts.count == 1 { throw StageFright() }
+      }, mode: .serial,
+      options: .retrying(attempts: 2, backoff: .constant(.seconds(60))))
+    await world.clock.waitForSleepers(atLeast: 1)
+    let states = dispatcher.diagnosis.states(of: handle)
+    #expect(states.contains("store \"stage\" pauses before its attempt 2"), "\(states)")
+    world.clock.advance(by: .seconds(60))
+    await world.end(handle)
+  }
+
+  @Test(arguments: queuedModes)
+  func saysWhenADispatchTimesOutAndThatItHas(mode: Dispatcher.Mode) async {
+    let held = await world.hold(mode, .timeout(.seconds(5)))
+    await world.clock.waitForSleepers(atLeast: 1)
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.entry(of: held)?.timeLeft == .seconds(5))
+    #expect(diagnosis.states(of: held).contains("times out in 5 s"))
+    world.clock.advance(by: .seconds(5))
+    #expect(await held.result.dispatchError?.code == .timedOut)
+    // Its block goes on.
+    #expect(dispatcher.diagnosis.states(of: held).contains("has timed out"))
+    world.free.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(dispatcher.diagnosis.entries.isEmpty)
+  }
+
+  @Test func saysThatChangesAreLeftToANotifier() async {
+    let world = DiagnosisWorld(width: 1)
+    let (dispatcher, free, blocked) = (world.dispatcher, world.free, Latch())
+    let stage = dispatcher.addStage("observed")
+    let token = stage.observe { change in
+      guard change.model == ["first"] else { return }
+      blocked.open()
+      free.wait()
+    }
+    Thread { stage.updateModel { $0.append("first") } }.start()
+    await blocked.opened()
+    let left = dispatcher.dispatch(
+      storeIdentifier: "observed", action: Script.adds("second"), mode: .async)
+    // The queue's one thread has gone on.
+    await world.add(.async).ended()
+    let states = dispatcher.diagnosis.states(of: left)
+    #expect(states.contains("has changes that were left to its notifier"), "\(states)")
+    await world.end(left)
+    token.cancel()
+  }
+
+  @Test func namesByItsCallSiteAloneWhatIsInNoTable() async {
+    let plain = Dispatcher()
+    plain.addStage()
+    let (started, free) = (Latch(), world.free)
+    let other = plain.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .serial)
+    await started.opened()
+    let next = world.add(.serial, .after(other))
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.kinds(from: next, to: other) == [.after])
+    let entry = diagnosis.entry(of: other)
+    #expect(entry?.age == nil && entry?.actions.isEmpty == true && entry?.mode == nil)
+    #expect("\(entry!)".hasPrefix("2. A dispatch at DispatchStoreTests/"))
+    await world.end(other, next)
+  }
+
+  @Test func ofTenThousandIsLinear() async {
+    let held = await world.hold(.serial)
+    var last: DispatchHandle?
+    for index in 0..<10_000 {
+      last = world.add(.serial, index % 100 == 0 ? .after(held) : .after())
+    }
+    let diagnosis = dispatcher.diagnosis
+    #expect(diagnosis.entries.count == 10_001)
+    #expect(diagnosis.edges.count <= 3 * 10_000)
+    #expect(diagnosis.cycles.isEmpty)
+    await world.end(last!)
+  }
+}

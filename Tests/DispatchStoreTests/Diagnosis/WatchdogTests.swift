@@ -1,0 +1,295 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Watchdog", .timeLimit(.minutes(30)))
+struct WatchdogTests {
+  static let modes = Dispatcher.Mode.everyMode
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let reports = Recorder<Diagnosis>()
+  let free = Latch()
+
+  init() {
+    dispatcher = Dispatcher(name: "watched", queue: .wide(4), clock: clock)
+    dispatcher.addStage()
+  }
+
+  @discardableResult
+  private func watch() -> Watchdog {
+    let watchdog = Watchdog(limit: .seconds(8)) { [reports] in reports.record($0) }
+    dispatcher.register(middleware: watchdog)
+    return watchdog
+  }
+
+  private func hold(_ mode: Dispatcher.Mode) async {
+    let (started, free, dispatcher) = (Latch(), free, dispatcher)
+    let action = Script.suspends { _ in
+      started.open()
+      await free.opened()
+    }
+    if mode == .sync {
+      Thread { dispatcher.dispatch(action: action, mode: mode) }.start()
+    } else {
+      dispatcher.dispatch(action: action, mode: mode)
+    }
+    await started.opened()
+  }
+
+  /// Each alarm is waited for before the time advances to it.
+  private func advance(by seconds: Int) async {
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(seconds))
+  }
+
+  @Test(arguments: modes)
+  func reportsAStallOnceAndAgainAfterTwiceTheTime(mode: Dispatcher.Mode) async {
+    watch()
+    await hold(mode)
+    await advance(by: 7)
+    #expect(reports.count == 0)
+    await advance(by: 1)
+    let first = await reports.first(1)[0]
+    #expect(first.entries.count == 1 && first.entries[0].timeUnmoved == .seconds(8))
+    #expect(first.entries[0].mode == mode)
+    #expect(first.description.contains("in flight for 8 s"))
+    await advance(by: 4)
+    #expect(reports.count == 1)
+    await advance(by: 4)
+    #expect(await reports.first(2)[1].entries[0].timeUnmoved == .seconds(16))
+    await advance(by: 8)
+    await advance(by: 8)
+    #expect(await reports.first(3)[2].entries[0].timeUnmoved == .seconds(32))
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(reports.count == 3)
+  }
+
+  @Test(arguments: modes)
+  func reportsNothingThatMoves(mode: Dispatcher.Mode) async {
+    watch()
+    let gates = [Latch(), Latch(), Latch()]
+    let started = Recorder<String>()
+    for (index, name) in ["first", "second", "third"].enumerated() {
+      dispatcher.addStage(name, waitFor: index == 0 ? .none : [["first", "second"][index - 1]])
+    }
+    dispatcher.unregister(storeIdentifier: "stage")
+    let dispatcher = dispatcher
+    let action = Script.suspends { stage in
+      started.record(stage.identifier)
+      await gates[started.count - 1].opened()
+    }
+    Thread { dispatcher.dispatch(action: action, mode: mode) }.start()
+    for index in 0..<3 {
+      _ = await started.first(index + 1)
+      await advance(by: index == 0 ? 6 : 7)
+      // In all more than the limit, but not since the last start.
+      if index < 2 { gates[index].open() }
+    }
+    #expect(reports.count == 0)
+    // It has not moved for 7 of 8 seconds now.
+    await advance(by: 1)
+    #expect(await reports.first(1)[0].entries[0].timeUnmoved == .seconds(8))
+    gates[2].open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  /// A lane with much to do.
+  @Test(arguments: DiagnosisTests.laneModes)
+  func reportsNothingThatWaitsForWhatMoves(mode: Dispatcher.Mode) async {
+    watch()
+    let gates = (0..<4).map { _ in Latch() }
+    let started = Recorder<Int>()
+    dispatcher.dispatch(
+      actions: gates.indices.map { index in
+        Script.suspends { _ in
+          started.record(index)
+          await gates[index].opened()
+        }
+      }, mode: mode)
+    _ = await started.first(1)
+    let waiting = dispatcher.dispatch(action: Script.adds("x"), mode: mode)
+    for index in 0..<3 {
+      await advance(by: 6)
+      gates[index].open()
+      _ = await started.first(index + 2)
+    }
+    // It waits for 18 seconds now.
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(reports.count == 0 && !waiting.hasEnded)
+    gates[3].open()
+    #expect(await waiting.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(reports.count == 0)
+  }
+
+  @Test func reportsWhatWaitsOnceThatNoLongerMoves() async {
+    watch()
+    let (began, goesOn, second) = (Latch(), Latch(), Latch())
+    let (dispatcher, free) = (dispatcher, free)
+    dispatcher.dispatch(
+      actions: [
+        Script.suspends { _ in
+          began.open()
+          await goesOn.opened()
+        },
+        Script.suspends { _ in
+          second.open()
+          await free.opened()
+        },
+      ], mode: .serial)
+    await began.opened()
+    dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
+    await advance(by: 4)
+    let moved = dispatcher.diagnosis.entries.count
+    goesOn.open()
+    #expect(moved == 3)
+    // The sequence has moved after four seconds, and does so no more.
+    await second.opened()
+    for _ in 0..<20 where reports.count == 0 { await advance(by: 1) }
+    let report = await reports.first(1)[0]
+    #expect(report.entries.count == 3)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  /// One for each would be a flood.
+  @Test(arguments: DiagnosisTests.laneModes)
+  func reportsNothingMoreForWhatWaitsForTheSame(mode: Dispatcher.Mode) async {
+    watch()
+    await hold(mode)
+    await advance(by: 2)
+    for _ in 0..<5 { dispatcher.dispatch(action: Script.adds("x"), mode: mode) }
+    await advance(by: 6)
+    #expect(await reports.first(1)[0].entries.count == 6)
+    // Those behind have not moved for the limit now.
+    await advance(by: 2)
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(reports.count == 1)
+    await advance(by: 6)
+    #expect(await reports.first(2)[1].entries.count == 6)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(reports.count == 2)
+  }
+
+  @Test func reportsAnotherStallToo() async {
+    watch()
+    await hold(.serial(lane: "a"))
+    await advance(by: 4)
+    await hold(.serial(lane: "b"))
+    await advance(by: 4)
+    #expect(await reports.first(1)[0].entries.count == 2)
+    await advance(by: 4)
+    _ = await reports.first(2)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test(arguments: modes)
+  func reportsNothingAfterItWasCancelled(mode: Dispatcher.Mode) async {
+    let watchdog = watch()
+    await hold(mode)
+    await clock.waitForSleepers(atLeast: 1)
+    watchdog.cancel()
+    #expect(dispatcher.timers.count == 0)
+    clock.advance(by: .seconds(100))
+    #expect(dispatcher.diagnosis.entries.count == 1, "It still knows what is in flight.")
+    await hold(.serial(lane: "other"))
+    #expect(dispatcher.timers.count == 0 && reports.count == 0)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test func isReleasedWithItsTimer() async {
+    var watchdog: Watchdog? = watch()
+    weak let released = watchdog
+    await hold(.serial)
+    await clock.waitForSleepers(atLeast: 1)
+    watchdog = nil
+    #expect(dispatcher.unregister(middlewaresOfType: Watchdog.self).count == 1)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+    // The thread that has ended the dispatch may still have it, and then it is that thread that cancels the timer.
+    while released != nil || dispatcher.timers.count > 0 { await Task.yield() }
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func reportsWhatASuspendedQueueHoldsBack(mode: Dispatcher.Mode) async {
+    watch()
+    dispatcher.queue.isSuspended = true
+    for _ in 0..<3 { dispatcher.dispatch(action: Script.adds("x"), mode: mode) }
+    await advance(by: 8)
+    let report = await reports.first(1)[0]
+    #expect(report.isSuspended && report.entries.count == 3)
+    #expect(report.description.contains("suspended"))
+    dispatcher.queue.isSuspended = false
+    #expect(await dispatcher.drain().isComplete)
+    #expect(reports.count == 1)
+  }
+
+  @Test func reportsAlsoWhereAllThreadsOfTheQueueBlock() async {
+    watch()
+    let (started, free, dispatcher) = (EventCount(of: 4), free, dispatcher)
+    for _ in 0..<5 {
+      dispatcher.dispatch(
+        action: Script.runs { _ in
+          started.add()
+          free.wait()
+        }, mode: .async)
+    }
+    await started.full()
+    await advance(by: 8)
+    let report = await reports.first(1)[0]
+    #expect(report.entries.count == 5)
+    #expect(report.entries.count { $0.waitsForQueue } == 1)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test func restsWhileNothingIsInFlight() async {
+    watch()
+    await dispatcher.dispatch(action: Script.adds("x"), mode: .serial).ended()
+    #expect(dispatcher.timers.count == 1)
+    await advance(by: 8)
+    // The alarm has come where the next dispatch sets another one.
+    while dispatcher.timers.count > 0 { await Task.yield() }
+    await hold(.serial)
+    await advance(by: 8)
+    _ = await reports.first(1)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test func reportsAnIncidentByDefault() async {
+    let incidents = Recorder<DispatchIncident>()
+    dispatcher.onIncident { incidents.record($0) }
+    dispatcher.register(middleware: Watchdog(limit: .seconds(8)))
+    await hold(.serial)
+    dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
+    await advance(by: 8)
+    let incident = await incidents.first(1)[0]
+    #expect(incident.kind == .stalled)
+    #expect(
+      incident.message.hasPrefix(
+        "Nothing has moved for 8 s.\nDispatcher \"watched\": 2 in flight"))
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test func reportsByTheSystemsClock() async {
+    let dispatcher = Dispatcher()
+    dispatcher.addStage()
+    dispatcher.register(
+      middleware: Watchdog(limit: .milliseconds(5)) { [reports] in reports.record($0) })
+    let free = free
+    let held = dispatcher.dispatch(
+      action: Script.runs { _ in free.wait() }, mode: .serial)
+    #expect(await reports.first(2).allSatisfy { $0.entries.count == 1 })
+    free.open()
+    await held.ended()
+  }
+}

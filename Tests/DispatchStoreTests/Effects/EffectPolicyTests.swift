@@ -1,0 +1,238 @@
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Policies of effects", .timeLimit(.minutes(30)))
+struct EffectPolicyTests {
+  let dispatcher = Dispatcher()
+  let log = Recorder<String>()
+  let latches = (0..<4).map { _ in Latch() }
+
+  /// Its runs wait for the latch of their number.
+  private func register(_ policy: EffectPolicy, isKeyed: Bool = false) {
+    let (log, latches) = (log, latches)
+    let body: @Sendable (Cue, EffectContext) async throws -> Void = { cue, _ in
+      log.record("+\(cue.number)")
+      do {
+        try await waits(for: latches[cue.number])
+        log.record("-\(cue.number)")
+      } catch {
+        log.record("x\(cue.number)")
+      }
+    }
+    dispatcher.register(
+      effect: isKeyed
+        ? Effect(Cue.self, policy: policy, per: { SameHash($0.number % 2) }, body)
+        : Effect(Cue.self, policy: policy, body))
+  }
+
+  /// Keys that only their code distinguishes.
+  private struct SameHash: Hashable {
+    let value: Int
+    init(_ value: Int) { self.value = value }
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  private func dispatch(_ number: Int) -> DispatchHandle {
+    dispatcher.dispatch(action: Cue(number: number), mode: .sync)
+  }
+
+  @Test func concurrentRunsBesideTheOthers() async {
+    register(.concurrent)
+    let handles = [dispatch(0), dispatch(1)]
+    #expect(await log.first(2).sorted() == ["+0", "+1"])
+    latches[1].open()
+    await handles[1].settled
+    latches[0].open()
+    await handles[0].settled
+    #expect(log.all.suffix(2) == ["-1", "-0"])
+  }
+
+  @Test func latestCancelsTheFormerRun() async {
+    register(.latest)
+    let former = dispatch(0)
+    _ = await log.first(1)
+    let latest = dispatch(1)
+    await former.settled
+    #expect(log.all.contains("x0") && !log.all.contains("-1"))
+    latches[1].open()
+    await latest.settled
+    #expect(log.all.last == "-1")
+  }
+
+  @Test func unlessRunningSkipsTheLater() async {
+    register(.unlessRunning)
+    let first = dispatch(0)
+    await dispatch(1).settled
+    latches[0].open()
+    await first.settled
+    latches[2].open()
+    await dispatch(2).settled
+    #expect(log.all == ["+0", "-0", "+2", "-2"])
+  }
+
+  @Test func serialRunsOneAfterTheOther() async {
+    register(.serial)
+    let handles = (0..<3).map(dispatch)
+    for latch in latches.reversed() { latch.open() }
+    for handle in handles { await handle.settled }
+    #expect(log.all == ["+0", "-0", "+1", "-1", "+2", "-2"])
+  }
+
+  @Test func holdsAmongActionsOfOneKey() async {
+    register(.unlessRunning, isKeyed: true)
+    let (even, odd) = (dispatch(0), dispatch(1))
+    await dispatch(2).settled
+    await dispatch(3).settled
+    #expect(await log.first(2).sorted() == ["+0", "+1"])
+    latches[0].open()
+    await even.settled
+    latches[2].open()
+    await dispatch(2).settled
+    latches[1].open()
+    await odd.settled
+    #expect(log.all.sorted() == ["+0", "+1", "+2", "-0", "-1", "-2"])
+  }
+
+  @Test func aRunThatWaitsForItsTurnIsCancelledWithItsCause() async {
+    register(.serial)
+    let handles = (0..<3).map(dispatch)
+    handles[1].cancelWithEffects()
+    await handles[1].settled
+    for latch in latches { latch.open() }
+    for handle in handles { await handle.settled }
+    #expect(log.all == ["+0", "-0", "+2", "-2"])
+  }
+
+  /// In each order of many threads, runs of one key do not overlap, and each has begun or was skipped.
+  @Test(arguments: [EffectPolicy.serial, .unlessRunning])
+  func holdsWhereManyThreadsDispatch(_ policy: EffectPolicy) async {
+    let counts = Recorder<(key: Int, change: Int)>()
+    dispatcher.register(
+      effect: Effect(Cue.self, policy: policy, per: { $0.number % 3 }) { cue, _ in
+        counts.record((cue.number % 3, 1))
+        await Task.yield()
+        counts.record((cue.number % 3, -1))
+      })
+    await withDiscardingTaskGroup { group in
+      for producer in 0..<4 {
+        group.addTask {
+          for index in 0..<100 {
+            let mode = Dispatcher.Mode.everyMode[(producer + index) % 5]
+            await dispatcher.dispatch(action: Cue(number: index), mode: mode).settled
+          }
+        }
+      }
+    }
+    var present = [0, 0, 0]
+    for (key, change) in counts.all {
+      present[key] += change
+      #expect((0...1).contains(present[key]))
+    }
+    #expect(present == [0, 0, 0])
+    if policy == .serial { #expect(counts.count == 800) }
+  }
+}
+
+@Suite("Lines of an effect's runs, without threads")
+struct EffectLineTests {
+  final class Run {}
+  let runs = (0..<4).map { _ in Run() }
+
+  @Test func aConcurrentOneBeginsEach() {
+    var line = EffectLine<Run>()
+    for run in runs {
+      guard case .begin(let former) = line.arrive(run, .concurrent) else {
+        Issue.record("It waits.")
+        continue
+      }
+      #expect(former.isEmpty)
+    }
+    #expect(line.runCount == 4)
+    for run in runs.reversed() {
+      let next = line.ended(run)
+      #expect(next == nil)
+    }
+    #expect(line.isEmpty)
+  }
+
+  @Test func theLatestCancelsTheOthersInOrder() {
+    var line = EffectLine<Run>()
+    _ = line.arrive(runs[0], .latest)
+    _ = line.arrive(runs[1], .latest)
+    guard case .begin(let former) = line.arrive(runs[2], .latest) else {
+      Issue.record("It waits.")
+      return
+    }
+    #expect(former.map(ObjectIdentifier.init) == runs[0...1].map(ObjectIdentifier.init))
+  }
+
+  @Test func aSerialOneBeginsTheNextWithTheEndOfTheOneBefore() {
+    var line = EffectLine<Run>()
+    _ = line.arrive(runs[0], .serial)
+    for run in runs[1...] {
+      guard case .wait = line.arrive(run, .serial) else {
+        Issue.record("It begins.")
+        continue
+      }
+    }
+    let notBegun = line.ended(runs[2])
+    #expect(notBegun == nil)
+    let next = line.ended(runs[0])
+    #expect(next === runs[1])
+    let waiting = line.takeWaiting()
+    #expect(waiting.count == 2)
+    let last = line.ended(runs[1])
+    #expect(last == nil && line.isEmpty)
+  }
+
+  @Test func aLineGoesWithItsLastRun() throws {
+    var lines = EffectLines<Run>()
+    let key = TypedKey("a")
+    let found = lines.find(key)
+    let first = lines.arrive(runs[0], key, .unlessRunning, at: nil, of: found)
+    let id = try #require(first?.1)
+    let late = lines.arrive(runs[1], key, .unlessRunning, at: nil, of: found)
+    #expect(late == nil)
+    let again = lines.find(key)
+    #expect(again.lines.map(\.id) == [id])
+    guard case .skip? = lines.arrive(runs[1], key, .unlessRunning, at: id, of: again)?.0 else {
+      Issue.record("It begins.")
+      return
+    }
+    _ = lines.ended(runs[0], key, at: id)
+    #expect(lines.find(key).lines.isEmpty)
+    let gone = lines.arrive(runs[2], key, .unlessRunning, at: id, of: again)
+    #expect(gone == nil)
+    let (wasOpen, isOpen) = (lines.close(), lines.close())
+    #expect(wasOpen && !isOpen)
+  }
+
+  @Test func aLongLivedOneRunsOnce() {
+    var life = LongLivedRun<Run>()
+    guard case .begin = life.restart(runs[0]), case .cancel(let present) = life.restart(runs[1])
+    else {
+      Issue.record("Not begun once.")
+      return
+    }
+    #expect(present === runs[0])
+    let isToRestart = [life.ended(runs[1]), life.ended(runs[0])]
+    #expect(isToRestart == [false, true], "The first one was not of this run.")
+    _ = life.restart(runs[2])
+    let cancelled = life.cancel()
+    #expect(cancelled === runs[2])
+    let isRestarted = life.ended(runs[2])
+    #expect(!isRestarted)
+    _ = life.restart(runs[3])
+    let (last, wasOpen) = life.close()
+    #expect(last === runs[3] && wasOpen && life.runCount == 1)
+    let isToRun = life.ended(runs[3])
+    #expect(!isToRun && life.runCount == 0)
+    guard case .none = life.restart(runs[0]) else {
+      Issue.record("It begins.")
+      return
+    }
+    let isOpen = life.close().wasOpen
+    #expect(!isOpen)
+  }
+}

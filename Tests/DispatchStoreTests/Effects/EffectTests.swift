@@ -1,0 +1,338 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Effects", .timeLimit(.minutes(30)))
+struct EffectTests {
+  static let modes = Dispatcher.Mode.everyMode
+
+  let dispatcher = Dispatcher(carrying: [CarriedTaskLocal(EffectRequest.$id)])
+  let log = Recorder<String>()
+
+  @Test(arguments: modes)
+  func beginOnceTheStoresHaveEndedAndTheCompletionHasRun(_ mode: Dispatcher.Mode) async {
+    let (log, stage) = (log, dispatcher.addStage())
+    dispatcher.addStage("other", waitFor: ["stage"])
+    dispatcher.register(
+      effect: Effect(Script.self) { script, context in
+        log.record("effect of \(script): \(stage.model), \(context.result!.isSuccess)")
+      })
+    for style in 0..<2 {
+      let script =
+        style == 0
+        ? Script.adds("\(style)")
+        : Script.suspends("\(style)") { stage in stage.updateModel { $0.append("1") } }
+      dispatcher.dispatch(action: script, mode: mode) { log.record("completion") }
+      _ = await log.first(2 * (style + 1))
+    }
+    #expect(
+      log.all == [
+        "completion", "effect of 0: [\"0\"], true",
+        "completion", "effect of 1: [\"0\", \"1\"], true",
+      ])
+  }
+
+  @Test func followWhatIsSent() async {
+    let log = log
+    dispatcher.addStage()
+    dispatcher.register(effect: Effect(Script.self) { script, _ in log.record("\(script)") })
+    for mode in Self.modes where mode != .sync {
+      await dispatcher.send(Script.adds("sent"), mode: mode)
+      await dispatcher.send(Script.suspends("suspended") { _ in await Task.yield() }, mode: mode)
+    }
+    #expect(await log.first(8).count { $0 == "sent" } == 4)
+  }
+
+  @Test func followWhatIsDispatchedToOneStore() async {
+    let log = log
+    let store = dispatcher.register(store: CounterStore.counter("counter"))
+    store.dispatch(.add(1), mode: .sync)
+    dispatcher.register(effect: Effect(CounterAction.self) { _, _ in log.record("effect") })
+    store.dispatch(.add(1), mode: .sync)
+    await store.send(.add(1))
+    dispatcher.dispatch(storeIdentifier: "counter", action: CounterAction.add(1), mode: .serial)
+    _ = await log.first(3)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(log.count == 3)
+  }
+
+  @Test(arguments: modes)
+  func anActionWithoutAStoreIsFollowedAndNotReported(_ mode: Dispatcher.Mode) async {
+    let (log, incidents) = (log, dispatcher.recordIncidents())
+    dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record("effect") })
+    await dispatcher.dispatch(action: Cue(), mode: mode).settled
+    #expect(log.all == ["effect"])
+    #expect(incidents.all.isEmpty)
+  }
+
+  private class Base: ActionType, @unchecked Sendable {}
+  private final class Derived: Base, @unchecked Sendable {}
+
+  @Test func followSubclassesOfAClass() async {
+    let log = log
+    dispatcher.register(
+      effect: Effect(Base.self) { action, _ in log.record("\(type(of: action))") })
+    await dispatcher.dispatch(action: Derived()).settled
+    await dispatcher.dispatch(action: Base()).settled
+    #expect(log.all == ["Derived", "Base"])
+  }
+
+  @Test func actionsOfOtherTypesCostNothingForThem() {
+    dispatcher.register(store: CounterStore.counter("counter"))
+    dispatcher.addStage()
+    dispatcher.register(effect: Effect(Script.self) { _, _ in })
+    func needsPreparation(_ type: any ActionType.Type) -> Bool {
+      let route = dispatcher.route(to: type, identifier: nil, on: .current)
+      defer { route._withUnsafeGuaranteedRef { $0.end() } }
+      return route._withUnsafeGuaranteedRef(\.needsPreparation)
+    }
+    #expect(!needsPreparation(CounterAction.self))
+    #expect(needsPreparation(Script.self))
+    #expect(dispatcher.middlewares.isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func followNoDispatchThatFailedUnlessTheyRunRegardless(_ mode: Dispatcher.Mode) async {
+    let log = log
+    dispatcher.addStage()
+    dispatcher.register(effect: Effect(Script.self) { script, _ in log.record("\(script)") })
+    dispatcher.register(
+      effect: Effect(Script.self, runsRegardless: true) { script, context in
+        log.record("\(script): \(context.result!.isSuccess)")
+      })
+    let failing = dispatcher.dispatch(
+      action: Script.runs("fails") { _ in throw StageFright() }, mode: mode)
+    await failing.settled
+    await dispatcher.dispatch(action: Script.adds("adds"), mode: mode).settled
+    #expect(log.all.sorted() == ["adds", "adds: true", "fails: false"])
+  }
+
+  @Test func followNoActionThatWasVetoed() async {
+    let log = log
+    dispatcher.addStage()
+    dispatcher.register(middleware: Vetoing())
+    dispatcher.register(effect: Effect(Script.self) { _, _ in log.record("effect") })
+    await dispatcher.dispatch(action: Script.adds("a")).settled
+    #expect(log.all.isEmpty)
+  }
+
+  private final class Vetoing: Middleware {
+    func willDispatch(
+      transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
+    ) throws -> MiddlewareVerdict { .veto(reason: "no") }
+  }
+
+  @Test(arguments: modes)
+  func followEachActionOfASequence(_ mode: Dispatcher.Mode) async {
+    let log = log
+    dispatcher.addStage()
+    dispatcher.register(
+      effect: Effect(Script.self, policy: .serial) { script, _ in log.record("\(script)") })
+    let handle = dispatcher.dispatch(
+      actions: [Script.adds("a"), Cue(), Script.adds("b")], mode: mode)
+    await handle.settled
+    #expect(log.all == ["a", "b"])
+  }
+
+  @Test(arguments: modes)
+  func whatTheyDispatchHasTheFollowedTransactionAsItsParent(_ mode: Dispatcher.Mode) async {
+    let (parents, dispatcher) = (Recorder<TransactionID?>(), dispatcher)
+    dispatcher.register(middleware: ParentMiddleware { parents.record($0) })
+    dispatcher.register(
+      effect: Effect(Cue.self) { _, context in
+        await context.send(Echo(), mode: .serial)
+        await context.dispatch(Echo(), mode: .async).ended()
+        dispatcher.dispatch(action: Echo(), mode: .sync)
+        await dispatcher.send(Echo())
+        async let child = dispatcher.send(Echo())
+        _ = await child
+      })
+    let handle = dispatcher.dispatch(action: Cue(), mode: mode)
+    await handle.settled
+    #expect(parents.all == [nil] + Array(repeating: handle.transaction, count: 5))
+  }
+
+  private final class ParentMiddleware: DispatchMiddleware {
+    let note: @Sendable (TransactionID?) -> Void
+
+    init(_ note: @escaping @Sendable (TransactionID?) -> Void) {
+      self.note = note
+    }
+
+    func dispatchWillBegin(_ dispatch: DispatchInfo) { note(dispatch.parent) }
+    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {}
+  }
+
+  @Test(arguments: modes, EffectPolicy.allCases)
+  func carriedTaskLocalsArrive(_ mode: Dispatcher.Mode, _ policy: EffectPolicy) async {
+    let log = log
+    dispatcher.addStage()
+    dispatcher.register(
+      effect: Effect(Script.self, policy: policy) { script, context in
+        log.record("\(script) \(EffectRequest.id)")
+        await context.send(Cue())
+      })
+    dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record(EffectRequest.id) })
+    for number in 1...2 {
+      await EffectRequest.$id.withValue("\(number)") {
+        dispatcher.dispatch(
+          action: number == 1
+            ? Script.adds("a") : Script.suspends("a") { _ in await Task.yield() }, mode: mode)
+      }.settled
+    }
+    #expect(log.all == ["a 1", "1", "a 2", "2"])
+  }
+
+  @Test(arguments: modes)
+  func whatTheyThrowConcernsNothingElseAndIsReported(_ mode: Dispatcher.Mode) async {
+    let (log, incidents) = (log, dispatcher.recordIncidents())
+    dispatcher.register(
+      effect: Effect(Cue.self) { _, _ in
+        throw StageFright(place: 1)
+      }.onFailure { error, context in
+        log.record("\(error) \(context.isActive)")
+        context.dispatch(Echo())
+      })
+    dispatcher.register(effect: Effect(Cue.self) { _, _ in throw CancellationError() })
+    dispatcher.register(
+      effect: Effect(Echo.self, policy: .serial) { _, _ in log.record("echo") })
+    let handle = dispatcher.dispatch(action: Cue(), mode: mode)
+    await handle.settled
+    #expect(handle.resultIfEnded?.isSuccess == true)
+    #expect(log.all == ["StageFright(place: 1) true", "echo"])
+    #expect(incidents.all == [.effectFailed])
+  }
+
+  @Test func whatAnEndedRunSendsIsIgnoredAndReported() async {
+    let (log, incidents) = (log, dispatcher.recordIncidents())
+    let contexts = Recorder<EffectContext>()
+    dispatcher.addStage()
+    dispatcher.register(effect: Effect(Cue.self) { _, context in contexts.record(context) })
+    await dispatcher.dispatch(action: Cue()).settled
+    let context = contexts.all[0]
+    #expect(!context.isActive)
+    let result = await context.send(Script.adds("late"))
+    #expect(result.errorCode == .effectEnded)
+    let handle = context.dispatch(Script.adds("late"), mode: .serial) {
+      log.record("\($0.errorCode!)")
+    }
+    #expect(handle.resultIfEnded?.errorCode == .effectEnded)
+    #expect(log.all == ["effectEnded"])
+    #expect(incidents.all == [.sentAfterEnd, .sentAfterEnd])
+    #expect((dispatcher.store(with: "stage") as? Stage)?.model == [])
+  }
+
+  @Test func beginInOrderOfRegistrationAndMayBeRegisteredSeveralTimes() async {
+    let log = log
+    let effect = Effect(Cue.self) { _, _ in log.record("a") }
+    let first = dispatcher.register(effect: effect)
+    dispatcher.register(effect: effect)
+    await dispatcher.dispatch(action: Cue()).settled
+    #expect(log.all == ["a", "a"])
+    #expect(dispatcher.unregister(effect: first))
+    #expect(!dispatcher.unregister(effect: first))
+    #expect(!Dispatcher().unregister(effect: first))
+    await dispatcher.dispatch(action: Cue()).settled
+    #expect(log.all == ["a", "a", "a"])
+  }
+
+  @Test(arguments: modes)
+  func unregisteringCancelsTheirRunsAndNoneBeginsAfterwards(_ mode: Dispatcher.Mode) async {
+    let (log, free) = (log, Latch())
+    let registration = dispatcher.register(
+      effect: Effect(Cue.self, policy: .serial) { cue, _ in
+        log.record("begins \(cue.number)")
+        do { try await waits(for: free) } catch { log.record("cancelled \(cue.number)") }
+      })
+    let handles = (1...3).map { dispatcher.dispatch(action: Cue(number: $0), mode: mode) }
+    for handle in handles { await handle.ended() }
+    _ = await log.first(1)
+    #expect(registration.runCount == 1)
+    #expect(registration.unregister())
+    await dispatcher.dispatch(action: Cue(number: 4), mode: mode).settled
+    for handle in handles { await handle.settled }
+    #expect(log.all.count == 2 && log.all[1].hasPrefix("cancelled"))
+    #expect(registration.runCount == 0)
+    #expect(!registration.unregister())
+  }
+
+  @Test func aTokenUnregistersTheEffectWhenItIsReleased() async {
+    let (log, free) = (log, Latch())
+    var token: EffectToken? = dispatcher.register(
+      effect: Effect(Cue.self) { _, _ in
+        log.record("begins")
+        do { try await waits(for: free) } catch { log.record("cancelled") }
+      }
+    ).token()
+    let handle = dispatcher.dispatch(action: Cue())
+    _ = await log.first(1)
+    #expect(token?.registration.runCount == 1)
+    token = nil
+    await handle.settled
+    await dispatcher.dispatch(action: Cue()).settled
+    #expect(log.all == ["begins", "cancelled"])
+    let other = dispatcher.register(effect: Effect(Echo.self) { _, _ in log.record("echo") })
+      .token()
+    other.cancel()
+    await dispatcher.dispatch(action: Echo()).settled
+    #expect(log.count == 2)
+  }
+
+  @Test func cancellingTheirRunsCancelsWhatTheyHaveDispatched() async {
+    let (log, free, handles) = (log, Latch(), Recorder<DispatchHandle>())
+    dispatcher.addStage()
+    let registration = dispatcher.register(
+      effect: Effect(Cue.self) { _, context in
+        handles.record(
+          context.dispatch(
+            Script.suspends { _ in
+              log.record("block")
+              try await waits(for: free)
+            }))
+        _ = try await handles.first(1)[0].get()
+      })
+    let handle = dispatcher.dispatch(action: Cue())
+    _ = await log.first(1)
+    registration.cancel()
+    await handle.settled
+    #expect(await handles.all[0].result.error is CancellationError)
+    #expect(dispatcher.unregister(effect: registration))
+  }
+
+  @Test(arguments: modes)
+  func whatTheyDispatchInheritsTheDeadlineOfTheirCause(_ mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let (log, free, handles) = (log, Latch(), Recorder<DispatchHandle>())
+    dispatcher.addStage()
+    dispatcher.register(
+      effect: Effect(Cue.self) { _, context in
+        handles.record(
+          context.dispatch(
+            Script.suspends { _ in
+              log.record("block")
+              try await waits(for: free)
+            }))
+        try await waits(for: Latch())
+      })
+    let handle = dispatcher.dispatch(
+      action: Cue(), mode: mode, options: .timeout(.seconds(5)))
+    #expect(await handle.result.isSuccess)
+    _ = await log.first(1)
+    clock.advance(by: .seconds(6))
+    await handle.settled
+    #expect(await handles.all[0].result.errorCode == .timedOut)
+  }
+
+  @Test func aDispatchInAnExclusiveSectionIsFollowed() async {
+    let log = log
+    let store = dispatcher.register(store: CounterStore.counter("counter"))
+    dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record("effect") })
+    let dispatcher = dispatcher
+    let handle = store.updateModel { _ in dispatcher.dispatch(action: Cue()) }
+    await handle.settled
+    #expect(log.all == ["effect"])
+  }
+}

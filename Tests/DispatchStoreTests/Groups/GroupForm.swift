@@ -1,0 +1,57 @@
+import DispatchStore
+
+/// The two forms in which a group runs.
+enum GroupForm: CaseIterable, Sendable {
+  /// With a handle, on threads of the library.
+  case dispatched
+  /// In the caller's task.
+  case sent
+
+  func run(
+    _ group: ActionGroup, by dispatcher: Dispatcher,
+    onProgress: (@Sendable (Int, Int) -> Void)? = nil
+  ) async -> ActionGroupResult {
+    switch self {
+    case .dispatched:
+      await onOwnThread { dispatcher.dispatch(group, onProgress: onProgress) }.result
+    case .sent:
+      await dispatcher.send(group, onProgress: onProgress)
+    }
+  }
+
+  /// The same from this task also where the group is dispatched.
+  func runHere(_ group: ActionGroup, by dispatcher: Dispatcher) async -> ActionGroupResult {
+    await self == .sent ? dispatcher.send(group) : dispatcher.dispatch(group).result
+  }
+
+  /// A form, with a mode that it has.
+  struct InMode: Sendable, CustomStringConvertible {
+    let form: GroupForm
+    let mode: Dispatcher.Mode
+
+    var description: String { "\(form) in \(mode)" }
+
+    func run(_ group: ActionGroup, by dispatcher: Dispatcher) async -> ActionGroupResult {
+      await form.run(group, by: dispatcher)
+    }
+
+    /// Both forms, each in every mode.
+    static let all =
+      Dispatcher.Mode.everyMode.map { InMode(form: .dispatched, mode: $0) }
+      + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { InMode(form: .sent, mode: $0) }
+  }
+}
+
+extension ActionGroupResult {
+  /// The steps' outcomes, without their errors.
+  var outcomes: String {
+    steps.map { step in
+      switch step.outcome {
+      case .finished: "+"
+      case .failed: "-"
+      case .cancelled: "x"
+      case .skipped: "."
+      }
+    }.joined()
+  }
+}

@@ -1,0 +1,298 @@
+import DispatchStore
+import Foundation
+import Testing
+
+/// What a group's handle does: cancel, await, progress; and waits that can't end.
+@Suite("Group handles", .timeLimit(.minutes(30)))
+struct GroupHandleTests {
+  let dispatcher = Dispatcher()
+  let stage: Stage
+
+  init() {
+    stage = dispatcher.addStage()
+  }
+
+  private func holds(_ began: Latch) -> Script {
+    .suspends { _ in
+      began.open()
+      try await Task.sleep(for: .seconds(3_600))
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func cancelsWhatRunsAndStartsNothingMore(_ mode: Dispatcher.Mode) async {
+    let (began, completions) = (Latch(), Recorder<ActionGroupResult>())
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        ActionStep(holds(began), mode: mode)
+        Script.adds("skipped")
+        ActionGroup(.concurrent) { Script.adds("skipped") }
+      }
+    ) { completions.record($0) }
+    await began.opened()
+    #expect(!handle.hasEnded && handle.resultIfEnded == nil)
+    handle.cancel()
+    let result = await handle.result
+    #expect(result.outcomes == "x..")
+    #expect(result.error is CancellationError)
+    #expect(completions.all.map(\.outcomes) == ["x.."])
+    handle.cancel()
+    #expect(handle.resultIfEnded?.outcomes == "x..")
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func cancelledDuringItsLastStepItSucceedsWhereThatFinishes() async {
+    let (began, goOn) = (Latch(), Latch())
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        ActionStep(
+          Script.suspends { _ in
+            began.open()
+            await goOn.opened()
+          }
+        ).compensated(by: Script.adds("-"))
+        ActionGroup {}
+      })
+    await began.opened()
+    handle.cancel()
+    goOn.open()
+    #expect(await handle.result.isSuccess)
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func cancellingTheTaskThatAwaitsItCancelsNothing() async {
+    let (began, goOn) = (Latch(), Latch())
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        Script.suspends { _ in
+          began.open()
+          await goOn.opened()
+          try Task.checkCancellation()
+        }
+        Script.adds("after")
+      })
+    let task = Task { await handle.result }
+    await began.opened()
+    task.cancel()
+    goOn.open()
+    #expect(await task.value.isSuccess)
+    #expect(stage.model == ["after"])
+  }
+
+  @Test func aTaskThatWasCancelledBeforeItSendsAGroupRunsNothingOfIt() async {
+    let dispatcher = dispatcher
+    let group = ActionGroup {
+      Script.adds("a")
+      ActionGroup(.concurrent) { Script.adds("b") }
+    }
+    let result = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await dispatcher.send(group)
+    }.value
+    #expect(result.outcomes == "..")
+    #expect(result.error is CancellationError)
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func aListOfActionsInASentGroupIsCancelledWithTheTask() async {
+    let (dispatcher, began) = (dispatcher, Latch())
+    let group = ActionGroup { ActionStep([holds(began), Script.adds("skipped")]) }
+    let task = Task { await dispatcher.send(group) }
+    await began.opened()
+    task.cancel()
+    #expect(await task.value.outcomes == "x")
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func closuresAreCalledOnceAtTheEndAfterTheCompletion() async {
+    let (log, goOn) = (Recorder<String>(), Latch())
+    let handle = dispatcher.dispatch(
+      ActionGroup { Script.suspends { _ in await goOn.opened() } }
+    ) { _ in log.record("completion") }
+    handle.whenEnded { log.record("first \($0)") }
+    goOn.open()
+    _ = await log.first(2)
+    _ = await handle.ended()
+    handle.whenEnded { log.record("later \($0)") }
+    #expect(log.all == ["completion", "first finished", "later finished"])
+    await #expect(throws: Never.self) { try await handle.get() }
+  }
+
+  @Test(arguments: GroupForm.allCases)
+  func progressIsReportedOnceForEachStepInOrder(_ form: GroupForm) async {
+    let counts = Recorder<[Int]>()
+    let group = ActionGroup(.concurrent) {
+      for index in 0..<40 {
+        ActionGroup {
+          ActionStep(Script.adds("a"), mode: .serial(lane: index))
+          Script.suspends { _ in await Task.yield() }
+        }
+      }
+    }
+    let result = await form.run(group, by: dispatcher) { counts.record([$0, $1]) }
+    #expect(result.isSuccess)
+    #expect(counts.all == (1...80).map { [$0, 80] })
+  }
+
+  @Test func aProgressIsTheGroupsAsItIsAndCancelsIt() async {
+    let began = Latch()
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        Script.adds("a")
+        holds(began)
+        Script.adds("skipped")
+        Script.adds("skipped")
+      })
+    await began.opened()
+    let progress = handle.progress
+    #expect(progress.completedUnitCount == 1 && progress.totalUnitCount == 4)
+    #expect(progress.fractionCompleted == 0.25)
+    progress.cancel()
+    #expect(await handle.result.outcomes == "+x..")
+    #expect(progress.completedUnitCount == 1)
+    #expect(handle.progress.completedUnitCount == 2)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func awaitingItInTheLaneThatAStepNeedsIsRefused(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles) = (dispatcher, Recorder<ActionGroupHandle>())
+    let results = Recorder<ActionGroupResult>()
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        let handle = dispatcher.dispatch(
+          ActionGroup {
+            Script.suspends { _ in await Task.yield() }
+            Script.adds("before")
+            ActionStep(Script.adds("in the lane"), mode: mode)
+            Script.adds("after")
+          })
+        handles.record(handle)
+        results.record(await handle.result)
+      }, mode: mode)
+    #expect(await outer.result.isSuccess)
+    let error = results.all.first?.error as? DispatchError
+    #expect(error?.code == .wouldDeadlock)
+    // The group itself goes on once the lane is there.
+    #expect(await handles.all[0].result.isSuccess)
+    #expect(stage.model == ["before", "in the lane", "after"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func sentInTheLaneThatAStepNeedsTheStepIsRefused(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        results.record(
+          await dispatcher.send(
+            ActionGroup {
+              ActionStep(Script.adds("before"))
+                .compensated(by: Script.adds("-before"))
+              ActionStep(Script.adds("before"))
+                .compensated(by: Script.adds("refused"), mode: mode)
+              ActionStep(Script.adds("in the lane"), mode: mode)
+            }))
+      }, mode: mode)
+    #expect(await outer.result.isSuccess)
+    #expect(results.all.map(\.outcomes) == ["++-"])
+    let result = results.all[0]
+    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    let refused = result.compensated.first?.compensation?.error as? DispatchError
+    #expect(refused?.code == .wouldDeadlock)
+    #expect(result.compensated.last?.compensation?.isSuccess == true)
+    // What was refused does not run later either.
+    await dispatcher.dispatch(action: Script.adds("later"), mode: mode).ended()
+    #expect(stage.model == ["before", "before", "-before", "later"])
+  }
+
+  @Test func awaitedInABlockThatHoldsNothingItNeedsItEnds() async {
+    let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
+    let group = ActionGroup {
+      ActionGroup(.concurrent) {
+        for lane in 0..<20 {
+          ActionStep(Script.suspends { _ in await Task.yield() }, mode: .serial(lane: lane))
+        }
+      }
+      Script.adds("after")
+    }
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        results.record(await dispatcher.dispatch(group).result)
+      }, mode: .serial)
+    #expect(await outer.result.isSuccess)
+    #expect(results.all.map(\.isSuccess) == [true])
+  }
+
+  @Test func aDispatcherThatIsDroppedLivesUntilItsGroupHasEnded() async {
+    let (log, goOn) = (Recorder<String>(), Latch())
+    func begin() -> ActionGroupHandle {
+      let dispatcher = Dispatcher()
+      dispatcher.addStage()
+      return dispatcher.dispatch(
+        ActionGroup {
+          Script.suspends { _ in await goOn.opened() }
+          Script.runs { _ in log.record("second") }
+        })
+    }
+    let handle = begin()
+    goOn.open()
+    #expect(await handle.result.isSuccess)
+    #expect(log.all == ["second"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func dispatchedInAnExclusiveSectionItBeginsWhenThatIsLeft(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, other) = (dispatcher, ProbeStore.probe("other"))
+    let models = Recorder<Int>()
+    let group = ActionGroup {
+      ActionStep(mode: mode) { _ in
+        models.record(other.model)
+        return Script.adds("a")
+      }
+      ActionStep(Script.adds("b"), mode: mode)
+    }
+    let handle = await onOwnThread {
+      other.updateModel { model in
+        model = 7
+        let empty = dispatcher.dispatch(ActionGroup {}) { _ in models.record(other.model) }
+        #expect(!empty.hasEnded)
+        return dispatcher.dispatch(group)
+      }
+    }
+    #expect(await handle.result.isSuccess)
+    #expect(models.all == [7, 7])
+    #expect(stage.model == ["a", "b"])
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func aSuspendedQueueHoldsItsNextStepBack(_ mode: Dispatcher.Mode) async {
+    let (began, goOn) = (Latch(), Latch())
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        ActionStep(
+          Script.suspends { _ in
+            began.open()
+            await goOn.opened()
+          }, mode: mode)
+        ActionStep(Script.adds("second"), mode: mode)
+      })
+    await began.opened()
+    dispatcher.queue.isSuspended = true
+    goOn.open()
+    handle.cancel()
+    // The second step may have been dispatched already: it waits.
+    #expect(await ["+.", "+x"].contains(handle.result.outcomes))
+    dispatcher.queue.isSuspended = false
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func aSynchronousStepInATaskStopsTheProgramAndNamesTheStep() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await Dispatcher().send(ActionGroup { ActionStep(Ping(), mode: .sync) })
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("A group was sent with a step of mode .sync"))
+    #expect(message.contains("GroupHandleTests.swift:"))
+  }
+}

@@ -1,0 +1,180 @@
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Closing a dispatcher", .timeLimit(.minutes(30)))
+struct CloseTests {
+  static let modes = Dispatcher.Mode.everyMode
+
+  let dispatcher = Dispatcher(name: "closing")
+  let log = Recorder<String>()
+
+  @Test(arguments: modes)
+  func refusesWhatComesFromOutside(mode: Dispatcher.Mode) async {
+    let stage = dispatcher.addStage()
+    dispatcher.register(middleware: RecordingMiddleware(to: log))
+    #expect(await dispatcher.dispatch(action: Script.adds("a"), mode: mode).result.isSuccess)
+    let hooks = log.count
+    dispatcher.close()
+    #expect(dispatcher.isClosed)
+    let completions = Recorder<DispatchError.Code?>()
+    let one = dispatcher.dispatch(action: Script.adds("b"), mode: mode) {
+      completions.record($0.errorCode)
+    }
+    #expect(await one.result.errorCode == .dispatcherClosed)
+    let list = dispatcher.dispatch(actions: [Script.adds("c"), Script.adds("d")], mode: mode) {
+      completions.record($0.errorCode)
+    }
+    #expect(await list.result.errorCode == .dispatcherClosed)
+    let unknown = dispatcher.dispatch(
+      storeIdentifier: "unknown", action: Script.adds("e"), mode: mode)
+    #expect(await unknown.result.errorCode == .dispatcherClosed)
+    #expect(await completions.first(2) == [.dispatcherClosed, .dispatcherClosed])
+    #expect(stage.model == ["a"])
+    #expect(log.count == hooks, "No hook is called.")
+  }
+
+  @Test(arguments: modes.filter { $0 != .sync })
+  func refusesWhatTasksSend(mode: Dispatcher.Mode) async {
+    dispatcher.addStage()
+    dispatcher.close()
+    let result = await dispatcher.send(Script.adds("a"), mode: mode)
+    #expect(result.errorCode == .dispatcherClosed)
+  }
+
+  /// Also by a store, whose route the thread has.
+  @Test func refusesWhatAStoreDispatches() {
+    let store = dispatcher.register(store: CounterStore.counter())
+    for _ in 0..<3 { store.dispatch(.add(1), mode: .sync) }
+    dispatcher.close()
+    #expect(
+      store.dispatch(.add(1), mode: .sync).resultIfEnded?.errorCode == .dispatcherClosed)
+    #expect(store.model.count == 3)
+  }
+
+  /// Of what is dispatched inside an exclusive section, too.
+  @Test func refusesWhatASectionOutsideOfDispatchesDispatches() async {
+    let stage = dispatcher.addStage()
+    dispatcher.close()
+    let handles = Recorder<DispatchHandle>()
+    stage.updateModel { _ in
+      handles.record(dispatcher.dispatch(action: Script.adds("a"), mode: .serial))
+      handles.record(dispatcher.dispatch(actions: [Script.adds("b")], mode: .serial))
+    }
+    for handle in handles.all { #expect(await handle.result.errorCode == .dispatcherClosed) }
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test(arguments: modes, modes)
+  func acceptsWhatWorkUnderWayDispatches(
+    mode: Dispatcher.Mode, inner: Dispatcher.Mode
+  ) async {
+    let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
+    let token = stage.observe { change in
+      guard change.model.last == "a" else { return }
+      dispatcher.dispatch(action: Script.adds("by an observer"), mode: inner) {
+        log.record("observer's")
+      }
+    }
+    let handle = dispatcher.dispatch(
+      action: Script.runs { stage in
+        dispatcher.close()
+        stage.updateModel { $0.append("a") }
+        dispatcher.dispatch(actions: [Script.adds("x"), Script.adds("y")], mode: inner) {
+          log.record("list's")
+        }
+      }, mode: mode
+    ) {
+      dispatcher.dispatch(action: Script.adds("by a completion"), mode: inner) {
+        dispatcher.dispatch(action: Script.adds("by its completion"), mode: inner) {
+          log.record("chain's")
+        }
+      }
+    }
+    #expect(await handle.result.isSuccess)
+    let report = await dispatcher.drain()
+    #expect(report.isComplete)
+    #expect(Set(log.all) == ["observer's", "list's", "chain's"])
+    #expect(
+      Set(stage.model) == [
+        "a", "by an observer", "x", "y", "by a completion", "by its completion",
+      ])
+    #expect(
+      await dispatcher.dispatch(action: Script.adds("z")).result.errorCode == .dispatcherClosed)
+    withExtendedLifetime(token) {}
+  }
+
+  /// The child tasks of its blocks, too.
+  @Test(arguments: modes)
+  func acceptsWhatTheTasksOfABlockDispatch(mode: Dispatcher.Mode) async {
+    let (stage, dispatcher) = (dispatcher.addStage(), dispatcher)
+    dispatcher.addStage("other")
+    let handle = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        dispatcher.close()
+        await withDiscardingTaskGroup { group in
+          for index in 0..<4 {
+            group.addTask {
+              await Task.yield()
+              let sent = await dispatcher.send(
+                Script.adds("\(index)"), to: "other", mode: .serial(lane: index))
+              #expect(sent.isSuccess)
+            }
+          }
+        }
+      }, mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(stage.model.isEmpty)
+    #expect((dispatcher.store(with: "other") as? Stage)?.model.count == 4)
+  }
+
+  /// An unstructured task that a block has started may go on after its dispatch.
+  @Test(arguments: modes)
+  func refusesWhatATaskDispatchesThatHasOutlivedItsDispatch(mode: Dispatcher.Mode) async {
+    let (dispatcher, ended, results) = (dispatcher, Latch(), Recorder<DispatchError.Code?>())
+    dispatcher.addStage()
+    let handle = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        Task {
+          await ended.opened()
+          let late = dispatcher.dispatch(action: Script.adds("late"), mode: .serial)
+          results.record(await late.result.errorCode)
+        }
+      }, mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    ended.open()
+    #expect(await results.first(1) == [.dispatcherClosed])
+  }
+
+  @Test(arguments: modes)
+  func shuttingDownRefusesAlsoWhatWorkUnderWayDispatches(mode: Dispatcher.Mode) async {
+    let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
+    let handle = dispatcher.dispatch(
+      action: Script.runs { stage in
+        dispatcher.shutDown()
+        dispatcher.dispatch(action: Script.adds("no"), mode: .async) {
+          log.record("\($0.errorCode == .dispatcherClosed)")
+        }
+        stage.updateModel { $0.append("yes") }
+      }, mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(await log.first(1) == ["true"])
+    #expect(stage.model == ["yes"])
+  }
+
+  /// What another dispatcher's work dispatches comes from outside.
+  @Test func refusesWhatTheWorkOfAnotherDispatcherDispatches() async {
+    let (other, dispatcher, log) = (Dispatcher(name: "other"), dispatcher, log)
+    other.addStage()
+    dispatcher.addStage()
+    dispatcher.close()
+    let script = Script.runs { _ in
+      let result = dispatcher.dispatch(action: Script.adds("a"), mode: .sync).resultIfEnded
+      log.record("\(result?.errorCode == .dispatcherClosed)")
+    }
+    #expect(await other.dispatch(action: script, mode: .serial).result.isSuccess)
+    #expect(log.all == ["true"])
+  }
+}

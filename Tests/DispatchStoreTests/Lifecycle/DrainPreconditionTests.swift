@@ -1,0 +1,30 @@
+import DispatchStore
+import Foundation
+import Testing
+
+struct DrainPreconditionTests {
+  @Test func aDrainInsideADispatchStopsTheProgramAndNamesBoth() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let dispatcher = Dispatcher(name: "shop")
+      dispatcher.addStage()
+      await dispatcher.send(
+        Script.suspends { _ in _ = await dispatcher.drain() }, mode: .serial)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Dispatcher \"shop\" was drained"))
+    #expect(message.contains("inside one of its dispatches"))
+    #expect(message.components(separatedBy: "DrainPreconditionTests.swift").count == 3)
+  }
+
+  @Test func aLimitOfNothingStopsTheProgram() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = DispatchLimit(0, name: "none")
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("The limit \"none\" was made with a bound of 0"))
+  }
+}

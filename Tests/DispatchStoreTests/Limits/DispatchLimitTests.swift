@@ -1,0 +1,347 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Limits", .timeLimit(.minutes(30)))
+struct DispatchLimitTests {
+  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
+  static let queuedModes = modes.filter { $0 != .async }
+
+  let dispatcher = Dispatcher(name: "limited")
+  let free = Latch()
+
+  /// Dispatches one that goes on until the latch opens, and so many that wait behind it or run beside it.
+  private func fill(
+    _ limit: DispatchLimit, _ mode: Dispatcher.Mode, waiting: Int = 0, notes: Bool = false
+  ) async -> [DispatchHandle] {
+    dispatcher.addStage()
+    let (started, free) = (Latch(), free)
+    let holds = Script.suspends { stage in
+      started.open()
+      await free.opened()
+      if notes { stage.updateModel { $0.append("held") } }
+    }
+    let options = DispatchOptions.limited(by: limit)
+    var handles = [dispatcher.dispatch(action: holds, mode: mode, options: options)]
+    await started.opened()
+    for index in 0..<waiting {
+      handles.append(
+        dispatcher.dispatch(action: Script.adds("\(index)"), mode: mode, options: options))
+    }
+    return handles
+  }
+
+  @Test(arguments: modes, [DispatchLimit.Overflow.reject, .dropNewest])
+  func whatIsAboveItEndsAtOnce(mode: Dispatcher.Mode, overflow: DispatchLimit.Overflow) async {
+    let limit = DispatchLimit(1, overflow: overflow, name: "one")
+    let held = await fill(limit, mode)
+    let code: DispatchError.Code = overflow == .reject ? .limitExceeded : .dropped
+    let completions = Recorder<DispatchError.Code?>()
+    let above = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit)
+    ) { completions.record($0.errorCode) }
+    let result = await above.result
+    #expect(result.errorCode == code)
+    #expect("\(result.error!)".contains("one"))
+    #expect(await completions.first(1) == [code])
+    let sent = await dispatcher.send(
+      Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(sent.errorCode == code)
+    // Others are not concerned.
+    let other = Dispatcher()
+    other.addStage()
+    #expect(await other.dispatch(action: Script.adds("y"), mode: mode).result.isSuccess)
+    let figures = limit.figures
+    #expect(figures.inFlight == 1 && figures.admitted == 1 && figures.waiting == 0)
+    #expect(figures.rejected + figures.dropped == 2)
+    #expect(figures.oldest! >= .zero)
+    free.open()
+    #expect(await held[0].result.isSuccess)
+    let next = await dispatcher.send(Script.adds("z"), mode: mode, options: .limited(by: limit))
+    #expect(next.isSuccess)
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  @Test(arguments: queuedModes)
+  func theOldestThatHasNotStartedIsDroppedForTheNewest(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(3, overflow: .dropOldest)
+    let handles = await fill(limit, mode, waiting: 2)
+    let newest = (0..<2).map { index in
+      dispatcher.dispatch(
+        action: Script.adds("new \(index)"), mode: mode, options: .limited(by: limit))
+    }
+    for dropped in handles[1...] { #expect(await dropped.result.errorCode == .dropped) }
+    #expect(limit.figures.inFlight == 3)
+    #expect(limit.figures.dropped == 2)
+    free.open()
+    for handle in newest + [handles[0]] { #expect(await handle.result.isSuccess) }
+    #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["new 0", "new 1"])
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  @Test(arguments: modes)
+  func whereAllHaveStartedTheNewestIsDropped(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    let held = await fill(limit, mode)
+    let newest = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(await newest.result.errorCode == .dropped)
+    free.open()
+    #expect(await held[0].result.isSuccess)
+  }
+
+  @Test(arguments: modes)
+  func aTaskThatSendsWaitsForItsTurn(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    let held = await fill(limit, mode)
+    let (dispatcher, log) = (dispatcher, Recorder<Int>())
+    var tasks: [Task<Bool, Never>] = []
+    for index in 0..<5 {
+      tasks.append(
+        Task.immediate {
+          await dispatcher.send(
+            Script.runs { _ in log.record(index) }, mode: mode, options: .limited(by: limit)
+          ).isSuccess
+        })
+    }
+    // On the main actor a task comes to it later.
+    if mode != .mainThread { #expect(limit.figures.waiting == 5) }
+    #expect(log.all.isEmpty)
+    free.open()
+    for task in tasks { #expect(await task.value) }
+    #expect(await held[0].result.isSuccess)
+    #expect(log.all == [0, 1, 2, 3, 4])
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  @Test(arguments: modes)
+  func aTaskThatIsCancelledWaitsNoLonger(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    _ = await fill(limit, mode)
+    let dispatcher = dispatcher
+    let task = Task.immediate {
+      await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit))
+    }
+    if mode != .mainThread { #expect(limit.figures.waiting == 1) }
+    task.cancel()
+    #expect(await task.value.error is CancellationError)
+    #expect(limit.figures.waiting == 0)
+    free.open()
+    let next = await dispatcher.send(Script.adds("y"), mode: mode, options: .limited(by: limit))
+    #expect(next.isSuccess)
+    #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["y"])
+  }
+
+  /// Waiting counts.
+  @Test(arguments: modes)
+  func aTaskWaitsNoLongerThanItsTimeout(mode: Dispatcher.Mode) async {
+    let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage()
+    let started = Latch()
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: mode, options: .limited(by: limit))
+    await started.opened()
+    let task = Task.immediate {
+      await dispatcher.send(
+        Script.adds("x"), mode: mode, options: .limited(by: limit).timeout(.seconds(1)))
+    }
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await task.value.errorCode == .timedOut)
+    #expect(limit.figures.waiting == 0)
+    free.open()
+    #expect(await held.result.isSuccess)
+  }
+
+  /// On a thread of the program's own.
+  @Test(arguments: modes)
+  func aThreadBlocksInDispatch(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    let held = await fill(limit, mode, notes: true)
+    let (dispatcher, handles, begun) = (dispatcher, Recorder<DispatchHandle>(), Latch())
+    Thread {
+      begun.open()
+      handles.record(
+        dispatcher.dispatch(action: Script.adds("x"), mode: mode, options: .limited(by: limit)))
+    }.start()
+    await begun.opened()
+    free.open()
+    #expect(await handles.first(1)[0].result.isSuccess)
+    #expect(await held[0].result.isSuccess)
+    #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
+  }
+
+  @Test(arguments: modes)
+  func whereItsThreadMayNotBlockADispatchIsRefused(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    let held = await fill(limit, mode)
+    let inTask = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(await inTask.result.errorCode == .wouldDeadlock)
+    free.open()
+    #expect(await held[0].result.isSuccess)
+  }
+
+  /// It would go on only after what waits for it.
+  @Test(arguments: modes, modes)
+  func insideADispatchThatHasAUnitNoneIsWaitedFor(
+    mode: Dispatcher.Mode, inner: Dispatcher.Mode
+  ) async {
+    let (dispatcher, limit, codes) = (
+      dispatcher, DispatchLimit(1, overflow: .wait), Recorder<DispatchError.Code?>()
+    )
+    dispatcher.addStage()
+    dispatcher.addStage("inner")
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "inner", mode: inner, options: .limited(by: limit))
+        codes.record(result.errorCode)
+      }, mode: mode, options: .limited(by: limit))
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  @Test(arguments: modes)
+  func countsASequenceOnce(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1)
+    dispatcher.addStage()
+    let list = dispatcher.dispatch(
+      actions: [Script.adds("a"), Script.adds("b")], mode: mode, options: .limited(by: limit))
+    #expect(await list.result.isSuccess)
+    #expect(limit.figures.admitted == 1)
+    #expect(limit.figures.inFlight == 0)
+  }
+
+  /// A dispatch that has timed out goes on until its block has ended.
+  @Test(arguments: modes)
+  func isHeldUntilTheStoresHaveEnded(mode: Dispatcher.Mode) async {
+    let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage()
+    let (started, ended) = (Latch(), Latch())
+    let timed = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+        ended.open()
+      }, mode: mode, options: .limited(by: limit).timeout(.seconds(1)))
+    await started.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await timed.result.errorCode == .timedOut)
+    #expect(limit.figures.inFlight == 1)
+    free.open()
+    await ended.opened()
+    let next = await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(next.isSuccess)
+  }
+}
+
+@Suite("Limits of a dispatcher", .timeLimit(.minutes(30)))
+struct DispatcherLimitTests {
+  @Test(arguments: DispatchLimitTests.queuedModes)
+  func boundEachLaneByItself(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher(limits: DispatchLimits(perLane: 2))
+    let (free, started) = (Latch(), Latch())
+    dispatcher.addStage()
+    let holds = Script.suspends { _ in
+      started.open()
+      await free.opened()
+    }
+    let held = dispatcher.dispatch(action: holds, mode: mode)
+    await started.opened()
+    let second = dispatcher.dispatch(action: Script.adds("a"), mode: mode)
+    let third = dispatcher.dispatch(action: Script.adds("b"), mode: mode)
+    #expect(await third.result.errorCode == .limitExceeded)
+    #expect(dispatcher.figures(ofLane: mode)?.inFlight == 2)
+    dispatcher.addStage("other")
+    let other = dispatcher.dispatch(
+      storeIdentifier: "other", action: Script.adds("c"), mode: .serial(lane: "another"))
+    #expect(await other.result.isSuccess)
+    // One that has its units before is counted once.
+    let sent = await dispatcher.send(Script.adds("d"), to: "other", mode: .serial(lane: "third"))
+    #expect(sent.isSuccess)
+    free.open()
+    #expect(await held.result.isSuccess)
+    #expect(await second.result.isSuccess)
+  }
+
+  @Test func boundAllLanesAndTheQueue() async {
+    let (lanes, queue) = (DispatchLimit(2, name: "lanes"), DispatchLimit(1, name: "queue"))
+    let dispatcher = Dispatcher(limits: DispatchLimits(lanes: lanes, queue: queue))
+    let (free, started) = (Latch(), Recorder<Int>())
+    for index in 0..<3 {
+      dispatcher.addStage("\(index)")
+      let mode: Dispatcher.Mode = index == 2 ? .async : .serial(lane: index)
+      dispatcher.dispatch(
+        storeIdentifier: "\(index)",
+        action: Script.suspends { _ in
+          started.record(index)
+          await free.opened()
+        }, mode: mode)
+    }
+    _ = await started.first(3)
+    let third = dispatcher.dispatch(
+      storeIdentifier: "0", action: Script.adds("x"), mode: .serial(lane: "third"))
+    #expect("\((await third.result).error!)".contains("lanes"))
+    let another = dispatcher.dispatch(storeIdentifier: "0", action: Script.adds("x"), mode: .async)
+    #expect("\((await another.result).error!)".contains("queue"))
+    // `.sync` is in no queue.
+    #expect(
+      dispatcher.dispatch(storeIdentifier: "0", action: Script.runs { _ in }, mode: .sync)
+        .resultIfEnded?.isSuccess == true)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test func keepNothingForLanesThatAreIdle() async {
+    let limits = KeyedLimits(1, .reject)
+    for key in 0..<1_000 {
+      let limit = limits.limit(TypedKey(key))
+      #expect(limits.present(TypedKey(key)) === limit)
+    }
+    #expect(limits.count == 0)
+  }
+
+  /// A producer that is faster than its consumer, and waits.
+  @Test(arguments: DispatchLimitTests.modes)
+  func neverHaveMoreInFlightThanTheirBound(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(3, overflow: .wait)
+    let dispatcher = Dispatcher()
+    let (inside, most, sum) = (Locked(0), Locked(0), Load.count(100))
+    let store = dispatcher.addStage()
+    await withDiscardingTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<sum {
+            let result = await dispatcher.send(
+              Script.suspends { stage in
+                let present = inside.withLock { inside in
+                  inside += 1
+                  return inside
+                }
+                most.withLock { $0 = max($0, present) }
+                await Task.yield()
+                inside.withLock { $0 -= 1 }
+                stage.updateModel { $0 = ["\(present)"] }
+              }, mode: mode, options: .limited(by: limit))
+            #expect(result.isSuccess)
+          }
+        }
+      }
+    }
+    #expect(most.withLock { $0 } <= 3)
+    #expect(limit.figures.admitted == 8 * sum)
+    #expect(limit.figures.inFlight == 0 && limit.figures.waiting == 0)
+    withExtendedLifetime(store) {}
+  }
+}

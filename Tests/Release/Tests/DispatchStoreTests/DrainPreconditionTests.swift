@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Lifecycle/DrainPreconditionTests.swift
