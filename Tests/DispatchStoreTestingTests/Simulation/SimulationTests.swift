@@ -37,14 +37,14 @@ struct SimulationTests {
   /// A name with another hash for each salt.
   struct SaltedName: Hashable, Sendable, CustomStringConvertible {
     let description: String
-    let salt: Int
+    let salt: UInt64
   }
 
   /// Hashes differ between processes, and with them which lanes are used again under which names.
   @Test func theTraceDoesNotDependOnHashesOfLanes() async {
     for seed in 0..<3 {
       var traces: Set<String> = []
-      for salt in 0..<150 {
+      for salt in seeds(150) {
         let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
           let store = dispatcher.makeNotes("notes")
           for (number, name) in ["a", "b", "c", "a", "b"].enumerated() {

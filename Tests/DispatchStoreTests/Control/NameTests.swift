@@ -107,7 +107,7 @@ struct NameTests {
 
   @Test func endWithWhatTheyNameInWhicheverOrder() async {
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
-    let rounds = 2_000
+    let rounds = Load.count(2_000)
     await withTaskGroup { group in
       for producer in 0..<4 {
         group.addTask { [dispatcher] in

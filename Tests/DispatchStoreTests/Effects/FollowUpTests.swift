@@ -82,7 +82,7 @@ struct FollowUpTests {
   /// A program that keeps all handles.
   @Test func aLongChainEndsWithoutRecursion() throws {
     var chain: [(FollowUp, FollowUp.Owner)] = [make()]
-    for _ in 0..<100_000 { chain.append(make(in: chain.last?.0)) }
+    for _ in 0..<Load.count(100_000) { chain.append(make(in: chain.last?.0)) }
     let log = Recorder<Int>()
     var tickets: [FollowUp.Ticket] = []
     for (followUp, _) in chain { tickets.append(try #require(followUp.begin(Part()))) }

@@ -10,11 +10,11 @@ struct AsyncModeTests {
     dispatcher.addStage()
     let crowd = Crowd(of: width)
     let ends = Recorder<Int>()
-    for index in 0..<(60 * width) {
+    for index in 0..<(12 * width) {
       // Each thread stays until the crowd is complete, so that the queue must use its full width.
       dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }) { ends.record(index) }
     }
-    _ = await ends.first(60 * width)
+    _ = await ends.first(12 * width)
     #expect(crowd.largest == width)
   }
 
@@ -105,7 +105,7 @@ final class Crowd: @unchecked Sendable {  // because `condition` guards what cha
     while arrived < round * size { condition.wait() }
     // Gives further threads the time to enter.
     condition.unlock()
-    for _ in 0..<50 { sched_yield() }
+    for _ in 0..<8 { sched_yield() }
     condition.lock()
     present -= 1
   }
