@@ -112,9 +112,8 @@ extension Dispatcher {
     _ line: UInt
   ) async -> DispatchStore::DispatchResult {
     guard mode.runs(on: #isolation) else {
-      return await send(
-        action, to: storeIdentifier, mode, options, completion, fileID, line,
-        on: mode.isMainThread ? MainActor.shared : nil)
+      return await sendElsewhere(
+        action, to: storeIdentifier, mode, options, completion, fileID, line)
     }
     let sent = withUnsafePointer(to: action) {
       begin(
@@ -145,12 +144,30 @@ extension Dispatcher {
 
   /// The same on the main actor, or away from it.
   @usableFromInline
-  func send<Action: DispatchStore::ActionType>(
+  nonisolated(nonsending) func sendElsewhere<Action: DispatchStore::ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, on isolation: isolated (any Actor)?
+    _ line: UInt
   ) async -> DispatchStore::DispatchResult {
-    await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    let visit: MainQueueVisit?
+    do {
+      let callSite = CallSite(fileID: fileID, line: line)
+      visit = mode.isMainThread ? try MainQueueVisit(of: self, at: callSite) : nil
+    } catch {
+      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
+    }
+    return await send(
+      action, to: storeIdentifier, mode, options, completion, fileID, line, after: visit,
+      on: mode.isMainThread ? MainActor.shared : nil)
+  }
+
+  private func send<Action: DispatchStore::ActionType>(
+    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
+    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ line: UInt, after visit: MainQueueVisit?, on isolation: isolated (any Actor)?
+  ) async -> DispatchStore::DispatchResult {
+    visit?.end()
+    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 }
 

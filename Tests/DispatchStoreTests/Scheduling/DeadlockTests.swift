@@ -219,6 +219,54 @@ struct DeadlockTests {
     #expect(dispatcher.dispatch(action: Script.adds("next"), mode: .sync).hasEnded)
   }
 
+  /// The block's task would go to the main actor, whose queue the caller holds up.
+  @MainActor @Test func whatABlockOfASyncDispatchOnTheMainQueueSendsThere() {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let script = Script.suspends { _ in
+      let result = await dispatcher.send(Script.adds("inner"), mode: .mainThread) {
+        codes.record($0.dispatchError?.code)
+      }
+      #expect(
+        result.stores.count == 1 && result.error.map { "\($0)" }?.contains("main queue") == true)
+    }
+    #expect(dispatcher.dispatch(action: script, mode: .sync).resultIfEnded?.isSuccess == true)
+    #expect(codes.all == [.wouldDeadlock])
+  }
+
+  /// The caller holds up the main queue for something that is on its way there, or the other way round.
+  @Test func whatIsOnItsWayToTheMainQueueThatAwaitsIt() async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let (began, holdsUp) = (Latch(), Latch())
+    let sender = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        began.open()
+        await holdsUp.opened()
+        let sent = await dispatcher.send(Script.adds("inner"), mode: .mainThread)
+        codes.record(sent.dispatchError?.code)
+      }, mode: .async)
+    await began.opened()
+    await MainActor.run {
+      let waits = Script.suspends { _ in
+        holdsUp.open()
+        codes.record(await sender.result.dispatchError?.code)
+      }
+      _ = dispatcher.dispatch(action: waits, mode: .sync)
+    }
+    #expect(await sender.result.isSuccess)
+    #expect(codes.all.count { $0 == .wouldDeadlock } == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whatABlockElsewhereSendsToTheMainQueueIsNoRing(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles) = (dispatcher, Recorder<DispatchHandle>())
+    let script = Script.suspends { _ in
+      let result = await dispatcher.send(Script.adds("inner"), mode: .mainThread)
+      #expect(result.isSuccess == (mode != .mainThread))
+    }
+    Thread { handles.record(dispatcher.dispatch(action: script, mode: mode)) }.start()
+    #expect(await handles.first(1)[0].result.isSuccess)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aMainActorBlockElsewhereIsNoRing(_ mode: Dispatcher.Mode) async {
     let (dispatcher, handles) = (dispatcher, Recorder<DispatchHandle>())

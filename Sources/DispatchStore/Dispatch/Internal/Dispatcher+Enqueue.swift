@@ -269,6 +269,17 @@ extension Dispatcher {
     return refuse(dispatch, error, .sync)
   }
 
+  /// Ends a dispatch that a task sends where it can't go.
+  func refuse(
+    _ error: DispatchError, _ type: any ActionType.Type, to storeIdentifier: String?,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchResult {
+    let thread = ThreadState.current
+    let route = route(to: type, identifier: storeIdentifier, on: thread)
+    let callSite = CallSite(fileID: fileID, line: line)
+    return refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!
+  }
+
   /// Ends a dispatch that can't run: its completion runs here, with the error.
   func refuse(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
