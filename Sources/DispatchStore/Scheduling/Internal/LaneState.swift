@@ -119,6 +119,8 @@ struct AtomicLaneWord: ~Copyable {
 /// What a lane's drainer sees of it: its inbox, its holder and the holder's steps.
 struct LaneState {
   private var inbox = DispatchFIFO()
+  /// In place of that, while dispatches of other priorities than the normal one wait, or are about to be pushed.
+  private var prioritized: PriorityInbox?
   /// The dispatch that was started and has not ended: it may run, wait for others, or be parked.
   ///
   /// Not a reference: the drainer's own has to be the only one where the dispatch is used again.
@@ -135,21 +137,26 @@ struct LaneState {
   private var awaited = WeakDispatches()
   /// Of those that are held back, the ones with gates.
   private var gated = WeakDispatches()
+  /// Those behind which a thread waits that tasks need: none that comes later overtakes them.
+  private var beforeTasks = WeakDispatches()
   private var skipped = SkippedDispatches()
 
   /// Takes in what was pushed, newest first.
   mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
+    if prioritized != nil { return takeInByPriority(top) }
     inbox.append(newestFirst: isPlanted(.laneOrder) ? DispatchFIFO.reversed(top) : top)
   }
+
+  private var isEmpty: Bool { inbox.isEmpty && prioritized?.isEmpty != false }
 
   /// One in the inbox has ended; whether those that have are to be removed now.
   mutating func noteSkipped() -> Bool { skipped.note() }
 
   /// Those taken in; linear.
-  var waitingCount: Int { inbox.all.count }
+  var waitingCount: Int { prioritized?.inPlaceOrder.count ?? inbox.all.count }
 
   mutating func removeEnded() -> [Dispatch] {
-    let (removed, rest) = inbox.removeEnded()
+    let (removed, rest) = prioritized?.removeEnded() ?? inbox.removeEnded()
     skipped.removed(leaving: rest)
     return removed
   }
@@ -189,7 +196,8 @@ struct LaneState {
 
   /// Whether what is to be started next is a task, which needs no thread of the queue.
   var startsTask: Bool {
-    (holder ?? inbox.first)?._withUnsafeGuaranteedRef(\.isOfTask) == true
+    if let first = holder ?? inbox.first { return first._withUnsafeGuaranteedRef(\.isOfTask) }
+    return prioritized?.first?.isOfTask == true
   }
 
   /// The holder has ended in the step that started it.
@@ -212,14 +220,14 @@ struct LaneState {
   var rest: Rest {
     if !steps.isEmpty { return .step }
     if holder != nil { return isUnparked ? .start : .held }
-    return inbox.isEmpty ? .empty : .start
+    return isEmpty ? .empty : .start
   }
 
   mutating func takeStep() -> @Sendable () -> Void {
     steps.popFirst()!
   }
 
-  /// The dispatch to start: the holder that was unparked, or the first one of the inbox.
+  /// The dispatch to start: the holder that was unparked, or the one of the inbox that is next.
   mutating func takeStart() -> Dispatch {
     if let holder {
       let dispatch = holder.takeUnretainedValue()
@@ -227,14 +235,53 @@ struct LaneState {
       parkedHolder = nil
       return dispatch
     }
-    let dispatch = inbox.popFirst()!
+    let dispatch = inbox.popFirst() ?? takeStartByPriority()
     holder = Unmanaged.passUnretained(dispatch)
     return dispatch
   }
 
+  // MARK: Priorities
+
+  /// Whether dispatches go by their priority, so that what was pushed is to be taken in before each start.
+  var hasPriorities: Bool { prioritized != nil }
+
+  /// One of another priority than the normal one is about to be pushed.
+  mutating func expectPriority() {
+    var made = prioritized ?? PriorityInbox()
+    while let dispatch = inbox.popFirst() {
+      made.append(dispatch, keepsPlace: keepsPlace(dispatch))
+    }
+    made.expect()
+    prioritized = made
+  }
+
+  @inline(never)
+  private mutating func takeInByPriority(_ top: Unmanaged<Dispatch>?) {
+    var pushed = DispatchFIFO()
+    pushed.append(newestFirst: top)
+    while let dispatch = pushed.popFirst() {
+      let keepsPlace = keepsPlace(dispatch)
+      prioritized?.append(dispatch, keepsPlace: keepsPlace)
+    }
+  }
+
+  @inline(never)
+  private mutating func takeStartByPriority() -> Dispatch {
+    let dispatch = prioritized!.popFirst()!
+    if prioritized!.isDone { prioritized = nil }
+    return dispatch
+  }
+
+  /// Whether it overtakes none: it may hold the lane until others have ended, or needs a thread that waits for one.
+  private func keepsPlace(_ dispatch: Dispatch) -> Bool {
+    guard dispatch.details != nil else { return false }
+    let (before, isGated) = dispatch.obstacles
+    return isGated || !before.isEmpty || !beforeTasks.present.isEmpty && dispatch.isOfTask
+  }
+
   // MARK: For the wait graph
 
-  var hasInbox: Bool { !inbox.isEmpty }
+  var hasInbox: Bool { !isEmpty }
 
   mutating func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
     heldBack.insert(dispatch)
@@ -250,32 +297,45 @@ struct LaneState {
       gated: gated.present.filter(\.isGated))
   }
 
-  /// Those held back in the inbox before a dispatch; linear.
+  /// Those held back in the inbox that came before a dispatch; linear.
+  ///
+  /// Where dispatches have priorities, it may overtake some of these, but none that comes later.
   ///
   /// - Parameter top: Those not yet taken in, newest first.
   func heldBack(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
     let present = heldBack.present
     if present.isEmpty || isHolder(dispatch) { return [] }
-    let before = Set(queued(before: dispatch, top: top).map(ObjectIdentifier.init))
+    let before = Set(queued(top: top).prefix { $0 !== dispatch }.map(ObjectIdentifier.init))
     return present.filter { before.contains(ObjectIdentifier($0)) }
   }
 
-  /// Whether tasks are in the inbox before a dispatch; linear.
-  func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
-    !isHolder(dispatch) && queued(before: dispatch, top: top).contains(where: \.isOfTask)
+  /// Whether tasks are in the inbox before a dispatch, or may overtake it; linear.
+  ///
+  /// Where not, none that comes later overtakes it.
+  mutating func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
+    if isHolder(dispatch) { return false }
+    let queued = queued(top: top)
+    let hasTask = (hasPriorities ? queued[...] : queued.prefix { $0 !== dispatch })
+      .contains(where: \.isOfTask)
+    if !hasTask { beforeTasks.insert(dispatch) }
+    return hasTask
   }
 
   /// The holder and the inbox; linear.
   func order(top: Unmanaged<Dispatch>?) -> LaneOrder {
-    LaneOrder(holder: holder?.takeUnretainedValue(), waiting: queued(top: top))
+    var waiting = queued(top: top)
+    if var prioritized {
+      for dispatch in DispatchFIFO.linked(from: top).reversed() {
+        prioritized.append(dispatch, keepsPlace: keepsPlace(dispatch))
+      }
+      waiting = prioritized.inOrder
+    }
+    return LaneOrder(holder: holder?.takeUnretainedValue(), waiting: waiting)
   }
 
-  private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
-    queued(top: top).prefix { $0 !== dispatch }.map { $0 }
-  }
-
+  /// The inbox, in the order in which dispatches came.
   private func queued(top: Unmanaged<Dispatch>?) -> [Dispatch] {
-    inbox.all + DispatchFIFO.linked(from: top).reversed()
+    (prioritized?.inPlaceOrder ?? inbox.all) + DispatchFIFO.linked(from: top).reversed()
   }
 }
 
