@@ -16,7 +16,7 @@ extension Dispatcher {
     var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
-    /// What distinguishes its lane from others, also from those that have no key of the program's; nil where it is none.
+    /// What distinguishes its lane from others, also from those without a key of the program's; nil where it is none.
     var laneKey: TypedKey? {
       switch kind {
       case .serial(let key?): key
