@@ -75,6 +75,8 @@ enum Mutants {
     .joinedTooLate: Scenario.joins.name,
     .lateRing: Scenario.lateRings.name,
     .lostWatch: Scenario.diagnosis.name,
+    .placeNotKept: Scenario.laneTurns.name,
+    .latePriorities: Scenario.laneTurns.name,
   ]
 
   /// Whether the scenarios catch a mutant.

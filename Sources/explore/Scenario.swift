@@ -14,7 +14,7 @@ struct Scenario: Sendable {
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, leftChanges, sends, nestedSends, routes, laneNames, replies, streams, groups,
     limits, retries, bounds, drains, effects, skips, exclusion, rates, joins, lateRings,
-    diagnosis,
+    diagnosis, lanePriorities, laneTurns, lanePriorityRings,
   ]
 }
 

@@ -50,7 +50,8 @@ extension Dispatcher {
   ///
   /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
   public func figures(ofLane mode: Mode) -> DispatchStore::DispatchLimit.Figures? {
-    (defaultAdmission as? LimitedDispatches)?.laneLimits?.present(mode.lane)?.figures
+    let limits = (defaultAdmission as? LimitedDispatches)?.laneLimits
+    return mode.laneKey.flatMap { limits?.present($0) }?.figures
   }
 }
 
@@ -75,25 +76,8 @@ final class LimitedDispatches: DefaultAdmission, @unchecked Sendable {
       if let queue = limits.queue { values.add(queue) }
     } else {
       if let lanes = limits.lanes { values.add(lanes) }
-      if let lane = laneLimits?.limit(mode.lane) { values.add(lane) }
+      if let lane = mode.laneKey, let limit = laneLimits?.limit(lane) { values.add(limit) }
     }
     return values.limits.isEmpty ? own : ControlOptions(values)
   }
-}
-
-extension Dispatcher.Mode {
-  /// The key of its lane's limit.
-  fileprivate var lane: TypedKey {
-    switch kind {
-    case .serial(let key?): key
-    case .mainThread: .mainLane
-    case .serial(nil), .sync, .async: .defaultLane
-    }
-  }
-}
-
-extension TypedKey {
-  private enum OwnLane: Hashable { case standard, main }
-  fileprivate static let defaultLane = TypedKey(OwnLane.standard)
-  fileprivate static let mainLane = TypedKey(OwnLane.main)
 }

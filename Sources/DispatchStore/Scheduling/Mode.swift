@@ -16,6 +16,16 @@ extension Dispatcher {
     var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
+    /// What distinguishes its lane from others, also from those without a key of the program's; nil where it is none.
+    var laneKey: TypedKey? {
+      switch kind {
+      case .serial(let key?): key
+      case .serial(nil): .defaultLane
+      case .mainThread: .mainLane
+      case .sync, .async: nil
+      }
+    }
+
     /// On the concurrent queue, without a guaranteed order between dispatches.
     public static let async = Mode(kind: .async)
 
@@ -52,6 +62,12 @@ extension Dispatcher {
     /// The four modes, `serial` with its default lane.
     public static let allBuiltIn: [Mode] = [.async, .sync, .serial, .mainThread]
   }
+}
+
+extension TypedKey {
+  private enum OwnLane: Hashable { case standard, main }
+  fileprivate static let defaultLane = TypedKey(OwnLane.standard)
+  fileprivate static let mainLane = TypedKey(OwnLane.main)
 }
 
 extension Dispatcher.Mode: CustomStringConvertible {

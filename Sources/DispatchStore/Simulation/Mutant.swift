@@ -116,6 +116,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostGateOpening
   /// A condition is checked, and then waited for, in two steps.
   case lostCondition
+  /// A dispatch that waits for others goes before what came to its lane before it, where it has a higher priority.
+  case placeNotKept
+  /// A lane in which dispatches have priorities takes in what was pushed only once nothing waits there.
+  case latePriorities
   /// Of several exclusion keys, a dispatch that need not wait for them takes but the first.
   case firstKeyOnly
   /// A dispatch waits for keys behind one that waits for it.

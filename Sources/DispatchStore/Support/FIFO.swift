@@ -6,6 +6,9 @@ struct FIFO<Element> {
   var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
 
+  /// First to last; linear.
+  var all: [Element] { elements[head...].map { $0! } }
+
   mutating func append(_ element: Element) {
     elements.append(element)
   }

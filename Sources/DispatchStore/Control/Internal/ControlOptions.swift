@@ -41,8 +41,12 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }
   }
 
-  override var priority: PriorityLine.Level? {
-    values.priority == .normal ? nil : values.priority
+  override func priority(
+    in mode: Dispatcher.Mode, of dispatcher: Dispatcher
+  ) -> PriorityLine.Level? {
+    if values.priority == .normal { return nil }
+    let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
+    return isUsed ? values.priority : nil
   }
 
   override var retryRule: (any RetryRule)? { values.retry }

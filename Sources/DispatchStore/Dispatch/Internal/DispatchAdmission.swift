@@ -9,8 +9,8 @@ class DispatchAdmission: @unchecked Sendable {
   /// When the dispatch times out, if it is dispatched now.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
-  /// With which priority it waits for the concurrent queue; nil for the normal one.
-  var priority: PriorityLine.Level? { nil }
+  /// With which priority it waits for the concurrent queue, or for its turn in a lane; nil for the normal one.
+  func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityLine.Level? { nil }
 
   /// By which stores run again that have failed.
   var retryRule: (any RetryRule)? { nil }
@@ -210,7 +210,7 @@ extension Dispatcher {
       // Made before another thread takes part, so that all that runs the dispatch finds them.
       let details = dispatch.makeDetails()
       (details.isControlled, details.isDetached) = (true, admission.isDetached)
-      details.priority = admission.priority
+      details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
       if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
       let delay = try begin(dispatch, by: admission, mode)

@@ -13,7 +13,8 @@ final class DispatchDetails: @unchecked Sendable {
   var isControlled = false
   /// Whether it joins no block; set with that.
   var isDetached = false
-  /// With which priority it waits for the concurrent queue, where that is another one than the normal; set with these.
+  /// With which priority it waits for the concurrent queue, or in its lane, where that is another one than the normal;
+  /// set with these.
   var priority: PriorityLine.Level?
   /// Whether others know it before its scheduler has it; set before they do.
   var isKnown = false

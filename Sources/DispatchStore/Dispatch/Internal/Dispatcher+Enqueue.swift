@@ -206,7 +206,9 @@ extension Dispatcher {
     orAt other: () -> Scheduler
   ) -> Scheduler {
     var scheduler = scheduler
+    let hasPriority = dispatch.details?.priority != nil
     while true {
+      if hasPriority { scheduler.expectPriority() }
       if isGated || !before.isEmpty {
         scheduler.noteHeldBack(dispatch, by: before, isGated: isGated)
       }

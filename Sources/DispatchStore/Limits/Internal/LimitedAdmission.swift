@@ -21,9 +21,14 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isDetached: Bool { base?.isDetached == true }
-  override var priority: PriorityLine.Level? { base?.priority }
   override var retryRule: (any RetryRule)? { base?.retryRule }
   override func gate(for dispatcher: Dispatcher) -> StartGate? { base?.gate(for: dispatcher) }
+
+  override func priority(
+    in mode: Dispatcher.Mode, of dispatcher: Dispatcher
+  ) -> PriorityLine.Level? {
+    base?.priority(in: mode, of: dispatcher)
+  }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
     limitDeadline

@@ -96,6 +96,11 @@ final class Lane: Scheduler, @unchecked Sendable {
     return true
   }
 
+  /// Before the push, so that the drainer that takes it in finds its priority.
+  override func expectPriority() {
+    state.withLock { $0.expectPriority() }
+  }
+
   override func resume(_ step: @escaping @Sendable () -> Void) {
     yieldPoint(.resume, description)
     if isPlanted(.lostStep) { return resumeAfterRequest(step) }
@@ -300,6 +305,9 @@ final class Lane: Scheduler, @unchecked Sendable {
       case (.step, _): return .step(state.takeStep())
       // Read after the pushes were taken in: a suspension before a push is seen here.
       case (.start, _):
+        if state.hasPriorities, hasPush, !isPlanted(.latePriorities) {
+          state.takeIn(word.change(\.takenIn)?.top)
+        }
         let mayNow = mayStart || state.startsTask
         return mayNow && !isSuspended ? .start(state.takeStart()) : .heldBack
       case (.held, let departure), (.empty, let departure): return .left(departure!)

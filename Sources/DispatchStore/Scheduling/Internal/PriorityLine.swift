@@ -1,7 +1,6 @@
 /// Dispatches of other priorities than the normal one, which wait for the concurrent queue; without threads.
 ///
-/// The highest priority goes first. One that has been passed over so often while something of it waited goes before all:
-/// none starves.
+/// The highest priority goes first, and none starves (`PriorityTurns`).
 struct PriorityLine {
   /// In the order in which they go.
   enum Level: Int, CaseIterable {
@@ -12,7 +11,7 @@ struct PriorityLine {
   static let patience = 16
 
   private var lines = Level.allCases.map { _ in DispatchFIFO() }
-  private var passes = Level.allCases.map { _ in 0 }
+  private var turns = PriorityTurns()
 
   mutating func append(_ dispatch: Dispatch, _ level: Level) {
     lines[level.rawValue].append(dispatch)
@@ -24,20 +23,10 @@ struct PriorityLine {
   ///
   /// - Parameter isNormalWaiting: Whether something of normal priority waits, elsewhere.
   mutating func next(isNormalWaiting: Bool) -> Level? {
-    let waiting = Level.allCases.filter { level in
-      level == .normal ? isNormalWaiting : !lines[level.rawValue].isEmpty
-    }
-    let impatient = waiting.last { passes[$0.rawValue] >= Self.patience }
-    guard let next = impatient ?? waiting.first else { return nil }
-    for level in Level.allCases {
-      let isPassedOver = level.rawValue > next.rawValue && waiting.contains(level)
-      if isPassedOver {
-        passes[level.rawValue] += 1
-      } else if level == next || !waiting.contains(level) {
-        passes[level.rawValue] = 0
-      }
-    }
-    return next
+    turns.next(
+      among: Level.allCases.filter { level in
+        level == .normal ? isNormalWaiting : !lines[level.rawValue].isEmpty
+      })
   }
 
   /// Removes those that have ended; these, to be released outside of locks, and how many are left.

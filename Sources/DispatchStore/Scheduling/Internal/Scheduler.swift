@@ -38,6 +38,9 @@ class Scheduler: @unchecked Sendable {
     fatalError("Scheduler is abstract.")
   }
 
+  /// A dispatch of another priority than the normal one is about to be scheduled.
+  func expectPriority() {}
+
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
 
@@ -110,6 +113,6 @@ struct LaneOrder {
   /// The dispatch that has started: where nothing else keeps it, only what identifies it may be read, since its step
   /// may be about to end it.
   var holder: Dispatch?
-  /// In the order of their turns.
+  /// In the order of their turns, if nothing else comes.
   var waiting: [Dispatch] = []
 }

@@ -110,6 +110,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.schedule(dispatch, for: dispatcher)
   }
 
+  override func expectPriority() {
+    place.expectPriority()
+  }
+
   override func resume(_ step: @escaping @Sendable () -> Void) {
     append(.step(step))
   }

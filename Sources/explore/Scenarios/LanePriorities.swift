@@ -1,0 +1,174 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Tasks that dispatch and send to lanes with priorities, some after others or with a key, and some are cancelled.
+  static let lanePriorities = Scenario(
+    name: "lane-priorities",
+    summary: "equal priorities are in order, and what waits overtakes nothing that came before it"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "a"), .mainThread]
+    for mode in modes { dispatcher.usePriorities(in: mode) }
+    let runs = Runs()
+    _ = dispatcher.makeJournal("journal") { runs.note($0) }
+    let plans = (1...3).map { producer in
+      (1...5).map { Plan(producer * 10 + $0, lane: simulation.draw(below: 3), simulation) }
+    }
+    await withTaskGroup { group in
+      for plans in plans {
+        group.addTask {
+          var handles: [DispatchHandle] = []
+          await withTaskGroup { sends in
+            for plan in plans {
+              let options = plan.options(after: handles.last)
+              let mode = modes[plan.lane]
+              // What is sent to the main queue goes there first, and so may come later than what follows.
+              if plan.isSent, mode != .mainThread {
+                sends.addImmediateTask {
+                  await dispatcher.send(plan.entry, to: "journal", mode: mode, options: options)
+                }
+                continue
+              }
+              let handle = dispatcher.dispatch(
+                storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
+              if plan.isCancelled { simulation.cancelAtSomeTime(handle) }
+              handles.append(handle)
+            }
+          }
+          for handle in handles { await handle.ended() }
+        }
+      }
+    }
+    let begun = runs.begun
+    for plan in plans.joined() where !plan.isCancelled {
+      try check(begun.contains(plan.number), "\(plan) has not run")
+    }
+    try check(runs.overlaps(of: plans.flatMap { $0 }) == 0, "two ran at once in a lane")
+    for plans in plans {
+      for (index, later) in plans.enumerated() {
+        for earlier in plans[..<index] where later.mayNotOvertake(earlier) {
+          guard let one = begun.firstIndex(of: earlier.number),
+            let other = begun.firstIndex(of: later.number)
+          else { continue }
+          try check(one < other, "\(later) has overtaken \(earlier): \(begun)")
+        }
+      }
+    }
+  }
+
+  /// Dispatches that wait behind one that holds a lane, and one that is dispatched when the first of them runs.
+  static let laneTurns = Scenario(
+    name: "lane-turns", summary: "in a lane with priorities each has the turn that it has by them"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let mode: Dispatcher.Mode = [.serial, .serial(lane: "a"), .mainThread][
+      simulation.draw(below: 3)]
+    dispatcher.usePriorities(in: mode)
+    let order = Shared([Int]())
+    let holding = Shared<UnsafeContinuation<RunningOperation<Journal, Entry>, Never>?>(nil)
+    let late = Shared<DispatchHandle?>(nil)
+    _ = dispatcher.makeJournal(
+      "journal",
+      inside: { [weak dispatcher] number in
+        guard number > 0 else { return }
+        order.with { $0.append(number) }
+        guard order.now.count == 1 else { return }
+        late.with { late in
+          late = dispatcher?.dispatch(
+            action: Entry.work(99), mode: mode, options: .priority(.veryHigh))
+        }
+      }, late: { operation in holding.with { $0 }?.resume(returning: operation) })
+    let holder = await withUnsafeContinuation { continuation in
+      holding.with { $0 = continuation }
+      dispatcher.dispatch(action: Entry.late(100), mode: mode)
+    }
+    var (model, waiting) = ([Plan](), Set<Int>())
+    var handles: [DispatchHandle] = []
+    for number in 1...7 {
+      let plan = Plan(number, lane: 0, simulation)
+      model.append(plan)
+      if plan.hasKey || plan.isAfter && number > 1 { waiting.insert(number) }
+      handles.append(
+        dispatcher.dispatch(
+          action: plan.entry, mode: mode, options: plan.options(after: handles.last)))
+    }
+    holder.finish()
+    for handle in handles { try check(await handle.result.isSuccess, "one was refused") }
+    await late.now?.ended()
+    var expected: [Int] = []
+    while !model.isEmpty {
+      let highest = model.map(\.priority.rawValue).max()
+      let next = model.firstIndex { $0.priority.rawValue == highest }!
+      expected.append(model.remove(at: waiting.contains(model[next].number) ? 0 : next).number)
+      if expected.count == 1 { expected.append(99) }
+    }
+    try check(order.now == expected, "\(order.now) instead of \(expected)")
+  }
+}
+
+/// A dispatch to a lane with priorities, as it was drawn.
+private struct Plan: Sendable, CustomStringConvertible {
+  let number: Int
+  let lane: Int
+  let priority: Operation.QueuePriority
+  let isSlow: Bool
+  let isSent: Bool
+  let isCancelled: Bool
+  /// Whether it is after another one, and whether it has a key.
+  let isAfter: Bool
+  let hasKey: Bool
+
+  init(_ number: Int, lane: Int, _ simulation: SimulationControl) {
+    (self.number, self.lane) = (number, lane)
+    priority = [.low, .normal, .high][simulation.draw(below: 3)]
+    isSlow = simulation.draw(below: 2) == 0
+    isSent = simulation.draw(below: 3) == 0
+    isCancelled = simulation.draw(below: 6) == 0
+    isAfter = simulation.draw(below: 3) == 0
+    hasKey = simulation.draw(below: 4) == 0
+  }
+
+  var entry: Entry { isSlow ? .slow(number) : .work(number) }
+  var description: String { "\(number) in lane \(lane) with priority \(priority.rawValue)" }
+
+  func options(after other: DispatchHandle?) -> DispatchOptions {
+    let before = isAfter ? other.map { DispatchOptions.after($0) } : nil
+    let options = (before ?? DispatchOptions()).priority(priority)
+    return hasKey ? options.exclusive("key") : options
+  }
+
+  /// Whether it has its turn after one that came before it from the same producer.
+  func mayNotOvertake(_ other: Plan) -> Bool {
+    lane == other.lane && (priority == other.priority || hasKey)
+  }
+}
+
+/// What has begun, in order, and what runs.
+private final class Runs: Sendable {
+  private let state = Shared((begun: [Int](), running: [[Int]]()))
+
+  var begun: [Int] { state.now.begun }
+
+  func note(_ number: Int) {
+    state.with { state in
+      var running = state.running.last ?? []
+      if number > 0 {
+        state.begun.append(number)
+        running.append(number)
+      } else {
+        running.removeAll { $0 == -number }
+      }
+      state.running.append(running)
+    }
+  }
+
+  /// How often two of a lane ran at once.
+  func overlaps(of plans: [Plan]) -> Int {
+    let lanes = Dictionary(uniqueKeysWithValues: plans.map { ($0.number, $0.lane) })
+    return state.now.running.count { running in
+      Set(running.map { lanes[$0] }).count < running.count
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Lane state: priorities", .timeLimit(.minutes(30)))
+struct LaneStateTests {
+  let dispatcher = Dispatcher()
+
+  private func make(_ level: PriorityLine.Level? = nil, isTask: Bool = false) -> Dispatch {
+    let dispatch = Dispatch()
+    if level != nil || isTask { dispatch.makeDetails().priority = level }
+    if isTask {
+      dispatch.makeDetails().scheduler = TaskScheduler(dispatcher.pool, of: dispatcher)
+    }
+    return dispatch
+  }
+
+  private func push(_ dispatches: [Dispatch], to state: inout LaneState) {
+    var top: Unmanaged<Dispatch>?
+    for dispatch in dispatches {
+      if dispatch.details?.priority != nil { state.expectPriority() }
+      dispatch.next = top
+      top = Unmanaged.passRetained(dispatch)
+    }
+    state.takeIn(top)
+  }
+
+  private func takeAll(_ state: inout LaneState) -> [Dispatch] {
+    var all: [Dispatch] = []
+    while state.rest == .start {
+      all.append(state.takeStart())
+      state.holderEnded()
+    }
+    return all
+  }
+
+  private func areSame(_ some: [Dispatch], _ others: [Dispatch]) -> Bool {
+    some.elementsEqual(others, by: ===)
+  }
+
+  @Test func whatWasTakenInBeforeKeepsItsOrder() {
+    var state = LaneState()
+    let normal = (0..<3).map { _ in make() }
+    let (low, high) = (make(.low), make(.high))
+    push(normal, to: &state)
+    #expect(!state.hasPriorities)
+    push([low, high], to: &state)
+    #expect(state.hasPriorities && state.waitingCount == 5 && state.hasInbox)
+    #expect(areSame(takeAll(&state), [high] + normal + [low]))
+    #expect(!state.hasPriorities && !state.hasInbox && state.rest == .empty)
+  }
+
+  /// One is noted, and has not been pushed: until then the lane takes in by priority.
+  @Test func isPlainOnceNothingIsExpected() {
+    var state = LaneState()
+    state.expectPriority()
+    #expect(state.hasPriorities && state.rest == .empty)
+    let normal = make()
+    push([normal], to: &state)
+    #expect(areSame(takeAll(&state), [normal]) && state.hasPriorities)
+    let high = make(.high)
+    high.next = nil
+    state.takeIn(Unmanaged.passRetained(high))
+    #expect(areSame(takeAll(&state), [high]) && !state.hasPriorities)
+  }
+
+  @Test func showsWhatWasPushedInTheOrderOfItsTurn() {
+    var state = LaneState()
+    let (low, normal, high) = (make(.low), make(), make(.high))
+    push([low, normal], to: &state)
+    state.expectPriority()
+    high.next = nil
+    let order = state.order(top: Unmanaged.passUnretained(high)).waiting
+    #expect(areSame(order, [high, normal, low]))
+    #expect(areSame(takeAll(&state), [normal, low]))
+  }
+
+  @Test func startsATaskWhereThatIsNext() {
+    var state = LaneState()
+    let (action, task) = (make(), make(.high, isTask: true))
+    push([action, task], to: &state)
+    #expect(state.startsTask && state.takeStart() === task)
+    state.holderEnded()
+    #expect(!state.startsTask && state.takeStart() === action)
+  }
+
+  /// A thread of those for tasks waits for it.
+  @Test func noTaskThatComesLaterOvertakesWhatABlockedTaskThreadWaitsFor() {
+    var state = LaneState()
+    let (low, action, task) = (make(.low), make(.high), make(.veryHigh, isTask: true))
+    push([low], to: &state)
+    let hasTask = state.hasTask(before: low, top: nil)
+    #expect(!hasTask)
+    push([task, action], to: &state)
+    #expect(areSame(takeAll(&state), [low, task, action]))
+  }
+
+  @Test func aTaskThatCameBehindItMayOvertakeIt() {
+    var state = LaneState()
+    let (low, task) = (make(.low), make(.high, isTask: true))
+    push([low, task], to: &state)
+    let hasTask = state.hasTask(before: low, top: nil)
+    #expect(hasTask)
+    var plain = LaneState()
+    let (normal, other) = (make(), make(isTask: true))
+    push([normal, other], to: &plain)
+    let hasTaskInPlain = plain.hasTask(before: normal, top: nil)
+    #expect(!hasTaskInPlain)
+    _ = (takeAll(&state), takeAll(&plain))
+  }
+}
