@@ -144,7 +144,7 @@ extension Dispatch {
 
   /// Its stores have ended: from here on no deadline changes the result.
   func beginEnding(_ details: DispatchDetails) {
-    if let completion = details.withState({ $0.beginEnding() }) { keep(completion) }
+    details.withState { $0.beginEnding() }
   }
 
   // MARK: Cancellation
@@ -237,7 +237,7 @@ extension Dispatch {
 
   /// Ends it at its deadline: on the concurrent queue, while the stores go on where they run.
   ///
-  /// No state of the record is read, which belongs to what runs there.
+  /// No state of the record is read any longer, which belongs to what runs there.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
     details.withState(\.limit)?.dispatcher.pool.resume {
@@ -286,7 +286,7 @@ extension Dispatch {
 extension Dispatch: TimerTarget {
   /// Its deadline has come.
   func timerFired() {
-    guard let limit = details?.withState(\.limit) else { return }
+    guard mayTimeOut, let limit = makeDetails().withState(\.limit) else { return }
     timeOut(limit.duration)
   }
 
@@ -294,6 +294,10 @@ extension Dispatch: TimerTarget {
   func timeOut(_ duration: Duration) {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
-    cancel { $0.timeOut(error) }
+    cancel { state in
+      let cancel = state.timeOut(error)
+      if case .endEarly(let early, _) = cancel { early.claim(self) }
+      return cancel
+    }
   }
 }

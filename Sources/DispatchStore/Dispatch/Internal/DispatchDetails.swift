@@ -143,8 +143,34 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Before it is scheduled.
   func put(_ limit: TimeLimit) {
+    limit.keepDispatcher()
     withState { $0.put(limit) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
+  }
+
+  /// Takes over the limit of a record, where that hands over its state to these details.
+  ///
+  /// Under the lock, since another thread that finds the details in the record finds the limit in them, too. Not before:
+  /// until it is out of the record's word, the one that takes it out may release it.
+  func takeOver(
+    _ word: DispatchWord, _ handOver: () -> (exchanged: Bool, original: DispatchWord)
+  ) -> (exchanged: Bool, original: DispatchWord) {
+    guard word.presentLimit != nil else {
+      let result = handOver()
+      if result.exchanged { word.limit?.release() }
+      return result
+    }
+    isControlled = true
+    hasCallsAtStoresEnd.store(true, ordering: .relaxed)
+    return state.withLock { state in
+      let result = handOver()
+      guard result.exchanged, let limit = word.limit?.takeRetainedValue() else { return result }
+      limit.keepDispatcher()
+      limit.hasBegun = word.phase == .running
+      state.life.put(limit)
+      if word.phase == .entering { state.life.awaitAcceptance() }
+      return result
+    }
   }
 
   /// Others know it: from now on its limit, if it has one, ends what the target stands for.
@@ -163,30 +189,29 @@ final class DispatchDetails: @unchecked Sendable {
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { state in
-      guard let early = state.limit?.early else { return true }
-      if early.isClaimed { return false }
-      early.note(.cancelled(hasStarted: true), at: index, of: identifiers)
-      return true
+      guard let limit = state.limit, limit.endsEarly else { return true }
+      limit.notes?.note(.cancelled(hasStarted: true), at: index, of: identifiers)
+      return limit.notes != nil
     }
   }
 
   /// A store of an inline run has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
     guard callsAtStoresEnd else { return }
-    withState { $0.limit?.early?.note(outcome, at: index, of: identifiers) }
+    withState { $0.limit?.notes?.note(outcome, at: index, of: identifiers) }
   }
 
   /// It is to run a sequence; whether that is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
-      state.limit?.early?.actionCount = actionCount
-      return state.limit?.early != nil
+      state.limit?.notes?.actionCount = actionCount
+      return state.limit?.endsEarly == true
     }
   }
 
   /// An action of a sequence has ended.
   func note(_ step: DispatchResult) {
-    withState { $0.limit?.early?.note(step) }
+    withState { $0.limit?.notes?.note(step) }
   }
 
   /// How a dispatch ends at its deadline.

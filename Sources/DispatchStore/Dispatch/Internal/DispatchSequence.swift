@@ -302,7 +302,7 @@ extension Dispatch {
     // In this order: once there is no other reference, no other thread can make details.
     if sequence.hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
       dispatch.clear()
-      if dispatch.details != nil { dispatch.recycleDetails(on: thread) }
+      if dispatch.hasRest { dispatch.recycleRest(on: thread) }
       return .reusable
     }
     dispatch.end(result)
