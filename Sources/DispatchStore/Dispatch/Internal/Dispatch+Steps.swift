@@ -105,7 +105,7 @@ extension Dispatch {
   /// Runs the completion, ends the dispatch and releases its scheduler.
   func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
     yieldPoint(.complete, id.description)
-    beginEnding(makeDetails())
+    makeDetails().beginEnding()
     let scheduler = scheduler
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
@@ -140,11 +140,6 @@ extension Dispatch {
       return whole.makeDetails()
     }
     return ofBlock()?.makeDetails()
-  }
-
-  /// Its stores have ended: from here on no deadline changes the result.
-  func beginEnding(_ details: DispatchDetails) {
-    details.withState { $0.beginEnding() }
   }
 
   // MARK: Cancellation

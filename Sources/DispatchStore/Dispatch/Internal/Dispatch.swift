@@ -381,7 +381,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       if exchange(word, for: word.changed(to: .ending)).exchanged { return timer.remove() }
     }
     guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
-    beginEnding(details)
+    details.beginEnding()
     details.storesEnded()
   }
 

@@ -221,6 +221,18 @@ final class DispatchDetails: @unchecked Sendable {
     return withState { $0.limit?.early?.result(of: id, error) }
   }
 
+  /// Its stores have ended: from here on no deadline changes the result.
+  ///
+  /// A timer that is set now, by the thread that has scheduled it, is removed at its end: while that thread refers to
+  /// the dispatch, that is not used again.
+  func beginEnding() {
+    let timer = withState { state in
+      state.beginEnding()
+      return state.limit?.takeTimer()
+    }
+    timer?.remove()
+  }
+
   /// It ends at its deadline; resumes those that wait for that.
   func endEarly(_ result: DispatchResult) {
     resume(
@@ -403,19 +415,14 @@ final class DispatchDetails: @unchecked Sendable {
   /// Resumes those that wait for the end.
   func end(_ result: DispatchResult) {
     // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
-    let (waiters, limit, family) = state.withLock { state in
+    let (waiters, timer, family) = state.withLock { state in
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
-      return (waiters, state.life.limit, state.family)
+      return (waiters, state.life.limit?.takeTimer(), state.family)
     }
-    if let limit { removeTimer(of: limit) }
+    timer?.remove()
     if family != nil { leaveFamily() }
     resume(waiters)
-  }
-
-  @inline(never)
-  private func removeTimer(of limit: TimeLimit) {
-    if let timer = withState({ _ in limit.timer.take() }) { limit.dispatcher.timers.remove(timer) }
   }
 
   private func resume(_ waiters: [@Sendable () -> Void]) {

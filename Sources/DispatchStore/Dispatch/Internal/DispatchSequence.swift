@@ -288,7 +288,7 @@ extension Dispatch {
     _ dispatch: inout Dispatch, _ sequence: DispatchSequence, on thread: ThreadState
   ) -> InlineEnd {
     yieldPoint(.complete, dispatch.id.description)
-    if let details = dispatch.details { dispatch.beginEnding(details) }
+    dispatch.details?.beginEnding()
     let error: (any Error)? = dispatch.isCancelled ? CancellationError() : nil
     let refusal = dispatch.refusal
     var result: DispatchResult {

@@ -58,8 +58,8 @@ struct DispatchState {
 
   /// Whether no closure waits for its end, and it was not cancelled.
   var isUndisturbed: Bool {
-    waiters.isEmpty && !isCancelled && refusal == nil && limit == nil && overWaiters.isEmpty
-      && releases.isEmpty
+    waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
+      && overWaiters.isEmpty && releases.isEmpty
   }
 
   /// How many closures wait for its end.

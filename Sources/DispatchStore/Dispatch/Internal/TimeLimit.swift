@@ -81,6 +81,15 @@ final class TimeLimit: @unchecked Sendable {
   /// Its timer, as it was set.
   var setTimer: SetTimer { SetTimer(token: timer, dispatcher: unmanagedDispatcher) }
 
+  /// The same, which the caller is about to remove.
+  func takeTimer() -> SetTimer {
+    defer { timer = nil }
+    return setTimer
+  }
+
+  /// Whether it no longer concerns the dispatch: it has had no effect, and the timers do not refer to the dispatch.
+  var isOver: Bool { timer == nil && early?.isClaimed != true }
+
   /// A timer of a limit that another thread may have meanwhile; the dispatch still runs.
   struct SetTimer {
     fileprivate let token: TimerToken?
