@@ -82,7 +82,7 @@ extension Dispatcher {
     _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) -> DispatchStore::DispatchHandle {
-    if mode.isSync, options.control == nil, options.after.isEmpty || options.unended.isEmpty {
+    if mode.isSync, !options.isControlled, options.after.isEmpty || options.unended.isEmpty {
       return withUnsafePointer(to: action) {
         run(
           UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, completion, fileID, line)

@@ -59,6 +59,7 @@ enum Mutants {
     .lostGroupCancel: Scenario.groups.name,
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,
+    .lostDeadline: Scenario.deadlines.name,
     .lostUnit: Scenario.bounds.name,
     .earlyDrain: Scenario.drains.name,
     .lostChild: Scenario.limits.name,

@@ -16,6 +16,9 @@ struct Path: Sendable {
     Path(name: "sync-controlled-operation") { sync($0, Fixture(ControlledReducer())) },
     Path(name: "serial-reduction") { pending($0, Fixture(PlainReducer()), .serial) },
     Path(name: "serial-operation") { pending($0, Fixture(OperationReducer()), .serial) },
+    Path(name: "serial-deadline") {
+      pending($0, Fixture(PlainReducer()), .serial, .timeout(.seconds(3_600)))
+    },
     Path(name: "async-reduction") { pending($0, Fixture(PlainReducer(), width: 1), .async) },
     Path(name: "async-operation") { pending($0, Fixture(OperationReducer(), width: 1), .async) },
     Path(name: "async-stores", run: severalStores),
@@ -41,11 +44,14 @@ struct Path: Sendable {
   /// or is woken, so the interleaving of the threads hardly shows.
   ///
   /// Rounds `count` up to whole bursts.
-  private static func pending(_ count: Int, _ fixture: Fixture<Add>, _ mode: Dispatcher.Mode) {
+  private static func pending(
+    _ count: Int, _ fixture: Fixture<Add>, _ mode: Dispatcher.Mode,
+    _ options: @autoclosure () -> DispatchOptions = DispatchOptions()
+  ) {
     for start in stride(from: 0, to: count, by: BurstGate.size) {
       fixture.dispatcher.queue.isSuspended = true
       for index in start..<(start + BurstGate.size) {
-        fixture.dispatcher.dispatch(action: Add(index), mode: mode)
+        fixture.dispatcher.dispatch(action: Add(index), mode: mode, options: options())
       }
       fixture.dispatcher.queue.isSuspended = false
       fixture.gate.wait(forAll: BurstGate.size)

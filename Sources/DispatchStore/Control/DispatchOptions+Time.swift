@@ -15,12 +15,9 @@ extension DispatchOptions {
 
   /// The same options with a limit, as `DispatchOptions.timeout(_:)`.
   public func timeout(_ limit: Duration) -> DispatchOptions {
-    controlled { values in
-      values.deadlines.append { clock, _ in
-        let time = clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
-        return Deadline(time: time, duration: limit)
-      }
-    }
+    var options = self
+    options.timeLimit = min(timeLimit, limit.wholeNanoseconds)
+    return options
   }
 
   /// Lets the dispatch time out at an instant of the dispatcher's clock, as `DispatchOptions.timeout(_:)` does after a
@@ -42,8 +39,7 @@ extension DispatchOptions {
             Take an instant of that clock; of ContinuousClock, where the dispatcher was made without one.
             """)
         }
-        let time = clock.nanoseconds.addingClamped(left.wholeNanoseconds)
-        return Deadline(time: time, duration: left)
+        return Deadline(after: left.wholeNanoseconds, by: clock.nanoseconds)
       }
     }
   }

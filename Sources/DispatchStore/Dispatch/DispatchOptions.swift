@@ -6,6 +6,8 @@ public struct DispatchOptions: Sendable {
   public var continuesOnFailure: Bool
   /// What controls the dispatch; nil for most.
   @usableFromInline var control: DispatchAdmission?
+  /// Within how many nanoseconds it ends; the greatest number where it has no limit.
+  @usableFromInline var timeLimit: Int64
 
   /// Makes options; by default it waits for no dispatch, and ends a sequence on failure.
   @inlinable
@@ -13,7 +15,11 @@ public struct DispatchOptions: Sendable {
     self.after = after
     self.continuesOnFailure = continuesOnFailure
     control = nil
+    timeLimit = .max
   }
+
+  /// Whether something controls the dispatch, or limits its time.
+  @inlinable var isControlled: Bool { control != nil || timeLimit != .max }
 
   /// The dispatches in `after` that have not ended.
   @usableFromInline

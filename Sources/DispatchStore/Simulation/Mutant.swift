@@ -110,6 +110,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case compensatedInOrder
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
+  /// A dispatch ends without a look at a deadline that comes at the end of its stores.
+  case lostDeadline
   /// An alarm that finds timers due does not set the next one.
   case lostAlarm
   /// A gate that may have opened while a thread tries it is not tried again.

@@ -43,7 +43,7 @@ package enum Transition: String, Sendable {
 
   // A dispatch and its store runs.
   case takeUp = "begin to run"
-  case involve = "hand over its state"
+  case endWork = "end the stores' work"
   case startDispatch = "start the dispatch"
   case continueInRound = "continue in a round"
   case beginRound = "begin a round"

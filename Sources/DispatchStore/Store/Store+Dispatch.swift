@@ -62,7 +62,7 @@ extension Store {
     any action: Dispatched, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
-    if mode.isSync, completion == nil, options.after.isEmpty, options.control == nil {
+    if mode.isSync, completion == nil, options.after.isEmpty, !options.isControlled {
       let handle = withUnsafePointer(to: action) {
         runHere(UnsafeRawPointer($0), of: type(of: action), fileID, line)
       }

@@ -18,7 +18,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var rate: KeyedRate?
     /// Of each it needs a unit.
     var limits: [DispatchLimit] = []
-    /// The soonest one counts.
+    /// At instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
     /// The last one counts.
     var retry: RetryPolicy?
@@ -51,16 +51,20 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override var retryRule: (any RetryRule)? { values.retry }
 
-  override func begin(for dispatcher: Dispatcher, at callSite: CallSite) -> DispatchAdmission {
+  override func begin(
+    for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> DispatchAdmission {
     if let joining = joining(in: dispatcher) { return joining }
-    guard let limited = limited(of: dispatcher, at: callSite) else { return self }
+    guard let limited = limited(until: deadline) else { return self }
     limited.enterBlocking(for: dispatcher, on: .current, at: callSite)
     return limited
   }
 
-  override func send(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission? {
+  override func send(
+    to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> SendAdmission? {
     if let joining = joining(in: dispatcher) { return .ready(joining) }
-    return limited(of: dispatcher, at: callSite)?.enterSending(to: dispatcher, at: callSite)
+    return limited(until: deadline)?.enterSending(to: dispatcher, at: callSite)
   }
 
   override var isReady: Bool { leader != nil }
@@ -76,12 +80,11 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     return ControlOptions(others, joining: present)
   }
 
-  private func limited(of dispatcher: Dispatcher, at callSite: CallSite) -> LimitedAdmission? {
+  private func limited(until deadline: Deadline?) -> LimitedAdmission? {
     guard !values.limits.isEmpty else { return nil }
     var others = values
     others.limits = []
-    return LimitedAdmission(
-      values.limits, ControlOptions(others), of: dispatcher, at: callSite)
+    return LimitedAdmission(values.limits, ControlOptions(others), until: deadline)
   }
 
   override func gate(for dispatcher: Dispatcher) -> StartGate? {

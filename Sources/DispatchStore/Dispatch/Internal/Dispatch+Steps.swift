@@ -105,7 +105,7 @@ extension Dispatch {
   /// Runs the completion, ends the dispatch and releases its scheduler.
   func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
     yieldPoint(.complete, id.description)
-    beginEnding(makeDetails())
+    makeDetails().beginEnding()
     let scheduler = scheduler
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
@@ -140,11 +140,6 @@ extension Dispatch {
       return whole.makeDetails()
     }
     return ofBlock()?.makeDetails()
-  }
-
-  /// Its stores have ended: from here on no deadline changes the result.
-  func beginEnding(_ details: DispatchDetails) {
-    if let completion = details.withState({ $0.beginEnding() }) { keep(completion) }
   }
 
   // MARK: Cancellation
@@ -237,7 +232,7 @@ extension Dispatch {
 
   /// Ends it at its deadline: on the concurrent queue, while the stores go on where they run.
   ///
-  /// No state of the record is read, which belongs to what runs there.
+  /// No state of the record is read any longer, which belongs to what runs there.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
     details.withState(\.limit)?.dispatcher.pool.resume {
@@ -286,7 +281,7 @@ extension Dispatch {
 extension Dispatch: TimerTarget {
   /// Its deadline has come.
   func timerFired() {
-    guard let limit = details?.withState(\.limit) else { return }
+    guard mayTimeOut, let limit = makeDetails().withState(\.limit) else { return }
     timeOut(limit.duration)
   }
 
@@ -294,6 +289,10 @@ extension Dispatch: TimerTarget {
   func timeOut(_ duration: Duration) {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
-    cancel { $0.timeOut(error) }
+    cancel { state in
+      let cancel = state.timeOut(error)
+      if case .endEarly(let early, _) = cancel { early.claim(self) }
+      return cancel
+    }
   }
 }

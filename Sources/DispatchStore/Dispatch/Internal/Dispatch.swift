@@ -25,16 +25,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it carries task-local values: does not change while another thread may refer to it.
   @exclusivity(unchecked) private(set) var isCarrying = false
   @exclusivity(unchecked) private var stored = Attachment.none
-  /// Its phase, or the address of its details, which then have the state.
-  private let word = Atomic<UInt>(Phase.waiting.rawValue)
-
-  /// The life of a dispatch that no other thread takes part in.
-  private enum Phase: UInt {
-    /// Queued, or being made. Can become running.
-    case waiting
-    /// Its step runs. After it the record is used again, or ends with details.
-    case running
-  }
+  /// A `DispatchWord`.
+  private let word = Atomic<UInt>(DispatchWord.waiting.bits)
 
   /// What it needs before it runs and while it runs; never both.
   enum Attachment {
@@ -47,6 +39,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case sequence(DispatchSequence)
     /// To its end, with one of the others.
     case carrying(CapturedTaskLocal)
+    /// Between two dispatches, and in the next one where it needs none: the limit of the last one, to be used again.
+    case spareLimit(TimeLimit)
   }
 
   private var attachment: Attachment {
@@ -74,7 +68,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.route = route
     self.completion = completion
     self.callSite = callSite
-    word.store(Phase.waiting.rawValue, ordering: .relaxed)
+    word.store(DispatchWord.waiting.bits, ordering: .relaxed)
   }
 
   /// The scheduler will queue it.
@@ -139,7 +133,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence:
+    case .none, .outer, .sequence, .spareLimit:
       return nil
     }
   }
@@ -192,7 +186,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Runs on this thread only: no other one knows it.
   func beginHere(inside outer: DispatchContext?) {
-    word.store(Phase.running.rawValue, ordering: .relaxed)
+    word.store(DispatchWord.running.bits, ordering: .relaxed)
     activeScheduler = nil
     stored = outer.map(Attachment.outer) ?? .none
   }
@@ -200,11 +194,20 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
   func beginInline() -> Bool {
     yieldPoint(.takeUp, id.description)
-    return word.compareExchange(
-      expected: Phase.waiting.rawValue, desired: Phase.running.rawValue,
-      ordering: .acquiringAndReleasing
-    ).exchanged
+    let (isDone, present) = exchange(.waiting, for: .running)
+    return isDone || present.limit != nil && beginLimited(present)
   }
+
+  @inline(__always)
+  private func exchange(
+    _ expected: DispatchWord, for desired: DispatchWord
+  ) -> (exchanged: Bool, original: DispatchWord) {
+    let (isDone, original) = word.compareExchange(
+      expected: expected.bits, desired: desired.bits, ordering: .acquiringAndReleasing)
+    return (isDone, DispatchWord(bits: original))
+  }
+
+  private var presentWord: DispatchWord { DispatchWord(bits: word.load(ordering: .acquiring)) }
 
   var parent: TransactionID? {
     parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
@@ -254,7 +257,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying: nil
+    case .none, .session, .carrying, .spareLimit: nil
     }
   }
 
@@ -268,32 +271,26 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Details
 
   /// What other threads see of it; nil where none has taken part yet.
-  var details: DispatchDetails? {
-    let bits = word.load(ordering: .acquiring)
-    return bits > Phase.running.rawValue ? Self.details(at: bits) : nil
-  }
-
-  private static func details(at bits: UInt) -> DispatchDetails {
-    Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
-      .takeUnretainedValue()
-  }
+  var details: DispatchDetails? { presentWord.details?.takeUnretainedValue() }
 
   /// The details, made where there are none: the one transition that hands the state over to them.
   ///
   /// Any thread may do it that has a reference. The step that runs the dispatch finds the details before it
   /// can end.
   func makeDetails() -> DispatchDetails {
-    var bits = word.load(ordering: .acquiring)
-    while let phase = Phase(rawValue: bits) {
-      let made = Unmanaged.passRetained(DispatchDetails.make(isRunning: phase == .running))
-      let (isDone, present) = word.compareExchange(
-        expected: bits, desired: UInt(bitPattern: made.toOpaque()),
-        ordering: .acquiringAndReleasing)
-      if isDone { return made.takeUnretainedValue() }
+    var word = presentWord
+    while true {
+      if let present = word.details { return present.takeUnretainedValue() }
+      let details = DispatchDetails.make(isRunning: word.isRunning)
+      let made = Unmanaged.passRetained(details)
+      let (isDone, present) =
+        word.limit == nil
+        ? exchange(word, for: DispatchWord(made))
+        : details.takeOver(word) { exchange(word, for: DispatchWord(made)) }
+      if isDone { return details }
       made.release()
-      bits = present
+      word = present
     }
-    return Self.details(at: bits)
   }
 
   /// Whether it can be used again where it simply finishes and the caller has the only reference.
@@ -301,15 +298,19 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     details.map { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
-  /// Keeps its details as spare ones; the caller has the only reference.
-  func recycleDetails(on thread: ThreadState) {
+  /// Whether it has details or a limit, for `recycleRest`.
+  var hasRest: Bool { presentWord.bits != DispatchWord.running.bits }
+
+  /// Keeps its details as spare ones, or its limit for its next use; the caller has the only reference.
+  func recycleRest(on thread: ThreadState) {
     if let details = takeDetails() { thread.keepSpare(details) }
   }
 
   private func takeDetails() -> DispatchDetails? {
-    let bits = word.exchange(Phase.running.rawValue, ordering: .acquiring)
-    guard bits > Phase.running.rawValue else { return nil }
-    return Unmanaged.passUnretained(Self.details(at: bits)).takeRetainedValue()
+    let former = DispatchWord(
+      bits: word.exchange(DispatchWord.running.bits, ordering: .acquiring))
+    if let limit = former.limit { stored = .spareLimit(limit.takeRetainedValue()) }
+    return former.details?.takeRetainedValue()
   }
 
   deinit {
@@ -320,8 +321,68 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   static func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&dispatch), hasNoWeakOrUnownedReferences(dispatch)
     else { return }
-    dispatch.recycleDetails(on: thread)
+    dispatch.recycleRest(on: thread)
     thread.spareDispatches.push(dispatch)
+  }
+
+  // MARK: A time limit without details
+
+  /// It gets a time limit, before another thread knows it.
+  func put(_ deadline: Deadline, of dispatcher: Dispatcher) -> TimeLimit {
+    let limit: TimeLimit
+    if case .spareLimit(let spare) = attachment {
+      attachment = .none
+      spare.begin(deadline, of: dispatcher)
+      limit = spare
+    } else {
+      limit = TimeLimit(until: deadline, of: dispatcher, endsEarly: true)
+    }
+    word.store(DispatchWord(.entering, .passRetained(limit)).bits, ordering: .relaxed)
+    return limit
+  }
+
+  /// Whether its deadline may come.
+  var mayTimeOut: Bool {
+    let word = presentWord
+    return word.presentLimit != nil || word.details != nil
+  }
+
+  /// Its scheduler has it: a deadline that has come before takes effect, which had no place to take it from.
+  func endEntering() {
+    let word = presentWord
+    if word.phase == .entering, exchange(word, for: word.changed(to: .waiting)).exchanged { return }
+    if details != nil { endAcceptance() }
+  }
+
+  @inline(never)
+  private func beginLimited(_ word: DispatchWord) -> Bool {
+    var word = word
+    while word.limit != nil {
+      let (isDone, present) = exchange(word, for: word.changed(to: .running))
+      if isDone { return true }
+      word = present
+    }
+    return false
+  }
+
+  /// The stores of its inline run have ended: from here on no deadline changes how it ends.
+  @inline(__always)
+  func storesEnded() {
+    if presentWord.bits != DispatchWord.running.bits { endStores() }
+  }
+
+  @inline(never)
+  private func endStores() {
+    let word = presentWord
+    yieldPoint(.endWork, id.description)
+    if let limit = word.limit {
+      let timer = limit._withUnsafeGuaranteedRef(\.setTimer)
+      // After it a timer that fires just now still refers to the dispatch, so that it is not used again meanwhile.
+      if exchange(word, for: word.changed(to: .ending)).exchanged { return timer.remove() }
+    }
+    guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
+    details.beginEnding()
+    details.storesEnded()
   }
 
   // MARK: The end

@@ -6,7 +6,7 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether it inherits neither cancellation nor deadline from the block that dispatches it.
   var isDetached: Bool { false }
 
-  /// When the dispatch times out, if it is dispatched now.
+  /// When the dispatch times out, if it is dispatched now, whatever its options say besides.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
   /// With which priority it waits for the concurrent queue, or for its turn in a lane; nil for the normal one.
@@ -23,10 +23,16 @@ class DispatchAdmission: @unchecked Sendable {
   /// What controls one dispatch, for which it may block its thread; in most cases itself.
   ///
   /// On the dispatching thread, before hooks and scheduling.
-  func begin(for dispatcher: Dispatcher, at callSite: CallSite) -> DispatchAdmission { self }
+  ///
+  /// - Parameter deadline: The dispatch's own, up to which its thread is blocked at most.
+  func begin(
+    for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> DispatchAdmission { self }
 
   /// Takes what a dispatch needs that a task sends, before it begins; nil where that needs nothing.
-  func send(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission? { nil }
+  func send(
+    to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> SendAdmission? { nil }
 
   /// Whether it is ready: `begin` and `send` were called, or have nothing to do.
   var isReady: Bool { false }
@@ -151,23 +157,24 @@ struct DispatchTerms {
   let admission: DispatchAdmission?
   /// The dispatch whose block makes it, unless it is detached; of a task, what cancels that cancels the dispatch.
   let parent: Dispatch?
-  /// Its own, or the one that it inherits.
+  /// Its own one, and that or a sooner one that it inherits.
+  let ownDeadline: Deadline?
   let deadline: Deadline?
 
   init(
     _ options: DispatchOptions, _ mode: Dispatcher.Mode, of dispatcher: Dispatcher,
     on thread: ThreadState, _ dispatch: Dispatch
   ) {
-    let clock = dispatcher.clock
     admission = dispatcher.control(options, mode)
-    let own = admission?.deadline(by: clock, at: dispatch.callSite)
+    ownDeadline = dispatcher.deadline(options, admission, at: dispatch.callSite)
     let isAlone = admission?.isDetached == true || dispatch.details?.scheduler?.isTask == true
     parent = isAlone ? nil : DispatchContext.linkedBlock(from: thread.run, on: thread)
-    guard let time = parent?.details?.inheritedDeadline, time < own?.time ?? .max else {
-      deadline = own
+    guard let time = parent?.makeDetails().inheritedDeadline, time < ownDeadline?.time ?? .max
+    else {
+      deadline = ownDeadline
       return
     }
-    deadline = Deadline(time: time, duration: .nanoseconds(max(time - clock.nanoseconds, 0)))
+    deadline = Deadline(time: time, nanoseconds: max(time - dispatcher.clock.nanoseconds, 0))
   }
 }
 
@@ -179,17 +186,31 @@ extension Dispatcher {
     return defaultAdmission.admission(in: mode, with: options.control)
   }
 
+  /// The soonest deadline that the options of a dispatch say, if it is dispatched now.
+  func deadline(
+    _ options: DispatchOptions, _ admission: DispatchAdmission?, at callSite: CallSite
+  ) -> Deadline? {
+    let other = admission?.deadline(by: clock, at: callSite)
+    if options.timeLimit == .max { return other }
+    let own = Deadline(after: options.timeLimit, by: clock.nanoseconds)
+    return if let other, other.time < own.time { other } else { own }
+  }
+
   /// Decides whether a dispatch begins that this thread has made; nil where nothing controls it.
   @inline(__always)
   func admit(
     _ dispatch: Dispatch, _ options: DispatchOptions, _ mode: Mode, on thread: ThreadState
   ) throws -> AdmittedDispatch? {
-    // Hooks and completions are no blocks.
     guard
-      options.control != nil || defaultAdmission != nil
-        || dispatch.hasParent && thread.run?.pointee.isInStore != false
+      options.isControlled || defaultAdmission != nil || mayBeOfBlock(dispatch, on: thread)
     else { return nil }
     return try admit(dispatch, DispatchTerms(options, mode, of: self, on: thread, dispatch), mode)
+  }
+
+  /// Whether a block may have made a dispatch; hooks and completions are no blocks.
+  @inline(__always)
+  func mayBeOfBlock(_ dispatch: Dispatch, on thread: ThreadState) -> Bool {
+    dispatch.hasParent && thread.run?.pointee.isInStore != false
   }
 
   /// The same on terms that were worked out when the dispatch was made.
@@ -197,7 +218,7 @@ extension Dispatcher {
   func admit(
     _ dispatch: Dispatch, _ terms: DispatchTerms, _ mode: Mode
   ) throws -> AdmittedDispatch? {
-    if terms.parent == nil, terms.admission == nil { return nil }
+    if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
     // What follows it may begin before it has joined that.
     if let parent = terms.parent { dispatch.makeDetails().put(around: parent.makeDetails()) }
     if let details = terms.parent?.details {
@@ -205,11 +226,13 @@ extension Dispatcher {
       if inheritance.hasTimedOut { throw DispatchError.timedOut(dispatch.callSite, after: .zero) }
       if inheritance.isCancelled { throw CancellationError() }
     }
-    let admission = terms.admission?.begin(for: self, at: dispatch.callSite)
+    let admission = terms.admission?.begin(
+      for: self, at: dispatch.callSite, until: terms.ownDeadline)
+    // What is put there before another thread takes part, all that runs the dispatch finds.
+    if admission != nil || terms.ownDeadline != nil { dispatch.makeDetails().isControlled = true }
     if let admission {
-      // Made before another thread takes part, so that all that runs the dispatch finds them.
       let details = dispatch.makeDetails()
-      (details.isControlled, details.isDetached) = (true, admission.isDetached)
+      details.isDetached = admission.isDetached
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
       if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
@@ -268,14 +291,9 @@ extension Dispatcher {
     guard deadline.time > clock.nanoseconds else {
       throw .timedOut(dispatch.callSite, after: deadline.duration)
     }
-    var early: EarlyEnd?
     // Not where a caller's thread or task waits for the stores.
-    if !mode.isSync, details.scheduler?.isTask != true {
-      early = EarlyEnd(
-        dispatch.takeCompletion(), carrying: dispatch.carried?.copy(),
-        to: dispatch.route?._withUnsafeGuaranteedRef(\.identifiers) ?? [])
-    }
-    details.put(TimeLimit(until: deadline, of: self, early: early))
+    let endsEarly = !mode.isSync && details.scheduler?.isTask != true
+    details.put(TimeLimit(until: deadline, of: self, endsEarly: endsEarly))
   }
 
   /// Ends a dispatch that was not admitted: no hook has been called, and none is.

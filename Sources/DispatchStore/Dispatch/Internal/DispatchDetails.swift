@@ -144,8 +144,34 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Before it is scheduled.
   func put(_ limit: TimeLimit) {
+    limit.keepDispatcher()
     withState { $0.put(limit) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
+  }
+
+  /// Takes over the limit of a record, where that hands over its state to these details.
+  ///
+  /// Under the lock, since another thread that finds the details in the record finds the limit in them, too. Not before:
+  /// until it is out of the record's word, the one that takes it out may release it.
+  func takeOver(
+    _ word: DispatchWord, _ handOver: () -> (exchanged: Bool, original: DispatchWord)
+  ) -> (exchanged: Bool, original: DispatchWord) {
+    guard word.presentLimit != nil else {
+      let result = handOver()
+      if result.exchanged { word.limit?.release() }
+      return result
+    }
+    isControlled = true
+    hasCallsAtStoresEnd.store(true, ordering: .relaxed)
+    return state.withLock { state in
+      let result = handOver()
+      guard result.exchanged, let limit = word.limit?.takeRetainedValue() else { return result }
+      limit.keepDispatcher()
+      limit.hasBegun = word.phase == .running
+      state.life.put(limit)
+      if word.phase == .entering { state.life.awaitAcceptance() }
+      return result
+    }
   }
 
   /// Others know it: from now on its limit, if it has one, ends what the target stands for.
@@ -164,30 +190,29 @@ final class DispatchDetails: @unchecked Sendable {
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { state in
-      guard let early = state.limit?.early else { return true }
-      if early.isClaimed { return false }
-      early.note(.cancelled(hasStarted: true), at: index, of: identifiers)
-      return true
+      guard let limit = state.limit, limit.endsEarly else { return true }
+      limit.notes?.note(.cancelled(hasStarted: true), at: index, of: identifiers)
+      return limit.notes != nil
     }
   }
 
   /// A store of an inline run has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
     guard callsAtStoresEnd else { return }
-    withState { $0.limit?.early?.note(outcome, at: index, of: identifiers) }
+    withState { $0.limit?.notes?.note(outcome, at: index, of: identifiers) }
   }
 
   /// It is to run a sequence; whether that is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
-      state.limit?.early?.actionCount = actionCount
-      return state.limit?.early != nil
+      state.limit?.notes?.actionCount = actionCount
+      return state.limit?.endsEarly == true
     }
   }
 
   /// An action of a sequence has ended.
   func note(_ step: DispatchResult) {
-    withState { $0.limit?.early?.note(step) }
+    withState { $0.limit?.notes?.note(step) }
   }
 
   /// How a dispatch ends at its deadline.
@@ -195,6 +220,18 @@ final class DispatchDetails: @unchecked Sendable {
     let (work, error) = withState { ($0.work, $0.refusal) }
     if case .round(let round) = work { return round.result }
     return withState { $0.limit?.early?.result(of: id, error) }
+  }
+
+  /// Its stores have ended: from here on no deadline changes the result.
+  ///
+  /// A timer that is set now, by the thread that has scheduled it, is removed at its end: while that thread refers to
+  /// the dispatch, that is not used again.
+  func beginEnding() {
+    let timer = withState { state in
+      state.beginEnding()
+      return state.limit?.takeTimer()
+    }
+    timer?.remove()
   }
 
   /// It ends at its deadline; resumes those that wait for that.
@@ -379,19 +416,14 @@ final class DispatchDetails: @unchecked Sendable {
   /// Resumes those that wait for the end.
   func end(_ result: DispatchResult) {
     // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
-    let (waiters, limit, family) = state.withLock { state in
+    let (waiters, timer, family) = state.withLock { state in
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
-      return (waiters, state.life.limit, state.family)
+      return (waiters, state.life.limit?.takeTimer(), state.family)
     }
-    if let limit { removeTimer(of: limit) }
+    timer?.remove()
     if family != nil { leaveFamily() }
     resume(waiters)
-  }
-
-  @inline(never)
-  private func removeTimer(of limit: TimeLimit) {
-    if let timer = withState({ _ in limit.timer.take() }) { limit.dispatcher.timers.remove(timer) }
   }
 
   private func resume(_ waiters: [@Sendable () -> Void]) {

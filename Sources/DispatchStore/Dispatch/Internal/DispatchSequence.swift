@@ -288,7 +288,7 @@ extension Dispatch {
     _ dispatch: inout Dispatch, _ sequence: DispatchSequence, on thread: ThreadState
   ) -> InlineEnd {
     yieldPoint(.complete, dispatch.id.description)
-    if let details = dispatch.details { dispatch.beginEnding(details) }
+    dispatch.details?.beginEnding()
     let error: (any Error)? = dispatch.isCancelled ? CancellationError() : nil
     let refusal = dispatch.refusal
     var result: DispatchResult {
@@ -302,7 +302,7 @@ extension Dispatch {
     // In this order: once there is no other reference, no other thread can make details.
     if sequence.hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
       dispatch.clear()
-      if dispatch.details != nil { dispatch.recycleDetails(on: thread) }
+      if dispatch.hasRest { dispatch.recycleRest(on: thread) }
       return .reusable
     }
     dispatch.end(result)

@@ -58,8 +58,8 @@ struct DispatchState {
 
   /// Whether no closure waits for its end, and it was not cancelled.
   var isUndisturbed: Bool {
-    waiters.isEmpty && !isCancelled && refusal == nil && limit == nil && overWaiters.isEmpty
-      && releases.isEmpty
+    waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
+      && overWaiters.isEmpty && releases.isEmpty
   }
 
   /// How many closures wait for its end.
@@ -296,8 +296,7 @@ struct DispatchState {
       refusal = error
       let present = isCancelled ? DispatchWork.none : work
       isCancelled = true
-      guard let early = limit?.early else { return .cancel(present) }
-      early.isClaimed = true
+      guard let early = limit?.claimEnd() else { return .cancel(present) }
       return .endEarly(early, present)
     case .ending, .ended:
       return .none
@@ -322,12 +321,9 @@ struct DispatchState {
     if case .running = phase { phase = .running(.none) }
   }
 
-  /// From here on no deadline changes how it ends; the completion, where the limit has that.
-  @discardableResult
-  mutating func beginEnding() -> Completion? {
+  /// From here on no deadline changes how it ends.
+  mutating func beginEnding() {
     phase = .ending
-    guard let early = limit?.early, !early.isClaimed else { return nil }
-    return early.completion.take()
   }
 
   /// Its stores have ended; the closures that wait for that, and for the end where it has come.

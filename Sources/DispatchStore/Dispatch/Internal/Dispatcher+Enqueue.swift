@@ -61,6 +61,9 @@ extension Dispatcher {
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action)
+    if options.timeLimit != .max, isLimitedOnly(dispatch, options, mode, on: thread) {
+      return enqueue(dispatch, mode, withLimit: options.timeLimit)
+    }
     func prepare() {
       self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
     }

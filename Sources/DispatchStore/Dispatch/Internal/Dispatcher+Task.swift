@@ -31,7 +31,7 @@ extension Dispatcher {
     checkWorld(on: thread, at: callSite)
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let after = options.after.isEmpty ? [] : options.unended
-    let isControlled = options.control != nil || defaultAdmission != nil
+    let isControlled = options.isControlled || defaultAdmission != nil
     if !isControlled, after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation),
       !Task.isCancelled
     {
@@ -45,7 +45,8 @@ extension Dispatcher {
     var options = options
     if isControlled {
       options.control = control(options, mode)
-      switch options.control?.send(to: self, at: callSite) {
+      let deadline = deadline(options, options.control, at: callSite)
+      switch options.control?.send(to: self, at: callSite, until: deadline) {
       case nil: break
       case .ready(let admission): options.control = admission
       case .waits(let wait):

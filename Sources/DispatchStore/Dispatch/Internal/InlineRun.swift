@@ -648,11 +648,7 @@ extension InlineRun.Address {
   }
 
   private func complete(on thread: ThreadState) {
-    pointee.record?._withUnsafeGuaranteedRef { record in
-      guard let details = record.details, details.callsAtStoresEnd else { return }
-      record.beginEnding(details)
-      details.storesEnded()
-    }
+    pointee.record?._withUnsafeGuaranteedRef { $0.storesEnded() }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     guard let session = pointee.session.take() else { return }
     session._withUnsafeGuaranteedRef {
@@ -730,7 +726,7 @@ extension InlineRun.Address {
     // In this order: once there is no other reference, no other thread can make details.
     if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.isReusable {
       record.clear()
-      if record.details != nil { record.recycleDetails(on: thread) }
+      if record.hasRest { record.recycleRest(on: thread) }
       return .reusable
     }
     record.end(pointee.result(of: record))

@@ -2,61 +2,136 @@
 struct Deadline {
   /// In nanoseconds of the dispatcher's clock.
   let time: Int64
+  /// The nanoseconds from the dispatch to the deadline.
+  let nanoseconds: Int64
+
+  init(time: Int64, nanoseconds: Int64) {
+    (self.time, self.nanoseconds) = (time, nanoseconds)
+  }
+
+  /// So many nanoseconds after a time of the clock.
+  init(after nanoseconds: Int64, by now: Int64) {
+    self.init(time: now.addingClamped(nanoseconds), nanoseconds: nanoseconds)
+  }
+
   /// The time from the dispatch to the deadline.
-  let duration: Duration
+  var duration: Duration { .nanoseconds(nanoseconds) }
 }
 
 /// A dispatch's time limit.
 final class TimeLimit: @unchecked Sendable {
-  // because the lock of the dispatch's details guards `timer`
-  let deadline: Int64
-  let duration: Duration
-  let dispatcher: Dispatcher
-  /// The end at the deadline; nil where what is given out follows the stores' end: for `.sync`, and in tasks.
-  let early: EarlyEnd?
+  // because the lock of the dispatch's details guards what changes, and before there are details only one thread after
+  // the other has the dispatch
+  private var ownDeadline: Deadline
+  /// Which exists as long as the dispatch is pending or runs.
+  private var unmanagedDispatcher: Unmanaged<Dispatcher>
+  /// The same, once threads take part that do neither.
+  private var keptDispatcher: Dispatcher?
+  /// Whether what is given out does not wait for the stores' end: not for `.sync`, and in tasks.
+  let endsEarly: Bool
   /// Until it has fired or was removed.
   var timer: TimerToken?
+  /// Whether its only store had begun when other threads began to take part.
+  var hasBegun = false
+  /// The end at the deadline, once there is something to note.
+  private(set) var early: EarlyEnd?
 
-  init(until deadline: Deadline, of dispatcher: Dispatcher, early: EarlyEnd?) {
-    self.deadline = deadline.time
-    duration = deadline.duration
-    self.dispatcher = dispatcher
-    self.early = early
+  init(until deadline: Deadline, of dispatcher: Dispatcher, endsEarly: Bool) {
+    ownDeadline = deadline
+    unmanagedDispatcher = .passUnretained(dispatcher)
+    self.endsEarly = endsEarly
+  }
+
+  /// Used again, for another dispatch, where the former one had no details.
+  func begin(_ deadline: Deadline, of dispatcher: Dispatcher) {
+    ownDeadline = deadline
+    unmanagedDispatcher = .passUnretained(dispatcher)
+  }
+
+  var deadline: Int64 { ownDeadline.time }
+  var duration: Duration { ownDeadline.duration }
+  var dispatcher: Dispatcher { unmanagedDispatcher.takeUnretainedValue() }
+
+  /// Details have it from now on, perhaps longer than its dispatcher is needed otherwise.
+  func keepDispatcher() {
+    keptDispatcher = dispatcher
+  }
+
+  /// What there is to note of the way to an end at the deadline; nil where no such end comes, or it has.
+  var notes: EarlyEnd? {
+    guard endsEarly, early?.isClaimed != true else { return nil }
+    return earlyEnd()
+  }
+
+  /// The deadline has come before the end of the stores; nil where what is given out follows that.
+  func claimEnd() -> EarlyEnd? {
+    guard endsEarly else { return nil }
+    let early = earlyEnd()
+    early.isClaimed = true
+    return early
+  }
+
+  private func earlyEnd() -> EarlyEnd {
+    if let early { return early }
+    let made = EarlyEnd(hasBegun: hasBegun)
+    early = made
+    return made
+  }
+
+  /// Its timer, as it was set.
+  var setTimer: SetTimer { SetTimer(token: timer, dispatcher: unmanagedDispatcher) }
+
+  /// The same, which the caller is about to remove.
+  func takeTimer() -> SetTimer {
+    defer { timer = nil }
+    return setTimer
+  }
+
+  /// Whether it no longer concerns the dispatch: it has had no effect, and the timers do not refer to the dispatch.
+  var isOver: Bool { timer == nil && early?.isClaimed != true }
+
+  /// A timer of a limit that another thread may have meanwhile; the dispatch still runs.
+  struct SetTimer {
+    fileprivate let token: TimerToken?
+    fileprivate let dispatcher: Unmanaged<Dispatcher>
+
+    func remove() {
+      guard let token else { return }
+      dispatcher._withUnsafeGuaranteedRef { $0.timers.remove(token) }
+    }
   }
 }
 
 /// What it takes to end a dispatch at its deadline, while another thread still runs its stores.
 final class EarlyEnd: @unchecked Sendable {
   // because the lock of the dispatch's details guards what changes
-  /// Until the end, which takes it; the record has none.
-  var completion: Completion?
-  let carried: CapturedTaskLocal?
   /// Whether the deadline has come before the end of the stores.
   var isClaimed = false
+  /// What the record had, from then on.
+  var completion: Completion?
+  private(set) var carried: CapturedTaskLocal?
   var result: DispatchResult?
   /// How far the dispatch has come, until the deadline.
-  private var identifiers: [String]
-  private var outcomes: [StoreOutcome]
+  private var identifiers: [String] = []
+  private var outcomes: [StoreOutcome] = []
   private var steps: [DispatchResult] = []
   /// Of a sequence.
   var actionCount: Int?
+  private let hasBegun: Bool
 
-  init(
-    _ completion: Completion?, carrying carried: CapturedTaskLocal?, to identifiers: [String]
-  ) {
-    self.completion = completion
-    self.carried = carried
-    self.identifiers = identifiers
-    outcomes = Self.notStarted(identifiers)
+  /// - Parameter hasBegun: Whether its only store runs, without a note.
+  init(hasBegun: Bool) {
+    self.hasBegun = hasBegun
   }
 
-  private static func notStarted(_ identifiers: [String]) -> [StoreOutcome] {
-    identifiers.map { _ in .cancelled(hasStarted: false) }
+  private func begin(_ identifiers: [String]) {
+    self.identifiers = identifiers
+    outcomes = identifiers.map { _ in .cancelled(hasStarted: hasBegun) }
   }
 
   /// A store of an inline run starts, or has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
-    if identifiers.count != self.identifiers.count { outcomes = Self.notStarted(identifiers) }
+    if identifiers.count != self.identifiers.count { begin(identifiers) }
     self.identifiers = identifiers
     outcomes[index] = outcome
   }
@@ -64,6 +139,16 @@ final class EarlyEnd: @unchecked Sendable {
   /// An action of a sequence has ended.
   func note(_ step: DispatchResult) {
     steps.append(step)
+  }
+
+  /// Takes from the record what the end needs, under the details' lock: the thread that runs the stores uses none of it
+  /// before it has found there that their end decides, or that this one does.
+  func claim(_ dispatch: Dispatch) {
+    completion = dispatch.takeCompletion()
+    carried = dispatch.carried?.copy()
+    if outcomes.isEmpty, let route = dispatch.route {
+      begin(route._withUnsafeGuaranteedRef(\.identifiers))
+    }
   }
 
   /// What there is of an inline run or a sequence, beside what runs.

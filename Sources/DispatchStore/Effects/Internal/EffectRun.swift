@@ -66,10 +66,9 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
 
   /// What it dispatches times out then, and it is cancelled.
   private func put(_ deadline: Int64) {
-    let left = Duration.nanoseconds(deadline - dispatcher.clock.nanoseconds)
+    let deadline = Deadline(time: deadline, nanoseconds: deadline - dispatcher.clock.nanoseconds)
     let details = standIn.makeDetails()
-    details.put(
-      TimeLimit(until: Deadline(time: deadline, duration: left), of: dispatcher, early: nil))
+    details.put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
     details.startTimer(for: self)
   }
 

@@ -10,14 +10,11 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   private var units: [LimitUnit] = []
   private var failure: (any Error)?
 
-  init(
-    _ limits: [DispatchLimit], _ base: DispatchAdmission?, of dispatcher: Dispatcher,
-    at callSite: CallSite
-  ) {
+  /// - Parameter deadline: The dispatch's own, from before it waits, since that counts.
+  init(_ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?) {
     self.limits = limits
     self.base = base
-    // Before it waits, since that counts.
-    limitDeadline = base?.deadline(by: dispatcher.clock, at: callSite)
+    limitDeadline = deadline
   }
 
   override var isDetached: Bool { base?.isDetached == true }
@@ -35,7 +32,9 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 
   /// It has got them, or has failed.
-  override func send(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission? { nil }
+  override func send(
+    to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> SendAdmission? { nil }
 
   override var isReady: Bool { true }
   override var makesKnown: Bool { base?.makesKnown == true }

@@ -60,10 +60,7 @@ struct DispatcherClock: Sendable {
 extension Duration {
   /// In nanoseconds, as far as those can be represented; a quotient of durations is a rounded one.
   var wholeNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, exceeds) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return overflows || exceeds ? (seconds < 0 ? .min : .max) : sum
+    Int64(clamping: attoseconds / 1_000_000_000)
   }
 }
 

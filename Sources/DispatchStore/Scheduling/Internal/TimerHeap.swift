@@ -24,26 +24,34 @@ struct TimerHeap<Payload> {
     var number: UInt64
     /// Nil where it is free.
     var payload: Payload?
+    /// The next one that is free, where it is; where there is none, -1.
+    var nextFree = -1
   }
 
   private var places = MinimumHeap<Place>([])
   private var slots: [Slot] = []
-  private var free: [Int] = []
+  private var firstFree = -1
   private var lastNumber: UInt64 = 0
-  /// So few places are not worth a compaction.
+  /// So few places are not worth a compaction, nor so few slots their release.
   private static var fewPlaces: Int { 64 }
 
   /// How many timers there are.
-  var count: Int { slots.count - free.count }
+  private(set) var count = 0
 
   /// How many places there are, those of removed timers included.
   var placeCount: Int { places.count }
 
   mutating func insert(_ payload: Payload, at deadline: Int64) -> TimerToken {
     lastNumber += 1
+    count += 1
     let slot = Slot(number: lastNumber, payload: payload)
-    let index = free.popLast() ?? slots.count
-    if index < slots.count { slots[index] = slot } else { slots.append(slot) }
+    let index = firstFree < 0 ? slots.count : firstFree
+    if firstFree < 0 {
+      slots.append(slot)
+    } else {
+      firstFree = slots[index].nextFree
+      slots[index] = slot
+    }
     let token = TimerToken(slot: index, number: lastNumber)
     places.insert(Place(deadline: deadline, token: token))
     return token
@@ -83,10 +91,11 @@ struct TimerHeap<Payload> {
 
   private mutating func take(_ token: TimerToken) -> Payload? {
     guard Self.isPending(token, in: slots) else { return nil }
-    defer {
-      free.append(token.slot)
-      if count == 0 { (slots, free) = ([], []) }
-    }
-    return slots[token.slot].payload.take()
+    let payload = slots[token.slot].payload.take()
+    slots[token.slot].nextFree = firstFree
+    firstFree = token.slot
+    count -= 1
+    if count == 0, slots.count > Self.fewPlaces { (slots, firstFree) = ([], -1) }
+    return payload
   }
 }

@@ -32,10 +32,15 @@ final class TimerQueue: Sendable {
   ///
   /// - Parameter deadline: In nanoseconds of the dispatcher's clock.
   func add(_ target: any TimerTarget, at deadline: Int64) -> TimerToken {
-    let now = clock.nanoseconds
-    return state.withLock { state in
+    add(target, at: deadline, now: clock.nanoseconds)
+  }
+
+  /// The same for a caller that has read the clock.
+  func add(_ target: any TimerTarget, at deadline: Int64, now: Int64) -> TimerToken {
+    state.withLock { state in
       let token = state.heap.insert(target, at: deadline)
-      setAlarm(&state, now: now)
+      // An alarm that comes before sets the next one.
+      if deadline < state.nextAlarm ?? .max { setAlarm(&state, now: now) }
       return token
     }
   }

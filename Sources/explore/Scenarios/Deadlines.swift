@@ -1,0 +1,66 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Dispatches that nothing but a time limit controls, whose deadlines come at some time, and others that use their
+  /// records again.
+  static let deadlines = Scenario(
+    name: "deadlines", summary: "a deadline ends its own dispatch once, or comes too late"
+  ) { dispatcher in
+    let results = Shared([Int: [DispatchResult]]())
+    let begun = Shared([Int]())
+    let handles = Shared([Int: DispatchHandle]())
+    let store = dispatcher.makeJournal("journal") { number in begun.with { $0.append(number) } }
+    let modes: [Dispatcher.Mode] = [.serial, .async, .mainThread, .serial(lane: "a")]
+    @Sendable func dispatch(
+      _ action: Entry, _ options: DispatchOptions, then body: @escaping @Sendable () -> Void = {}
+    ) {
+      let number = action.number
+      let handle = dispatcher.dispatch(
+        action: action, mode: modes[number % modes.count], options: options
+      ) { result in
+        results.with { $0[number, default: []].append(result) }
+        body()
+      }
+      // Without one, the record may be used again.
+      if number % 3 > 0 { handles.with { $0[number] = handle } }
+    }
+    let simulation = dispatcher.simulation!
+    simulation.atSomeTime { simulation.clock.advance(by: .seconds(1)) }
+    let limited = 1...8
+    async let others: Void = {
+      for number in limited where number > 4 {
+        dispatch(.note(number), .timeout(.seconds(1))) {
+          dispatch(.note(number + 10), .timeout(.seconds(3_000))) {
+            dispatch(.note(number + 20), .after())
+          }
+        }
+      }
+    }()
+    for number in limited where number <= 4 {
+      dispatch(.work(number), .timeout(.seconds(1))) {
+        dispatch(.work(number + 10), .timeout(.seconds(3_000)))
+      }
+    }
+    await others
+    while results.now.count < 20 { await Task.yield() }
+    for handle in handles.now.values { await handle.ended() }
+    let entries = store.model.entries
+    for (number, all) in results.now {
+      try check(all.count == 1, "completions of \(number): \(all)")
+      let (result, isLimited) = (all[0], limited.contains(number))
+      try check(isLimited || result.isSuccess, "\(number) ended as \(result)")
+      if let error = result.dispatchError { try check(error.code == .timedOut, "\(error)") }
+      if let handle = handles.now[number] {
+        let given = await handle.result
+        try check(
+          given.isSuccess == result.isSuccess, "\(number) has completed with \(result): \(given)")
+      }
+      if result.isSuccess {
+        try check(entries.filter { $0 == number }.count == 1, "\(number) in \(entries)")
+      } else if case .cancelled(hasStarted: false)? = result["journal"] {
+        try check(!begun.now.contains(number), "\(number) has run, and its result says not")
+      }
+    }
+  }
+}
