@@ -118,6 +118,30 @@ struct InheritanceTests {
     #expect(await handle.result.stores.count == 1)
   }
 
+  /// At any moment of its way to the end, its completion and what comes after that included.
+  @Test(arguments: inner, [true, false])
+  func alsoThroughOneThatIsAboutToEnd(_ mode: Dispatcher.Mode, completes: Bool) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let cancel: @Sendable () -> Void = { log.record("\(dispatcher.cancel(named: "outer"))") }
+    let handle = dispatchOuter(
+      outer {
+        let errand = Errand { _ in
+          dispatchInner(mode)
+          guard !completes else { return }
+          dispatcher.dispatches(named: "middle")[0].dispatch?.beforeResult(cancel)
+        }
+        dispatcher.dispatch(
+          action: errand, mode: .serial(lane: "middle"), options: .named("middle")
+        ) {
+          if completes { cancel() }
+        }
+      }, .named("outer"))
+    let inner = await handles.first(1)[0]
+    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(log.all.contains("1"))
+    await handle.ended()
+  }
+
   @Test(arguments: inner)
   func alsoOfAnEarlierActionOfASequence(_ mode: Dispatcher.Mode) async {
     let log = log

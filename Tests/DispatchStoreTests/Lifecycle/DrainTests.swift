@@ -49,6 +49,48 @@ struct DrainTests {
     await started.opened()
   }
 
+  /// It may still run when the stores have ended, and goes on as any completion may.
+  @Test(arguments: modes.filter { $0 != .sync }, [1, 2])
+  func waitsForACompletionAtADeadline(mode: Dispatcher.Mode, actionCount: Int) async {
+    let clock = VirtualClock()
+    let (dispatcher, log) = (Dispatcher(clock: clock), Recorder<String>())
+    dispatcher.addStage()
+    let other = Dispatcher()
+    other.addStage()
+    let (started, free, completes, goesOn) = (Latch(), Latch(), Latch(), Latch())
+    let script = Script.suspends { _ in
+      started.open()
+      await free.opened()
+    }
+    let next = Script.runs { _ in log.record("next") }
+    let completion: @Sendable (DispatchResult) -> Void = { result in
+      #expect(result.dispatchError?.code == .timedOut)
+      completes.open()
+      other.dispatch(action: Script.suspends { _ in await goesOn.opened() }, mode: .sync)
+      dispatcher.dispatch(action: next, mode: mode) { log.record("\($0.isSuccess)") }
+    }
+    let options = DispatchOptions.timeout(.seconds(1))
+    let overdue =
+      actionCount == 1
+      ? dispatcher.dispatch(action: script, mode: mode, options: options, then: completion)
+      : dispatcher.dispatch(
+        actions: Array(repeating: script, count: actionCount), mode: mode, options: options,
+        then: completion)
+    await started.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await completes.opened()
+    free.open()
+    let isOver = Latch()
+    overdue.dispatch?.whenOver { isOver.open() }
+    await isOver.opened()
+    let drain = Task { await dispatcher.drain().isComplete }
+    #expect(await dispatcher.drain(timeout: .zero).isComplete == false)
+    goesOn.open()
+    #expect(await drain.value)
+    #expect(log.all == ["next", "true"])
+  }
+
   @Test(arguments: modes)
   func waitsForWhatIsInFlight(mode: Dispatcher.Mode) async {
     let (dispatcher, free, log) = (Dispatcher(), Latch(), Recorder<String>())

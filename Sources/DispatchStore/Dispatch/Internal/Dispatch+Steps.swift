@@ -237,9 +237,10 @@ extension Dispatch {
     let details = makeDetails()
     details.withState(\.limit)?.dispatcher.pool.resume {
       yieldPoint(.complete, self.id.description)
+      defer { early.generation = nil }
       guard let result = details.earlyResult(of: self.id) else { return }
       if let completion = details.withState({ _ in early.completion.take() }) {
-        self.withContext(of: nil, on: .current, isEarly: true) {
+        self.withContext(of: nil, on: .current, early: early) {
           if let carried = early.carried {
             carried.bind { completion.run(result) }
           } else {
@@ -265,12 +266,12 @@ extension Dispatch {
 
   /// Runs user code for which the dispatch waits, on any thread: no state of the dispatch is read.
   func withContext<Value, Failure: Error>(
-    of storeRun: StoreRun?, on thread: ThreadState, isEarly: Bool = false,
+    of storeRun: StoreRun?, on thread: ThreadState, early: EarlyEnd? = nil,
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let (context, run) = (thread.context, thread.run)
     thread.context = StoreRunContext(
-      self, owner: storeRun, isEarly: isEarly,
+      self, owner: storeRun, early: early,
       outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
     thread.run = nil
     defer { (thread.context, thread.run) = (context, run) }

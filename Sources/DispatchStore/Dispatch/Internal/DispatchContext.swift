@@ -179,16 +179,21 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
   private let ofDispatch: Dispatch
   private let ofOwner: StoreRun?
   private let around: DispatchContext?
-  private let endsEarly: Bool
+  /// Of a completion at the deadline: the number of the dispatcher.
+  private let early: UInt64?
 
-  init(_ dispatch: Dispatch, owner: StoreRun?, isEarly: Bool = false, outer: DispatchContext?) {
+  init(
+    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, outer: DispatchContext?
+  ) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
-    endsEarly = isEarly
+    self.early = early?.generation?.dispatcher
   }
 
-  override var isEarly: Bool { endsEarly }
+  override var isEarly: Bool { early != nil }
+  // The record belongs to the thread that still runs its stores, or has ended.
+  override var dispatcherUnderWay: UInt64? { early ?? super.dispatcherUnderWay }
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: StoreRun? { ofOwner }

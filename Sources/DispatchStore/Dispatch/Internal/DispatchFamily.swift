@@ -61,13 +61,14 @@ extension Dispatch {
 
   /// The dispatch whose block has made it, or what led to that, was cancelled.
   func cancel(timedOut: Bool, after duration: Duration) {
-    if isOver {
-      for child in details?.children ?? [] { child.cancel(timedOut: timedOut, after: duration) }
-    } else if timedOut {
+    if timedOut {
       timeOut(details?.withState(\.limit)?.duration ?? duration)
     } else {
       cancel()
     }
+    // One that was about to end by then is not cancelled, and so passes nothing on itself.
+    guard let details, details.withState(\.isEnding) else { return }
+    for child in details.children { child.cancel(timedOut: timedOut, after: duration) }
   }
 
   /// Cancels what its blocks have dispatched, as itself was.

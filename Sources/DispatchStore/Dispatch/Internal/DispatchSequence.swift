@@ -73,6 +73,11 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     acceptance._withUnsafeGuaranteedRef { $0.end() }
   }
 
+  /// What it counts in as under way.
+  var generation: DispatchGeneration {
+    acceptance._withUnsafeGuaranteedRef(\.presentGeneration)
+  }
+
   /// Why none of its actions runs.
   private var rejection: DispatchError? { acceptance._withUnsafeGuaranteedRef(\.failure) }
 

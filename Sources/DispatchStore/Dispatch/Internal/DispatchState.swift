@@ -51,6 +51,14 @@ struct DispatchState {
     return if case .ended(let result) = phase { result } else { nil }
   }
 
+  /// Whether its completion has run, or is about to.
+  var isEnding: Bool {
+    switch phase {
+    case .ending, .ended: true
+    case .waiting, .running: false
+    }
+  }
+
   /// Whether its stores have ended: where it has ended at its deadline, that may be later.
   var isOver: Bool {
     if case .ended = phase { true } else { false }

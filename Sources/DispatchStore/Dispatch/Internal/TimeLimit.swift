@@ -110,6 +110,8 @@ final class EarlyEnd: @unchecked Sendable {
   /// What the record had, from then on.
   var completion: Completion?
   private(set) var carried: CapturedTaskLocal?
+  /// Which does not end before that completion has: a drain waits for it, and what it dispatches is accepted.
+  var generation: DispatchGeneration?
   var result: DispatchResult?
   /// How far the dispatch has come, until the deadline.
   private var identifiers: [String] = []
@@ -146,6 +148,9 @@ final class EarlyEnd: @unchecked Sendable {
   func claim(_ dispatch: Dispatch) {
     completion = dispatch.takeCompletion()
     carried = dispatch.carried?.copy()
+    generation =
+      dispatch.route?._withUnsafeGuaranteedRef(\.presentGeneration)
+      ?? dispatch.sequence?.generation
     if outcomes.isEmpty, let route = dispatch.route {
       begin(route._withUnsafeGuaranteedRef(\.identifiers))
     }

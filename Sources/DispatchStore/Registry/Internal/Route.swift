@@ -30,6 +30,10 @@ final class Route: @unchecked Sendable {
   /// The dispatches under way of its time: kept until the last one that uses the route has ended, not as long as others
   /// refer to the route.
   private let generation: Unmanaged<DispatchGeneration>
+
+  /// What does not end before the caller has released it.
+  var presentGeneration: DispatchGeneration { generation.takeUnretainedValue() }
+
   /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
   let failure: DispatchError?
   /// The declared prerequisites under which no store was ever registered.
