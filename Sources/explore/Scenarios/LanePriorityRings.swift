@@ -50,7 +50,7 @@ extension Scenario {
       handles.with { $0[number] = handle }
       if simulation.draw(below: 2) == 0 { await Task.yield() }
     }
-    for (number, handle) in handles.now {
+    for (number, handle) in handles.now.sorted(by: { $0.key < $1.key }) {
       let result = await handle.result
       let isRefused = result.dispatchError?.code == .wouldDeadlock
       try check(result.isSuccess || isRefused, "\(number): \(result)")
