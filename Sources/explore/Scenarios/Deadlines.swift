@@ -44,9 +44,9 @@ extension Scenario {
     }
     await others
     while results.now.count < 20 { await Task.yield() }
-    for handle in handles.now.values { await handle.ended() }
+    for (_, handle) in handles.now.sorted(by: { $0.key < $1.key }) { await handle.ended() }
     let entries = store.model.entries
-    for (number, all) in results.now {
+    for (number, all) in results.now.sorted(by: { $0.key < $1.key }) {
       try check(all.count == 1, "completions of \(number): \(all)")
       let (result, isLimited) = (all[0], limited.contains(number))
       try check(isLimited || result.isSuccess, "\(number) ended as \(result)")

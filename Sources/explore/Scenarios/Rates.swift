@@ -89,7 +89,7 @@ extension Scenario {
     // Each has ended once, and begun where it was not skipped, cancelled or timed out.
     try await simulation.clock.sleep(for: .seconds(10))
     let (begun, ended) = (watch.begun, completions.now)
-    for (number, all) in results.now {
+    for (number, all) in results.now.sorted(by: { $0.key < $1.key }) {
       try check(all.count == 1, "\(number) has ended \(all.count) times")
       if number < 21 || number > 30 {
         try check(ended.count { $0 == number } == 1, "completions of \(number): \(ended)")
