@@ -61,7 +61,7 @@ struct LimitedRecordTests {
     free.open()
     #expect(await holder.result.isSuccess)
     #expect(await behind.result.isSuccess)
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
     #expect(store.model.count == 101)
     withExtendedLifetime(stage) {}
   }
@@ -77,7 +77,7 @@ struct LimitedRecordTests {
     }
     #expect(await ends.first(1) == [true])
     await handle.ended()
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
   }
 
   @Test(arguments: queuedModes)
@@ -147,7 +147,7 @@ struct LimitedRecordTests {
     }
     _ = await dispatcher.drain()
     #expect(store.model.count >= successes)
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
     #expect(fired.withLock { $0 } > 0)
   }
 }

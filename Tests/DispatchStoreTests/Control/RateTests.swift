@@ -565,7 +565,8 @@ struct RateTests {
     await comeToRest()
     await left.opened()
     while tables.debounces.count > 0 || tables.throttles.count > 0 { await Task.yield() }
-    #expect(dispatcher.timers.count == 0 && dispatcher.delayedDispatches.count == 0)
+    await dispatcher.timersAreGone()
+    #expect(dispatcher.delayedDispatches.count == 0)
     #expect(counter.model.count == count)
   }
 

@@ -279,7 +279,7 @@ struct RetryTests {
       return
     }
     #expect(log.all == ["runs stage", "completion false"])
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
     clock.advance(by: Self.second)
     #expect(await run(fails(0), way, DispatchOptions()).value.isSuccess)
     #expect(times("runs stage") == 2)

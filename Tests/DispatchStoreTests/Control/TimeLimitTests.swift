@@ -220,7 +220,7 @@ struct TimeLimitTests {
         #expect(sent.isSuccess)
       }
     }
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
     #expect(log.all.allSatisfy { $0 == "completion finished" })
   }
 
@@ -363,6 +363,6 @@ struct TimeLimitTests {
       #expect(result.dispatchError?.code == .timedOut)
       #expect(ContinuousClock.now - began >= .milliseconds(4))
     }
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
   }
 }

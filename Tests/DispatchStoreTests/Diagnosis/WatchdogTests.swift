@@ -195,7 +195,7 @@ struct WatchdogTests {
     await hold(mode)
     await clock.waitForSleepers(atLeast: 1)
     watchdog.cancel()
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
     clock.advance(by: .seconds(100))
     #expect(dispatcher.diagnosis.entries.count == 1, "It still knows what is in flight.")
     await hold(.serial(lane: "other"))
@@ -214,7 +214,8 @@ struct WatchdogTests {
     free.open()
     #expect(await dispatcher.drain().isComplete)
     // The thread that has ended the dispatch may still have it, and then it is that thread that cancels the timer.
-    while released != nil || dispatcher.timers.count > 0 { await Task.yield() }
+    while released != nil { await Task.yield() }
+    await dispatcher.timersAreGone()
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
