@@ -52,7 +52,8 @@ extension Dispatch {
   /// It is cancelled with the dispatch whose block has made it, from now on.
   func join(_ parent: Dispatch) {
     yieldPoint(.adopt, id.description)
-    if isOver { return }
+    // One that has ended in the meantime stands for what its own blocks have dispatched.
+    if isOver, details?.hasChildren != true { return }
     let (family, details) = (parent.makeDetails(), makeDetails())
     guard let inheritance = family.adopt(self, details) else { return }
     details.enter(familyOf: family)
