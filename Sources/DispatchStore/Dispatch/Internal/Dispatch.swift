@@ -264,7 +264,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The context that waits for its end: its caller's, or the sequence's.
   var caller: DispatchContext? {
     guard let outer else { return nil }
-    let isStep = outer.dispatch.id == parent && outer.dispatch.sequence != nil
+    // Not of a completion at the deadline: the record belongs to the thread that still runs its stores.
+    let isStep =
+      !outer.isEarly && outer.dispatch.id == parent && outer.dispatch.sequence != nil
     return isSynchronous || isOfTask || isStep ? outer : nil
   }
 
