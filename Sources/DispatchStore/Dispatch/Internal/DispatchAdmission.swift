@@ -132,7 +132,7 @@ final class AdmittedDispatch {
     older = admission.announce(dispatch, of: dispatcher)
   }
 
-  var isAnnounced: Bool { older != nil }
+  private var isAnnounced: Bool { older != nil }
 
   /// The scheduler has it, or is about to run it on this thread.
   func enter() {

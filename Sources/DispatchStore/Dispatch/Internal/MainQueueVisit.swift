@@ -2,7 +2,6 @@
 ///
 /// The task waits for the main queue before there is a dispatch that could: a record stands for that in the graph of
 /// waits, which else would not see that the block's own caller holds up the main queue.
-@usableFromInline
 struct MainQueueVisit {
   private let wait: WaitGraph.Wait
 
