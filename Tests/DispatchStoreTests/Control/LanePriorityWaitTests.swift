@@ -115,7 +115,7 @@ struct LanePriorityWaitTests {
   /// Its block waits for what waits in its lane, which one that came later has overtaken.
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func aRingThroughOneThatHasOvertakenIsRefused(_ mode: Dispatcher.Mode, sends: Bool) async {
-    let (it, codes, begun) = (it, Recorder<DispatchError.Code?>(), Latch())
+    let (it, codes) = (it, Recorder<DispatchError.Code?>())
     it.dispatcher.addStage("other")
     it.dispatcher.usePriorities(in: mode)
     let holder = await it.begin("holder", until: free, mode, .init())
@@ -123,11 +123,9 @@ struct LanePriorityWaitTests {
       action: it.notes("low"), mode: mode, options: .priority(.low))
     let other = it.dispatcher.dispatch(
       storeIdentifier: "other",
-      action: Script.suspends { _ in
-        begun.open()
-        _ = await low.result
-      }, mode: .async)
-    await begun.opened()
+      action: Script.suspends { _ in _ = await low.result }, mode: .async)
+    // Else it may be its wait that closes the ring.
+    await low.waitUntilAwaited()
     let overtakes = await it.queue(
       .suspends { _ in codes.record(await other.result.errorCode) }, mode, .priority(.high),
       sends: sends)
