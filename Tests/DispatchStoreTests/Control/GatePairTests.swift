@@ -111,11 +111,7 @@ struct GatePairTests {
             storeIdentifier: "stage", action: it.notes("x"), mode: .async, options: .exclusive("a"))
         )
         let forever = Latch()
-        await withTaskCancellationHandler {
-          await forever.opened()
-        } onCancel: {
-          forever.open()
-        }
+        await forever.openedOrCancelled()
         try Task.checkCancellation()
       }, mode: mode)
     let inner = await handles.first(1)[0]

@@ -37,19 +37,10 @@ struct GateStage: Sendable {
     _ script: Script, _ mode: Dispatcher.Mode = .async, _ options: DispatchOptions,
     sends: Bool = false
   ) -> Task<DispatchResult, Never> {
-    let dispatcher = dispatcher
-    if sends, mode != .sync {
-      return Task.immediate { await dispatcher.send(script, mode: mode, options: options) }
+    guard sends, mode != .sync else { return dispatcher.begin(script, mode, options) }
+    return Task.immediate { [dispatcher] in
+      await dispatcher.send(script, mode: mode, options: options)
     }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
-    return Task { await handle.result }
   }
 
   /// The same in a lane in which another one has started: returns once it waits there.

@@ -25,11 +25,7 @@ struct InheritanceTests {
   private func holds(_ name: String, until free: Latch = Latch()) -> Script {
     .suspends { [log] _ in
       log.record("+\(name)")
-      await withTaskCancellationHandler {
-        await free.opened()
-      } onCancel: {
-        free.open()
-      }
+      await free.openedOrCancelled()
       log.record("-\(name)")
       try Task.checkCancellation()
     }
@@ -61,11 +57,7 @@ struct InheritanceTests {
     default:
       return .suspends { _ in
         body()
-        await withTaskCancellationHandler {
-          await free.opened()
-        } onCancel: {
-          free.open()
-        }
+        await free.openedOrCancelled()
       }
     }
   }

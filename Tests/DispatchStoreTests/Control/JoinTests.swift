@@ -22,11 +22,7 @@ struct JoinTests {
   private func holds(_ name: String, until free: Latch, failing: Bool = false) -> Script {
     .suspends(name) { [log] _ in
       log.record("+\(name)")
-      await withTaskCancellationHandler {
-        await free.opened()
-      } onCancel: {
-        free.open()
-      }
+      await free.openedOrCancelled()
       try Task.checkCancellation()
       if failing { throw StageFright(place: 7) }
     }
@@ -35,26 +31,9 @@ struct JoinTests {
   private func run(
     _ script: Script, _ way: Way, _ options: DispatchOptions
   ) -> Task<DispatchResult, Never> {
-    let (dispatcher, log, mode) = (dispatcher, log, way.mode)
-    let completion: @Sendable (DispatchResult) -> Void = {
+    dispatcher.begin(script, way.mode, options, sends: way.sends) { [log] in
       log.record("\(script) \($0.dispatchError?.code.description ?? "\($0.isSuccess)")")
     }
-    if way.sends {
-      return Task {
-        await dispatcher.send(script, mode: mode, options: options, then: completion)
-      }
-    }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options, then: completion)
-            .resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(
-      action: script, mode: mode, options: options, then: completion)
-    return Task { await handle.result }
   }
 
   /// The first one of a key, whose block runs; and one that joins it, and that others can cancel.
@@ -74,11 +53,7 @@ struct JoinTests {
     let free = Latch()
     let marker = dispatcher.dispatch(
       action: Script.suspends { _ in
-        await withTaskCancellationHandler {
-          await free.opened()
-        } onCancel: {
-          free.open()
-        }
+        await free.openedOrCancelled()
       }, options: .latest(key))
     let task = run(
       .adds("second"), way, options.joined("key").named("second").latest(key))

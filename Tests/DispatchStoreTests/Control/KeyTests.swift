@@ -19,44 +19,23 @@ struct KeyTests {
   private func holds(_ name: String, until free: Latch = Latch()) -> Script {
     .suspends { [log] _ in
       log.record("+\(name)")
-      await withTaskCancellationHandler {
-        await free.opened()
-      } onCancel: {
-        free.open()
-      }
+      await free.openedOrCancelled()
       try Task.checkCancellation()
     }
-  }
-
-  /// Runs in a mode: `.sync` on a thread of its own; or sends.
-  private func run(
-    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
-  ) -> Task<DispatchResult, Never> {
-    let dispatcher = dispatcher
-    if sends { return Task { await dispatcher.send(script, mode: mode, options: options) } }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
-    return Task { await handle.result }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func aNewerOneCancelsTheOlder(_ mode: Dispatcher.Mode, sends: Bool) async {
     let sends = sends && mode != .sync
     let free = Latch()
-    let first = run(holds("1"), mode, .latest("search"), sends: sends)
+    let first = dispatcher.begin(holds("1"), mode, .latest("search"), sends: sends)
     _ = await log.first(1)
-    let second = run(holds("2"), mode, .latest("search"), sends: sends)
+    let second = dispatcher.begin(holds("2"), mode, .latest("search"), sends: sends)
     #expect(await first.value["stage"]?.isCancelled == true)
     #expect(await log.first(2) == ["+1", "+2"])
-    let other = run(.adds("other"), .async, .latest("other"))
+    let other = dispatcher.begin(.adds("other"), .async, .latest("other"))
     #expect(await other.value.isSuccess)
-    let third = run(holds("3", until: free), mode, .latest("search"), sends: sends)
+    let third = dispatcher.begin(holds("3", until: free), mode, .latest("search"), sends: sends)
     #expect(await second.value["stage"]?.isCancelled == true)
     free.open()
     #expect(await third.value.isSuccess)
@@ -81,16 +60,21 @@ struct KeyTests {
     let sends = sends && mode != .sync
     let free = Latch()
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
-    let first = run(holds("1", until: free), mode, .unlessInFlight("sync"), sends: sends)
+    let first = dispatcher.begin(
+      holds("1", until: free), mode, .unlessInFlight("sync"), sends: sends)
     _ = await log.first(2)
-    let second = await run(.adds("2"), mode, .unlessInFlight("sync"), sends: sends).value
+    let second = await dispatcher.begin(.adds("2"), mode, .unlessInFlight("sync"), sends: sends)
+      .value
     #expect(second.dispatchError?.code == .skipped, "\(second)")
     #expect(second["stage"]?.isCancelled == true)
     #expect(log.all == ["m will stage", "+1"])
-    #expect(await run(.adds("other"), .async, .unlessInFlight("other")).value.isSuccess)
+    #expect(
+      await dispatcher.begin(.adds("other"), .async, .unlessInFlight("other")).value.isSuccess)
     free.open()
     #expect(await first.value.isSuccess)
-    #expect(await run(.adds("3"), mode, .unlessInFlight("sync"), sends: sends).value.isSuccess)
+    #expect(
+      await dispatcher.begin(.adds("3"), mode, .unlessInFlight("sync"), sends: sends).value
+        .isSuccess)
     #expect(stage.model == ["other", "3"])
   }
 

@@ -16,34 +16,14 @@ struct NameTests {
   private func holds(until latch: Latch) -> Script {
     .suspends { [log] _ in
       log.record("began")
-      await withTaskCancellationHandler {
-        await latch.opened()
-      } onCancel: {
-        latch.open()
-      }
+      await latch.openedOrCancelled()
       try Task.checkCancellation()
-    }
-  }
-
-  /// Dispatches in a mode without waiting for the end.
-  private func begin(
-    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions
-  ) -> Task<DispatchResult, Never> {
-    let dispatcher = dispatcher
-    guard mode == .sync else {
-      let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
-      return Task { await handle.result }
-    }
-    return Task {
-      await onOwnThread {
-        dispatcher.dispatch(action: script, mode: .sync, options: options).resultIfEnded!
-      }
     }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func cancelsWhatRunsUnderIt(_ mode: Dispatcher.Mode) async {
-    let task = begin(holds(until: Latch()), mode, .named("upload"))
+    let task = dispatcher.begin(holds(until: Latch()), mode, .named("upload"))
     _ = await log.first(1)
     #expect(dispatcher.dispatches(named: "upload").count == 1)
     #expect(dispatcher.cancel(named: "other") == 0)

@@ -26,26 +26,9 @@ struct RateTests {
   private func run(
     _ name: String, _ way: Way, _ options: DispatchOptions
   ) -> Task<DispatchResult, Never> {
-    let (dispatcher, log, mode, script) = (dispatcher, log, way.mode, runs(name))
-    let completion: @Sendable (DispatchResult) -> Void = {
+    dispatcher.begin(runs(name), way.mode, options, sends: way.sends) { [log] in
       log.record("\(name) \($0.dispatchError?.code.description ?? "\($0.isSuccess)")")
     }
-    if way.sends {
-      return Task {
-        await dispatcher.send(script, mode: mode, options: options, then: completion)
-      }
-    }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options, then: completion)
-            .resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(
-      action: script, mode: mode, options: options, then: completion)
-    return Task { await handle.result }
   }
 
   /// The same for one that is delayed: returns once it can be found and cancelled.
@@ -55,11 +38,7 @@ struct RateTests {
     let free = Latch()
     let marker = dispatcher.dispatch(
       action: Script.suspends { _ in
-        await withTaskCancellationHandler {
-          await free.opened()
-        } onCancel: {
-          free.open()
-        }
+        await free.openedOrCancelled()
       }, options: .latest("before \(name)"))
     let task = run(name, way, options.latest("before \(name)"))
     await marker.ended()
@@ -465,8 +444,7 @@ struct RateTests {
       }, mode: mode)
     if !sends {
       // An await that begins later is refused too, but then the dispatch has its place in the lane, and runs.
-      let details = await awaited.first(1)[0].dispatch?.details
-      while details?.withState(\.waiterCount) == 0 { await Task.yield() }
+      await awaited.first(1)[0].waitUntilAwaited()
     }
     await pass(Self.second)
     #expect(await codes.first(1) == [.wouldDeadlock])

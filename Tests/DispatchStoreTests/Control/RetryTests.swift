@@ -51,26 +51,9 @@ struct RetryTests {
   private func run(
     _ script: Script, _ way: Way, _ options: DispatchOptions
   ) -> Task<DispatchResult, Never> {
-    let (dispatcher, log, mode) = (dispatcher, log, way.mode)
-    let completion: @Sendable (DispatchResult) -> Void = {
+    dispatcher.begin(script, way.mode, options, sends: way.sends) { [log] in
       log.record("completion \($0.isSuccess)")
     }
-    if way.sends {
-      return Task {
-        await dispatcher.send(script, mode: mode, options: options, then: completion)
-      }
-    }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options, then: completion)
-            .resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(
-      action: script, mode: mode, options: options, then: completion)
-    return Task { await handle.result }
   }
 
   private func pass(_ time: Duration, sleepers: Int = 1) async {

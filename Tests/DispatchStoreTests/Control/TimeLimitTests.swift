@@ -32,11 +32,7 @@ struct TimeLimitTests {
     let cancelled = Latch()
     return .suspends { [log] _ in
       log.record("began")
-      await withTaskCancellationHandler {
-        await cancelled.opened()
-      } onCancel: {
-        cancelled.open()
-      }
+      await cancelled.openedOrCancelled()
       log.record("cancelled")
       try Task.checkCancellation()
     }
@@ -46,26 +42,9 @@ struct TimeLimitTests {
   private func run(
     _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
   ) -> Task<DispatchResult, Never> {
-    let (dispatcher, log) = (dispatcher, log)
-    let completion: @Sendable (DispatchResult) -> Void = { result in
+    dispatcher.begin(script, mode, options, sends: sends) { [log] result in
       log.record("completion \(result.dispatchError.map { "\($0.code)" } ?? "finished")")
     }
-    if sends {
-      return Task {
-        await dispatcher.send(script, mode: mode, options: options, then: completion)
-      }
-    }
-    if mode == .sync {
-      return Task {
-        await onOwnThread {
-          dispatcher.dispatch(action: script, mode: .sync, options: options, then: completion)
-            .resultIfEnded!
-        }
-      }
-    }
-    let handle = dispatcher.dispatch(
-      action: script, mode: mode, options: options, then: completion)
-    return Task { await handle.result }
   }
 
   private func expectTimedOut(

@@ -52,7 +52,7 @@ struct DiagnosisRingTests {
     let held = await world.hold(.serial)
     let (queued, behind) = (world.add(.serial), world.add(.serial))
     world.clock.advance(by: .seconds(2))
-    #expect(dispatcher.diagnosis.cycles.isEmpty, "Nobody waits for it.")
+    #expect(dispatcher.diagnosis.cycles.isEmpty, "Nothing waits for it.")
     let waits = Task.immediate { _ = await queued.ended() }
     let diagnosis = dispatcher.diagnosis
     #expect(diagnosis.kinds(from: held, to: queued) == [.mayWait])

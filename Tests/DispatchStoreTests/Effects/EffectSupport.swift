@@ -24,10 +24,6 @@ extension Dispatcher {
 
 /// Waits for the latch, or for the task's cancellation.
 func waits(for latch: Latch) async throws {
-  await withTaskCancellationHandler {
-    await latch.opened()
-  } onCancel: {
-    latch.open()
-  }
+  await latch.openedOrCancelled()
   try Task.checkCancellation()
 }

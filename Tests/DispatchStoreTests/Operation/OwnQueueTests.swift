@@ -143,11 +143,7 @@ struct OwnQueueTests {
     let (started, cancelled) = (Latch(), Latch())
     let operation = Script.Operation(action: .adds("own"), store: stage) { _, _ in
       started.open()
-      await withTaskCancellationHandler {
-        await cancelled.opened()
-      } onCancel: {
-        cancelled.open()
-      }
+      await cancelled.openedOrCancelled()
       try Task.checkCancellation()
     }
     queue.addOperation(operation)

@@ -34,4 +34,13 @@ final class Latch: @unchecked Sendable {  // because `condition` guards what cha
       if isOpen { continuation.resume() }
     }
   }
+
+  /// The same in a task whose cancellation opens it.
+  func openedOrCancelled() async {
+    await withTaskCancellationHandler {
+      await opened()
+    } onCancel: {
+      open()
+    }
+  }
 }
