@@ -13,8 +13,8 @@ struct Scenario: Sendable {
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, leftChanges, sends, nestedSends, routes, laneNames, replies, streams, groups,
-    limits, deadlines, retries, bounds, drains, effects, skips, exclusion, rates, joins, lateRings,
-    diagnosis, lanePriorities, laneTurns, lanePriorityRings,
+    limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips, exclusion, rates,
+    joins, lateRings, diagnosis, lanePriorities, laneTurns, lanePriorityRings,
   ]
 }
 

@@ -8,7 +8,7 @@ extension DispatchOptions {
   /// the block in each mode. With a limit of zero or less nothing runs, and no middleware is called. Of several limits
   /// the soonest counts.
   ///
-  /// Cost: an entry among the dispatcher's timers, and no thread.
+  /// Cost: a timer of the dispatcher's, and no thread.
   public static func timeout(_ limit: Duration) -> DispatchOptions {
     DispatchOptions().timeout(limit)
   }

@@ -112,6 +112,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostBatch
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
+  /// Timers that go through others take the first deadline alone for one that comes.
+  case lostHorizon
   /// An alarm that finds timers due does not set the next one.
   case lostAlarm
   /// A gate that may have opened while a thread tries it is not tried again.

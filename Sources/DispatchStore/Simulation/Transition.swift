@@ -89,6 +89,7 @@ package enum Transition: String, Sendable {
   // Control.
   case enterLimit = "enter a limit"
   case leaveLimit = "leave a limit"
+  case setTimer = "set a timer"
   case fireTimers = "fire timers"
   case timeOut = "time out"
   case adopt = "join what its block is of"

@@ -3,7 +3,7 @@ import Dispatch
 import DispatchStore
 import Foundation
 
-/// Dispatches with deadlines an hour ahead, of which 1,000,000 are pending.
+/// Dispatches with deadlines an hour ahead, of which 1,000,000 are pending with the same dispatcher, in another lane.
 enum DeadlineRows {
   static let all = [bytes, reduction, yielding]
   private static let count = 1_000_000
@@ -13,8 +13,9 @@ enum DeadlineRows {
   private static let bytes = Row("a pending plain reduction with a deadline", bound: .bytes(1_000))
   { rounds in
     (0..<min(rounds, 2)).map { _ in
+      let fixture = Fixture(PlainReducer())
       let before = Memory.allocatedBytes
-      let pending = Pending()
+      let pending = Pending(with: fixture.dispatcher)
       let bytes = Double(Memory.allocatedBytes - before) / Double(count)
       pending.end()
       return Sample(subject: bytes)
@@ -33,7 +34,7 @@ enum DeadlineRows {
       bound: .times(1.5)
     ) { rounds in
       let (plain, fixture) = (makeFixture(), makeFixture())
-      let pending = Pending()
+      let pending = Pending(with: fixture.dispatcher)
       defer { pending.end() }
       return Rounds.alternate(rounds, count: 20 * BurstGate.size) { count in
         plain.gate.produce(count) {
@@ -48,22 +49,40 @@ enum DeadlineRows {
     }
   }
 
-  /// Dispatches with deadlines behind a suspended queue.
+  /// Dispatches with deadlines, in a lane that another dispatch holds until the end.
   private struct Pending {
-    private let fixture = Fixture(PlainReducer())
+    private let dispatcher: Dispatcher
+    private let holder: DispatchHandle
+    private static let lane = Dispatcher.Mode.serial(lane: "held")
 
-    init() {
-      fixture.dispatcher.queue.isSuspended = true
+    init(with dispatcher: Dispatcher) {
+      self.dispatcher = dispatcher
+      dispatcher.register(
+        store: Store<Counter, Hold>(identifier: "holder", reducer: HoldingReducer()))
+      holder = dispatcher.dispatch(action: Hold(), mode: Self.lane)
       for index in 0..<count {
-        fixture.dispatcher.dispatch(action: Add(index), mode: .serial, options: hour)
+        dispatcher.dispatch(action: Add(index), mode: Self.lane, options: hour)
       }
     }
 
     func end() {
-      fixture.dispatcher.queue.isSuspended = false
+      holder.cancel()
       let done = DispatchSemaphore(value: 0)
-      fixture.dispatcher.dispatch(action: Add(1), mode: .serial) { done.signal() }
+      dispatcher.dispatch(action: Add(1), mode: Self.lane) { done.signal() }
       done.wait()
+    }
+  }
+}
+
+private struct Hold: ActionType {}
+
+/// Returns an operation that holds its lane until it is cancelled.
+private final class HoldingReducer: Reducer<Counter, Hold> {
+  override func operation(
+    for action: Hold, in store: Store<Counter, Hold>
+  ) -> ActionOperation<Counter, Hold> {
+    ActionOperation(action: action, store: store) { _, _ in
+      while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
     }
   }
 }

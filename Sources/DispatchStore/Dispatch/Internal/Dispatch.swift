@@ -194,8 +194,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
   func beginInline() -> Bool {
     yieldPoint(.takeUp, id.description)
-    let (isDone, present) = exchange(.waiting, for: .running)
-    return isDone || present.limit != nil && beginLimited(present)
+    let present = presentWord
+    if present.limit != nil { return beginLimited(present) }
+    return exchange(.waiting, for: .running).exchanged
   }
 
   @inline(__always)
@@ -289,7 +290,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
         word.limit == nil
         ? exchange(word, for: DispatchWord(made))
         : details.takeOver(word) { exchange(word, for: DispatchWord(made)) }
-      if isDone { return details }
+      if isDone {
+        if word.presentLimit != nil { details.startTimer(for: self) }
+        return details
+      }
       made.release()
       word = present
     }
@@ -330,30 +334,46 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: A time limit without details
 
   /// It gets a time limit, before another thread knows it.
-  func put(_ deadline: Deadline, of dispatcher: Dispatcher) -> TimeLimit {
-    let limit: TimeLimit
-    if case .spareLimit(let spare) = attachment {
-      attachment = .none
-      spare.begin(deadline, of: dispatcher)
-      limit = spare
-    } else {
-      limit = TimeLimit(until: deadline, of: dispatcher, endsEarly: true)
+  func put(_ deadline: Deadline, of dispatcher: Dispatcher) -> Unmanaged<TimeLimit> {
+    let limit = takeSpareLimit(of: dispatcher) ?? TimeLimit(of: dispatcher, for: self)
+    limit.begin(deadline, of: dispatcher)
+    let put = Unmanaged.passRetained(limit)
+    word.store(DispatchWord(.waiting, put).bits, ordering: .sequentiallyConsistent)
+    return put
+  }
+
+  private func takeSpareLimit(of dispatcher: Dispatcher) -> TimeLimit? {
+    guard case .spareLimit = stored else { return nil }
+    // Moved, where a copy of the reference would be counted.
+    var former = Attachment.none
+    swap(&stored, &former)
+    guard case .spareLimit(let spare) = consume former, spare.queue === dispatcher.timers else {
+      return nil
     }
-    word.store(DispatchWord(.entering, .passRetained(limit)).bits, ordering: .relaxed)
-    return limit
+    return spare
+  }
+
+  /// Whether its word has this limit, whose deadline may come, and that is not in the heap.
+  func isSet(_ limit: TimeLimit) -> Bool {
+    let word = DispatchWord(bits: word.load(ordering: .sequentiallyConsistent))
+    return word.isSet(limit)
+  }
+
+  /// Notes that this limit is in the heap from now on; false where it is no longer set.
+  func enterHeap(_ limit: TimeLimit) -> Bool {
+    var word = presentWord
+    while word.isSet(limit) {
+      let (isDone, present) = exchange(word, for: word.inHeap)
+      if isDone { return true }
+      word = present
+    }
+    return false
   }
 
   /// Whether its deadline may come.
   var mayTimeOut: Bool {
     let word = presentWord
     return word.presentLimit != nil || word.details != nil
-  }
-
-  /// Its scheduler has it: a deadline that has come before takes effect, which had no place to take it from.
-  func endEntering() {
-    let word = presentWord
-    if word.phase == .entering, exchange(word, for: word.changed(to: .waiting)).exchanged { return }
-    if details != nil { endAcceptance() }
   }
 
   @inline(never)
@@ -375,12 +395,15 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   @inline(never)
   private func endStores() {
-    let word = presentWord
+    var word = presentWord
     yieldPoint(.endWork, id.description)
-    if let limit = word.limit {
-      let timer = limit._withUnsafeGuaranteedRef(\.setTimer)
-      // After it a timer that fires just now still refers to the dispatch, so that it is not used again meanwhile.
-      if exchange(word, for: word.changed(to: .ending)).exchanged { return timer.remove() }
+    while let limit = word.limit {
+      // Before the exchange, after which another thread may release the limit. A timer that fires just now refers to
+      // the dispatch, so that it is not used again meanwhile.
+      if word.isInHeap { limit._withUnsafeGuaranteedRef { $0.leaveHeap() } }
+      let (isDone, present) = exchange(word, for: word.changed(to: .ending))
+      if isDone { return }
+      word = present
     }
     guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
     details.beginEnding()

@@ -46,6 +46,8 @@ final class DispatchDetails: @unchecked Sendable {
     var around: DispatchDetails?
     /// Of one that has no limit of its own, that of the block that it runs in.
     var linkedDeadline: Int64?
+    /// That of the record, where it had no more effect: the thread that has scheduled the dispatch may still look at it.
+    var formerLimit: TimeLimit?
     /// The round that goes on with the inline run, and the index of that store.
     var successor: (round: Round, index: Int)?
   }
@@ -157,9 +159,11 @@ final class DispatchDetails: @unchecked Sendable {
     _ word: DispatchWord, _ handOver: () -> (exchanged: Bool, original: DispatchWord)
   ) -> (exchanged: Bool, original: DispatchWord) {
     guard word.presentLimit != nil else {
-      let result = handOver()
-      if result.exchanged { word.limit?.release() }
-      return result
+      return state.withLock { state in
+        let result = handOver()
+        if result.exchanged { state.formerLimit = word.limit?.takeRetainedValue() }
+        return result
+      }
     }
     isControlled = true
     hasCallsAtStoresEnd.store(true, ordering: .relaxed)
@@ -169,7 +173,8 @@ final class DispatchDetails: @unchecked Sendable {
       limit.keepDispatcher()
       limit.hasBegun = word.phase == .running
       state.life.put(limit)
-      if word.phase == .entering { state.life.awaitAcceptance() }
+      // Its scheduler has it not yet.
+      if limit.isFirstToMeet() { state.life.awaitAcceptance() }
       return result
     }
   }
@@ -177,13 +182,15 @@ final class DispatchDetails: @unchecked Sendable {
   /// Others know it: from now on its limit, if it has one, ends what the target stands for.
   func startTimer(for target: any TimerTarget) {
     guard let limit = withState(\.limit) else { return }
-    let timer = limit.dispatcher.timers.add(target, at: limit.deadline)
+    let timers = limit.dispatcher.timers
+    // One that the record had may be in the heap.
+    let timer = limit.queue?.remove(limit) ?? timers.add(target, at: limit.deadline)
     let isLate = withState { state in
       if state.isOver || state.result != nil { return true }
       limit.timer = timer
       return false
     }
-    if isLate { limit.dispatcher.timers.remove(timer) }
+    if isLate { timers.remove(timer) }
   }
 
   /// A store of an inline run starts; false where the dispatch has timed out.

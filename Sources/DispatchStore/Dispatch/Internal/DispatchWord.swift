@@ -8,8 +8,6 @@ struct DispatchWord {
     case detailed
     /// Queued, or being made. Can become running.
     case waiting
-    /// The same of one whose timer is set, and whose scheduler has it not yet. Can become waiting or running.
-    case entering
     /// Its step runs. After it the record is used again, or ends with details.
     case running
     /// The same, and no deadline changes how it ends: the limit is there to be used again with the record.
@@ -35,10 +33,12 @@ struct DispatchWord {
   static let running = DispatchWord(.running)
 
   private static let phaseBits: UInt = 7
+  /// Set where the heap of the dispatcher's timers has the limit.
+  private static let heapBit: UInt = 8
 
   var phase: Phase { Phase(rawValue: bits & Self.phaseBits).unsafelyUnwrapped }
 
-  private var address: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: bits & ~Self.phaseBits) }
+  private var address: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: bits & ~15) }
 
   @inline(__always)
   private var isDetailed: Bool { bits & Self.phaseBits == 0 }
@@ -52,6 +52,17 @@ struct DispatchWord {
 
   /// The same where the deadline may come.
   var presentLimit: Unmanaged<TimeLimit>? { phase == .ending ? nil : limit }
+
+  /// Whether it has this limit, whose deadline may come, and that is not in the heap of the dispatcher's timers.
+  func isSet(_ limit: TimeLimit) -> Bool {
+    !isInHeap && presentLimit?.toOpaque() == Unmanaged.passUnretained(limit).toOpaque()
+  }
+
+  /// Whether its limit is in the heap of the dispatcher's timers.
+  var isInHeap: Bool { bits & Self.heapBit != 0 && !isDetailed }
+
+  /// The same with its limit in the heap.
+  var inHeap: DispatchWord { DispatchWord(bits: bits | Self.heapBit) }
 
   var isRunning: Bool { phase == .running || phase == .ending }
 

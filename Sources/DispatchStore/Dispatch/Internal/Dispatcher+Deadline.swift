@@ -30,7 +30,8 @@ extension Dispatcher {
     var scheduler = self.scheduler(of: mode)
     dispatch.enter(scheduler)
     let limit = dispatch.put(deadline, of: self)
-    limit.timer = timers.add(dispatch, at: deadline.time, now: now)
+    yieldPoint(.setTimer, dispatch.id.description)
+    limit._withUnsafeGuaranteedRef { timers.wasSet($0, now: now) }
     while !scheduler.schedule(dispatch, for: self) {
       let other = self.scheduler(of: mode)
       // The thread of the timer may look at the scheduler, under the details' lock.
@@ -38,8 +39,11 @@ extension Dispatcher {
       dispatch.move(to: other)
       scheduler = other
     }
-    // One whose deadline has come is skipped by its lane, which may have retired since.
-    withExtendedLifetime(scheduler) { dispatch.endEntering() }
+    // The limit is there as long as this thread refers to the dispatch. One whose deadline has come is skipped by its
+    // lane, which may have retired since.
+    withExtendedLifetime(scheduler) {
+      if !limit._withUnsafeGuaranteedRef({ $0.isFirstToMeet() }) { dispatch.endAcceptance() }
+    }
     return DispatchHandle(dispatch)
   }
 }

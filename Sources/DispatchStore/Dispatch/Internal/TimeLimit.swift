@@ -1,3 +1,5 @@
+import Synchronization
+
 /// When a dispatch times out.
 struct Deadline {
   /// In nanoseconds of the dispatcher's clock.
@@ -19,17 +21,24 @@ struct Deadline {
 }
 
 /// A dispatch's time limit.
-final class TimeLimit: @unchecked Sendable {
+///
+/// That of a record without details is a distant timer, which is set while the record's word has it.
+final class TimeLimit: DistantTimer, @unchecked Sendable {
   // because the lock of the dispatch's details guards what changes, and before there are details only one thread after
   // the other has the dispatch
-  private var ownDeadline: Deadline
+  /// The nanoseconds from the dispatch to the deadline.
+  private var nanoseconds: Int64
   /// Which exists as long as the dispatch is pending or runs.
   private var unmanagedDispatcher: Unmanaged<Dispatcher>
   /// The same, once threads take part that do neither.
   private var keptDispatcher: Dispatcher?
+  /// The record that has it until there are details; nil where these have it from the beginning.
+  private let record: Unmanaged<Dispatch>?
+  /// Whether one of two has come: the thread that has scheduled the dispatch, or the one that leaves the limit to details.
+  private let isMet = Atomic(false)
   /// Whether what is given out does not wait for the stores' end: not for `.sync`, and in tasks.
   let endsEarly: Bool
-  /// Until it has fired or was removed.
+  /// Among the dispatcher's timers, of one that details have, until it has fired or was removed.
   var timer: TimerToken?
   /// Whether its only store had begun when other threads began to take part.
   var hasBegun = false
@@ -37,19 +46,48 @@ final class TimeLimit: @unchecked Sendable {
   private(set) var early: EarlyEnd?
 
   init(until deadline: Deadline, of dispatcher: Dispatcher, endsEarly: Bool) {
-    ownDeadline = deadline
+    nanoseconds = deadline.nanoseconds
     unmanagedDispatcher = .passUnretained(dispatcher)
+    record = nil
     self.endsEarly = endsEarly
+    super.init(at: deadline.time)
   }
 
-  /// Used again, for another dispatch, where the former one had no details.
+  /// Of a record, which releases it before it is gone itself, or leaves it to its details.
+  init(of dispatcher: Dispatcher, for record: Dispatch) {
+    nanoseconds = 0
+    unmanagedDispatcher = .passUnretained(dispatcher)
+    self.record = .passUnretained(record)
+    endsEarly = true
+    super.init(at: .max, in: dispatcher.timers)
+  }
+
+  /// For a dispatch of its record; then for the next one, where that one had no details.
   func begin(_ deadline: Deadline, of dispatcher: Dispatcher) {
-    ownDeadline = deadline
+    self.deadline = deadline.time
+    isMet.store(false, ordering: .relaxed)
+    nanoseconds = deadline.nanoseconds
     unmanagedDispatcher = .passUnretained(dispatcher)
   }
 
-  var deadline: Int64 { ownDeadline.time }
-  var duration: Duration { ownDeadline.duration }
+  /// Whether the thread is the first of the two: that has scheduled the dispatch, or leaves the limit to its details.
+  func isFirstToMeet() -> Bool { !isMet.exchange(true, ordering: .acquiringAndReleasing) }
+
+  override var isSet: Bool {
+    record?._withUnsafeGuaranteedRef { $0.isSet(self) } ?? false
+  }
+
+  override func enterHeap() -> (any TimerTarget)? {
+    // One whose word has the limit has not ended, and does not before this thread leaves the queue's lock.
+    record?._withUnsafeGuaranteedRef { $0.enterHeap(self) ? $0 : nil }
+  }
+
+  /// Its record has found it in the heap, and no longer needs it there.
+  func leaveHeap() {
+    queue?.unset(self)
+  }
+
+  var duration: Duration { .nanoseconds(nanoseconds) }
   var dispatcher: Dispatcher { unmanagedDispatcher.takeUnretainedValue() }
 
   /// Details have it from now on, perhaps longer than its dispatcher is needed otherwise.

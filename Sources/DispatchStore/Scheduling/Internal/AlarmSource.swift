@@ -5,14 +5,14 @@ class AlarmSource: @unchecked Sendable {
   // because a subclass says why
   /// The source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
-    if let world { return WorldAlarm(world) }
+    if let world { return WorldAlarm(world, clock) }
     return clock.sleep.map(ClockAlarm.init) ?? SystemAlarm()
   }
 
   /// Calls back at that time; calls back at a time set before, or does not.
   ///
   /// Called under a lock, for earlier and earlier times, or after the call for the last one.
-  func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+  func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
     fatalError("AlarmSource is abstract.")
   }
 }
@@ -24,7 +24,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   /// The highest bits of a `DispatchTime` say of which clock it is.
   private static let latest: Int64 = 1 << 60
 
-  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
     // A queue of its own has a thread at once, also where those of the global ones block.
     let timer =
       self.timer
@@ -52,7 +52,7 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
     self.sleep = sleep
   }
 
-  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
     Task.detached { [sleep] in
       await sleep(time)
       body()
@@ -62,14 +62,15 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
 
 /// The clock of a simulated world, one of whose threads is called back.
 private final class WorldAlarm: AlarmSource, @unchecked Sendable {
-  // because `world` is a constant
+  // because `world` and `clock` are constants
   private let world: any SimulatedWorld
+  private let clock: DispatcherClock
 
-  init(_ world: any SimulatedWorld) {
-    self.world = world
+  init(_ world: any SimulatedWorld, _ clock: DispatcherClock) {
+    (self.world, self.clock) = (world, clock)
   }
 
-  override func set(at time: Int64, now: Int64, _ body: @escaping @Sendable () -> Void) {
-    world.call(after: .nanoseconds(max(time - now, 1))) { [world] in world.run(.job, body) }
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
+    world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in world.run(.job, body) }
   }
 }

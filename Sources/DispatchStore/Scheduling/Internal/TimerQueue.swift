@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What is called when a timer's deadline has come.
 protocol TimerTarget: AnyObject, Sendable {
   /// On a thread of the clock's, with no lock held.
@@ -10,10 +12,16 @@ final class TimerQueue: Sendable {
 
   private struct State {
     var heap = TimerHeap<any TimerTarget>()
+    var distant = DistantTimers()
     let alarm: AlarmSource
     /// When the earliest alarm comes that was set and has not come.
     var nextAlarm: Int64?
   }
+
+  /// Deadlines after it are left to the distant timers that are set for them: an alarm comes before the first of them.
+  ///
+  /// The latest time of all where none is set.
+  private let horizon = Atomic<Int64>(.max)
 
   /// The least time between an alarm that came early and the next one.
   private static let pause: Int64 = 1_000_000
@@ -32,15 +40,10 @@ final class TimerQueue: Sendable {
   ///
   /// - Parameter deadline: In nanoseconds of the dispatcher's clock.
   func add(_ target: any TimerTarget, at deadline: Int64) -> TimerToken {
-    add(target, at: deadline, now: clock.nanoseconds)
-  }
-
-  /// The same for a caller that has read the clock.
-  func add(_ target: any TimerTarget, at deadline: Int64, now: Int64) -> TimerToken {
     state.withLock { state in
       let token = state.heap.insert(target, at: deadline)
       // An alarm that comes before sets the next one.
-      if deadline < state.nextAlarm ?? .max { setAlarm(&state, now: now) }
+      if deadline < state.nextAlarm ?? .max { setAlarm(&state) }
       return token
     }
   }
@@ -59,10 +62,11 @@ final class TimerQueue: Sendable {
     yieldPoint(.fireTimers)
     let due = state.withLock { state in
       if state.nextAlarm == time { state.nextAlarm = nil }
+      if horizon.load(ordering: .relaxed) < now { moveHorizon(&state, now: now) }
       let due = state.heap.takeDue(at: now)
       // A clock may be early: the next alarm comes after a pause, so that this is no loop.
       if due.isEmpty || !isPlanted(.lostAlarm) {
-        setAlarm(&state, now: now, notBefore: now < time ? now + Self.pause : .min)
+        setAlarm(&state, notBefore: now < time ? now + Self.pause : .min)
       }
       return due
     }
@@ -72,11 +76,75 @@ final class TimerQueue: Sendable {
   /// Sets the alarm for the earliest deadline, unless one comes before that.
   ///
   /// Under the lock, so that alarms are set in the order in which that is decided; it calls no code of the program.
-  private func setAlarm(_ state: inout State, now: Int64, notBefore: Int64 = .min) {
-    guard let earliest = state.heap.earliest() else { return }
+  private func setAlarm(_ state: inout State, notBefore: Int64 = .min) {
+    let distant = horizon.load(ordering: .relaxed).addingClamped(1)
+    let earliest = min(state.heap.earliest() ?? .max, distant)
+    if earliest == .max { return }
     let time = max(earliest, notBefore)
     if let nextAlarm = state.nextAlarm, nextAlarm <= time { return }
     state.nextAlarm = time
-    state.alarm.set(at: time, now: now) { [weak self] in self?.alarmCame(at: time) }
+    state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: time) }
+  }
+}
+
+// Timers that their owners set without the lock, and that are known here before their deadlines come.
+extension TimerQueue {
+  /// Goes through this timer from now on, until that is removed; before it is set.
+  func insert(_ timer: DistantTimer) {
+    state.withLock { $0.distant.insert(timer) }
+  }
+
+  /// No longer goes through this timer, which is not set; its token where it is in the heap, or was.
+  @discardableResult
+  func remove(_ timer: DistantTimer) -> TimerToken? {
+    state.withLock { state in
+      state.distant.remove(timer)
+      return timer.token.take()
+    }
+  }
+
+  /// Removes this timer from the heap, where its owner has found it to be.
+  func unset(_ timer: DistantTimer) {
+    let target = state.withLock { state in timer.token.take().flatMap { state.heap.remove($0) } }
+    withExtendedLifetime(target) {}
+  }
+
+  /// Its owner has set this timer.
+  ///
+  /// The thread that moves the horizon past the deadline meanwhile finds the timer set, or this one finds the horizon
+  /// moved.
+  func wasSet(_ timer: DistantTimer, now: Int64) {
+    if timer.deadline <= horizon.load(ordering: .sequentiallyConsistent) {
+      wasSetUpToHorizon(timer, now: now)
+    }
+  }
+
+  @inline(never)
+  private func wasSetUpToHorizon(_ timer: DistantTimer, now: Int64) {
+    state.withLock { state in
+      let deadline = timer.deadline
+      guard deadline <= horizon.load(ordering: .relaxed) else { return }
+      if deadline - now > state.distant.window {
+        // The first one from now on.
+        horizon.store(deadline - 1, ordering: .sequentiallyConsistent)
+        setAlarm(&state)
+      } else if timer.isSet, let target = timer.enterHeap() {
+        timer.token = state.heap.insert(target, at: deadline)
+        if deadline < state.nextAlarm ?? .max { setAlarm(&state) }
+      }
+    }
+  }
+
+  /// Takes distant timers that are near into the heap, and moves the horizon to the first one that is not.
+  ///
+  /// Until it is there no deadline is after it, so that whoever sets a timer meanwhile waits for the lock.
+  private func moveHorizon(_ state: inout State, now: Int64) {
+    horizon.store(.max, ordering: .sequentiallyConsistent)
+    let distant = state.distant
+    let earliest = distant.takeDue(by: now.addingClamped(distant.window)) { timer, target in
+      timer.token = state.heap.insert(target, at: timer.deadline)
+    }
+    let next = isPlanted(.lostHorizon) ? nil : earliest
+    horizon.store(next.map { $0 - 1 } ?? .max, ordering: .sequentiallyConsistent)
   }
 }
