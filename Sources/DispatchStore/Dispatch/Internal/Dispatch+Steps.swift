@@ -109,9 +109,9 @@ extension Dispatch {
     let scheduler = scheduler
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
-    if let session {
+    if let session, session.hasWholes {
       session.dispatchEnded(self.result ?? result)
-      if session.hasFollowers { beginFollowers(after: session, result) }
+      if !session.followers.isEmpty { beginFollowers(after: session, result) }
     }
     sequence?.dispatchEnded(self, result)
     yieldBeforeEnd()

@@ -338,8 +338,7 @@ extension InlineRun.Address {
         by: dispatcher, on: thread)
       pointee.session = session
       pointee.isPlain = false
-      if session._withUnsafeGuaranteedRef(\.isWatched) { watch(session, in: mode, on: thread) }
-      session._withUnsafeGuaranteedRef { $0.dispatchBegan() }
+      if session._withUnsafeGuaranteedRef(\.hasWholes) { begin(session, in: mode, on: thread) }
     }
     if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
       refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
@@ -351,8 +350,18 @@ extension InlineRun.Address {
     }
   }
 
-  /// Lets other threads look at the dispatch from now on, which therefore has details.
+  /// Calls the hooks of the whole dispatch, at which other threads may look from now on.
   @inline(never)
+  private func begin(
+    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
+  ) {
+    session._withUnsafeGuaranteedRef {
+      if $0.isWatched { watch(session, in: mode, on: thread) }
+      $0.dispatchBegan()
+    }
+  }
+
+  /// Lets other threads look at the dispatch from now on, which therefore has details.
   private func watch(
     _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
   ) {
@@ -651,16 +660,15 @@ extension InlineRun.Address {
     pointee.record?._withUnsafeGuaranteedRef { $0.storesEnded() }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     guard let session = pointee.session.take() else { return }
-    session._withUnsafeGuaranteedRef {
-      $0.dispatchEnded(pointee.result)
-      if $0.hasFollowers { beginFollowers(after: $0, on: thread) }
-    }
+    session._withUnsafeGuaranteedRef { if $0.hasWholes { end($0, on: thread) } }
     MiddlewareSession.end(session, on: thread)
   }
 
-  /// Lets begin what follows the dispatch.
+  /// Calls the hooks of the whole dispatch, and lets begin what follows it.
   @inline(never)
-  private func beginFollowers(after session: MiddlewareSession, on thread: ThreadState) {
+  private func end(_ session: MiddlewareSession, on thread: ThreadState) {
+    session.dispatchEnded(pointee.result)
+    if session.followers.isEmpty { return }
     let ended = EndedDispatch(session, pointee.result) {
       let record = pointee.makeRecord(on: thread)
       let around = record.detailsAround(orOfBlock: {

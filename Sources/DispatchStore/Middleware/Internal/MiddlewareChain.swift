@@ -6,12 +6,10 @@ final class MiddlewareChain: @unchecked Sendable {
   let wholes: [any DispatchMiddleware]
   /// Those that look at dispatches in flight.
   let watchers: [any DispatchWatcher]
-  /// Read where the array would be copied.
-  let isWatched: Bool
   /// What follows dispatches of the route's action type, in order of registration.
   let followers: [any DispatchFollower]
-  /// Read where the array would be copied.
-  let hasFollowers: Bool
+  /// Whether there is something for whole dispatches: hooks, watchers or followers.
+  let hasWholes: Bool
   /// The same middlewares, to be called without a count of references to them, which all threads would write.
   private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
   let count: Int
@@ -27,10 +25,9 @@ final class MiddlewareChain: @unchecked Sendable {
   init(_ middlewares: [any Middleware], followers: [any DispatchFollower] = []) {
     self.middlewares = middlewares
     self.followers = followers
-    hasFollowers = !followers.isEmpty
     wholes = middlewares.compactMap { $0 as? any DispatchMiddleware }
     watchers = middlewares.compactMap { $0 as? any DispatchWatcher }
-    isWatched = !watchers.isEmpty
+    hasWholes = !wholes.isEmpty || !watchers.isEmpty || !followers.isEmpty
     count = middlewares.count
     hooks = .allocate(capacity: count)
     for (index, middleware) in middlewares.enumerated() {

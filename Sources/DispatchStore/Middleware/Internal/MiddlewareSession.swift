@@ -19,6 +19,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   /// So a `.sync` dispatch writes no reference count that other threads write.
   @exclusivity(unchecked) private var present: (Unmanaged<Dispatcher>, Unmanaged<MiddlewareChain>)!
   @exclusivity(unchecked) private var kept: (Dispatcher, MiddlewareChain)?
+  /// Whether it has anything to do for the whole dispatch: the chain's, read where there is mostly nothing.
+  @exclusivity(unchecked) private(set) var hasWholes = false
   /// When the `willDispatch` hooks had been called, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
   /// Whether the first store starts at that moment.
@@ -49,6 +51,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     session._withUnsafeGuaranteedRef {
       $0.action = action
       $0.present = (.passUnretained(dispatcher), chain)
+      $0.hasWholes = chain._withUnsafeGuaranteedRef(\.hasWholes)
       $0.id = id
       $0.parent = parent
       $0.mode = mode
@@ -87,9 +90,6 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     present.1._withUnsafeGuaranteedRef(body)
   }
 
-  /// Whether whole dispatches have hooks.
-  private var hasWholes: Bool { withChain { !$0.wholes.isEmpty } }
-
   // MARK: Stores
 
   /// Whether all stores get the action as dispatched.
@@ -109,7 +109,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   ///
   /// - Parameter startsAtOnce: Whether the stores follow on this thread.
   func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
-    if let trace { trace.prepare(route.identifiers) }
+    if hasWholes, let trace { trace.prepare(route.identifiers) }
     for index in 0..<route.count {
       route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
     }
@@ -150,7 +150,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 
   /// A store starts.
   func noteStart(of index: Int, at time: Int64) {
-    if hasWholes { firstStart.min(time, ordering: .relaxed) }
+    guard hasWholes else { return }
+    firstStart.min(time, ordering: .relaxed)
     if let trace { trace.storeStarts(index, at: time) }
   }
 
@@ -176,7 +177,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     _ outcome: StoreOutcome, at index: Int, in store: any StoreType, startedAt: Int64?,
     endedAt: Int64, reply: MiddlewareChain.Reply?, began: Int64? = nil
   ) {
-    if let trace { trace.storeEnded(index, at: endedAt) }
+    if hasWholes, let trace { trace.storeEnded(index, at: endedAt) }
     let startedAt = startedAt ?? endedAt
     let context = MiddlewareContext(
       self, at: index, outcome, duration: endedAt - startedAt,
@@ -193,14 +194,17 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 
   // MARK: Whole dispatches
 
+  /// Calls the hooks of whole dispatches.
   func dispatchBegan() {
-    guard hasWholes else { return }
-    let info = info
-    withChain { for middleware in $0.wholes { middleware.dispatchWillBegin(info) } }
+    withChain { chain in
+      if chain.wholes.isEmpty { return }
+      let info = info
+      for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
+    }
   }
 
   /// Whether something looks at the dispatch while it is in flight.
-  var isWatched: Bool { withChain(\.isWatched) }
+  var isWatched: Bool { withChain { !$0.watchers.isEmpty } }
 
   /// It is watched, before any hook of it.
   func watch(_ record: Dispatch, caller: Dispatch?) {
@@ -211,24 +215,20 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
-    defer { if trace != nil { endTrace() } }
-    guard hasWholes else { return }
-    var info = info
-    info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
-    let result = result()
-    withChain {
-      for middleware in $0.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
+    withChain { chain in
+      if chain.wholes.isEmpty { return }
+      var info = info
+      info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
+      let result = result()
+      for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
+    endTrace()
   }
 
-  @inline(never)
   private func endTrace() {
     guard let trace = trace.take() else { return }
     withChain { for watcher in $0.watchers { watcher.forget(trace) } }
   }
-
-  /// Whether there is something that follows the dispatch.
-  var hasFollowers: Bool { withChain(\.hasFollowers) }
 
   /// What follows the dispatch.
   var followers: [any DispatchFollower] { withChain(\.followers) }
