@@ -124,6 +124,7 @@ public final class DispatchLimit: Sendable {
   private func replaceOldest(at callSite: CallSite) -> Entry {
     while let oldest = state.withLock({ $0.takeDroppable() }) {
       guard oldest.drop(with: .dropped(by: self, oldest.callSite)) else { continue }
+      yieldPoint(.enterLimit, name)
       if state.withLock({ $0.replace(oldest) }) { return .unit(LimitUnit(of: self)) }
     }
     // One may have ended meanwhile.
@@ -163,7 +164,11 @@ public final class DispatchLimit: Sendable {
   }
 
   private func take(_ unit: LimitUnit, from dispatch: Dispatch) {
-    if state.withLock({ $0.remove(dispatch) }) { unit.leave() } else { unit.forget() }
+    yieldPoint(.leaveLimit, name)
+    // In one transition: whoever has dropped the dispatch finds that it has its unit, or that the unit is free.
+    let next = state.withLock { $0.remove(dispatch) ? $0.leave() : nil }
+    unit.forget()
+    next?.end.set(LimitUnit(of: self))
   }
 
   /// Its scheduler has a dispatch: from now on others may drop it.
