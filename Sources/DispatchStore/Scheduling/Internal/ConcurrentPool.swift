@@ -151,7 +151,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   }
 
   /// Whether no more workers run, the calling one included, than the queue is wide.
-  var mayStart: Bool { runningCount.load(ordering: .relaxed) <= width }
+  var mayStart: Bool {
+    let running = runningCount.load(ordering: .relaxed)
+    // A user's queue takes a lock to give its width.
+    return running <= 1 || running <= width
+  }
 
   /// Adds workers for starts that are there.
   func submitRest(for dispatcher: Dispatcher?) {

@@ -35,13 +35,15 @@ final class StartInbox: Sendable {
       // Few, and they started before what is queued.
       if !steps.isEmpty, let step = steps.popFirst() { return .step(step) }
       isLanesTurn.toggle()
-      if isLanesTurn, let lane = lanes.popFirst() { return .lane(lane) }
+      if isLanesTurn, !lanes.isEmpty, let lane = lanes.popFirst() { return .lane(lane) }
       if let dispatch = dispatches.popFirst() { return .dispatch(dispatch) }
       return lanes.popFirst().map(Job.lane)
     }
   }
 
   private let shards: [Locked<Shard>]
+  /// How many of them the last push could choose from.
+  private let usedShards = Atomic(1)
   /// Those of other priorities than the normal one; all threads share them.
   private let prioritized = Locked(PriorityLine())
   /// How many these are; changes under their lock.
@@ -61,8 +63,9 @@ final class StartInbox: Sendable {
       return push(dispatch, level)
     }
     thread.turn &+= 1
-    let shard = Int(truncatingIfNeeded: thread.turn) % min(width, shards.count)
-    shards[shard].withLock { $0.push(start) }
+    let used = min(width, shards.count)
+    if usedShards.load(ordering: .relaxed) != used { usedShards.store(used, ordering: .relaxed) }
+    shards[Int(truncatingIfNeeded: thread.turn) % used].withLock { $0.push(start) }
   }
 
   @inline(never)
@@ -73,7 +76,7 @@ final class StartInbox: Sendable {
     }
   }
 
-  /// - Parameter pool: Reads its suspension under the lock: what was pushed after a suspension stays.
+  /// - Parameter pool: Its suspension is read under the lock: what was pushed after a suspension stays.
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
       return job
@@ -94,10 +97,16 @@ final class StartInbox: Sendable {
   }
 
   private func popNormal(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
-    for _ in shards.indices {
-      thread.turn &+= 1
-      let shard = Int(truncatingIfNeeded: thread.turn) % shards.count
-      if let job = shards[shard].withLock({ pool.holdsStartsBack ? nil : $0.pop() }) { return job }
+    thread.turn &+= 1
+    let turn = Int(truncatingIfNeeded: thread.turn)
+    // In turn among those that are used; now and then among all, where some may be left from a wider queue.
+    let first =
+      turn % 16 == 0 ? turn / 16 % shards.count : turn % usedShards.load(ordering: .relaxed)
+    for offset in shards.indices {
+      let job = shards[(first + offset) % shards.count].withLock { shard in
+        shard.isEmpty || pool.holdsStartsBack ? nil : shard.pop()
+      }
+      if let job { return job }
     }
     return nil
   }
