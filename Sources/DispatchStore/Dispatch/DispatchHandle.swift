@@ -44,6 +44,9 @@ public struct DispatchHandle: Sendable {
     dispatch?.hasEnded ?? true
   }
 
+  /// Whether its stores have ended, too: later than the dispatch, where that has ended at its deadline.
+  package var isOver: Bool { dispatch?.isOver ?? true }
+
   /// How the dispatch ended; nil until its completion has run.
   ///
   /// With `.sync` the dispatch has ended when `dispatch` returns, unless an observer dispatched it and

@@ -54,6 +54,7 @@ extension FuzzCheck {
       )
     case let error as DispatchError where error.code == .unknownStore:
       check(program.removesStores, "#\(number) ended with \(error)")
+    case let error as DispatchError where mayEnd(number, with: error.code): break
     case let error as DispatchError where error.code == .wouldDeadlock:
       check(
         !program.isTame || error.isForTasks,
@@ -64,7 +65,10 @@ extension FuzzCheck {
 
   /// What is sent in a block is cancelled with that; what a block dispatches, with the dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
-    if program.dispatches[number].isSent { return spans.values.contains(where: \.wasCancelled) }
+    if program.dispatches[number].isSent {
+      return program.isControlled || spans.values.contains(where: \.wasCancelled)
+    }
+    if mayBeCancelledByControl(number) { return true }
     if spans[number]?.wasCancelled == true { return true }
     return makers[number].map(mayBeCancelled) ?? false
   }
@@ -90,8 +94,10 @@ extension FuzzCheck {
       if hasRun { return "it has run" }
       return hooks.contains { $0.verdict == .veto } ? nil : "no hook vetoes it"
     case .cancelled:
-      if hasRun { return "it has run" }
       let dispatch = program.actions[key.action].dispatch
+      // The result was there before the end of its stores.
+      if hasTimeLimit(dispatch) { return nil }
+      if hasRun { return "it has run" }
       let mayBeGone = program.stores[key.store].isWeak
       if program.stores[key.store].runsRegardless, !mayBeGone, hasBegun(key.action) {
         return "it runs regardless, and another store had started"

@@ -59,6 +59,7 @@ struct FuzzCheck {
     checkDispatches()
     checkLanes()
     checkResults()
+    checkControls()
     checkObservers()
     checkIncidents()
     return found.now

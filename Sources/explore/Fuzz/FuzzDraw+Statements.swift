@@ -31,7 +31,7 @@ extension FuzzDraw {
     case 10, 11: return context.hasOwnStore ? .commitOwn(section(context)) : nil
     case 12: return .commit(store: store(), section(context))
     case 13..<16: return wait(context, made)
-    case 16: return cancel()
+    case 16: return program.isControlled && chance(1, in: 2) ? control() : cancel()
     case 17: return .task(body(context.inner(.root(isTask: true))))
     case 18 where context.isAsync:
       return .children((0..<2).map { _ in body(context.inner(.child)) })
@@ -94,6 +94,10 @@ extension FuzzDraw {
 
   private mutating func cancel() -> FuzzProgram.Statement? {
     program.dispatches.isEmpty ? nil : .cancel(below(program.dispatches.count))
+  }
+
+  private mutating func control() -> FuzzProgram.Statement {
+    chance(1, in: 2) ? .passTime : .cancelNamed(dispatcher: dispatcher(), below(2))
   }
 
   private mutating func cancelObserver(_ context: FuzzContext) -> FuzzProgram.Statement? {

@@ -25,6 +25,7 @@ struct FuzzDraw {
     _ = generator.next()
     budget = [3, 6, 10, 16, 40][below(5)]
     program.isTame = chance(1, in: 2)
+    program.isControlled = chance(1, in: 2)
   }
 
   mutating func below(_ count: Int) -> Int {
@@ -57,6 +58,7 @@ struct FuzzDraw {
       program.middlewareCounts.append([0, 0, 1, 2][below(4)])
     }
     for _ in 0..<below(4) + 1 { drawStore() }
+    if program.isControlled { drawLimits() }
     // Drawn before the dispatches, so that those in observers are made early.
     for _ in 0..<[0, 0, 1, 1, 2, 3][below(6)] { drawObserver() }
   }

@@ -11,6 +11,8 @@ protocol FuzzHost: Sendable {
   func startTask(_ body: @escaping @Sendable () async -> Void)
   /// Runs a closure in an operation of the program's own on a queue.
   func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void)
+  /// A simulation's clock goes on at once.
+  func passTime()
   /// Returns later, in a simulation once nothing else can run.
   func pause() async throws
 }
@@ -35,6 +37,10 @@ struct SimulatedHost: FuzzHost {
     control.atSomeTime(body)
   }
 
+  func passTime() {
+    control.clock.advance(by: .milliseconds(2))
+  }
+
   func pause() async throws {
     try await control.clock.sleep(for: .seconds(1))
   }
@@ -56,6 +62,8 @@ struct ThreadsHost: FuzzHost {
   func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
     queue.addOperation(body)
   }
+
+  func passTime() {}
 
   func pause() async throws {
     try await Task.sleep(for: .microseconds(200))

@@ -11,6 +11,9 @@ struct FuzzProgram: Sendable {
   /// Code of a dispatch then waits only for dispatches that it made itself, which wait for nothing else and
   /// need neither a lane nor the main queue.
   var isTame = true
+  /// Whether dispatches have limits, keys and names.
+  var isControlled = false
+  var limits: [LimitPlan] = []
   var dispatchers: [DispatcherPlan] = []
   var stores: [StorePlan] = []
   var observers: [ObserverPlan] = []
@@ -106,6 +109,21 @@ extension FuzzProgram {
     var isMadeInSection = false
     /// Whether only blocks and roots are around it, so that `.sync` returns after its completion.
     var isOutsideNotifications = false
+    var controls: [Control] = []
+  }
+
+  /// A limit that dispatches share.
+  struct LimitPlan: Sendable {
+    var bound: Int
+    var overflow: DispatchLimit.Overflow
+  }
+
+  /// What controls a dispatch; numbers are names, keys, and places of limits.
+  enum Control: Hashable, Sendable {
+    case timeLimit(milliseconds: Int)
+    case name(Int), exclusive(Int), latest(Int), unlessInFlight(Int), limit(Int)
+    case debounced(Int), throttled(Int)
+    case isUrgent
   }
 
   struct ActionPlan: Sendable {
@@ -143,6 +161,9 @@ extension FuzzProgram {
     /// Awaits a dispatch, if that has been made.
     case await(Int)
     case cancel(Int)
+    case cancelNamed(dispatcher: Int, Int)
+    /// In a simulation, some time passes at once.
+    case passTime
     /// One commit; the body dispatches inside the exclusive section.
     case commit(store: Int, Body?)
     /// The same for the store of the operation.

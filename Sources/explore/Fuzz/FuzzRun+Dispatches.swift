@@ -1,4 +1,5 @@
 import DispatchStore
+import Foundation
 
 extension FuzzRun {
   /// Makes a dispatch of the program.
@@ -6,8 +7,7 @@ extension FuzzRun {
     let plan = program.dispatches[number]
     guard let dispatcher = dispatcher(plan.dispatcher) else { return }
     let target = plan.target.map { "s\($0)" }
-    let options = DispatchOptions(
-      after: plan.after.compactMap(handleToWaitFor), continuesOnFailure: plan.continuesOnFailure)
+    let options = options(of: plan)
     let actions = plan.actions.map { FuzzAction(number: $0) }
     log.note(.called, number)
     let end = plan.mode == .sync ? beginWait("a thread is in .sync dispatch #\(number)") : {}
@@ -41,11 +41,30 @@ extension FuzzRun {
     if !plan.isMadeInSection { log.note(.returned, number) }
   }
 
+  private func options(of plan: FuzzProgram.DispatchPlan) -> DispatchOptions {
+    let options = DispatchOptions(
+      after: plan.after.compactMap(handleToWaitFor),
+      continuesOnFailure: plan.continuesOnFailure && !plan.isSent)
+    return plan.controls.reduce(options) { options, control in
+      switch control {
+      case .timeLimit(let milliseconds): options.timeout(.milliseconds(milliseconds))
+      case .name(let name): options.named(name)
+      case .exclusive(let key): options.exclusive(key)
+      case .latest(let key): options.latest(key)
+      case .unlessInFlight(let key): options.unlessInFlight(key)
+      case .limit(let place): limit(place).map(options.limited) ?? options
+      case .debounced(let key): options.debounced(key, for: .milliseconds(2))
+      case .throttled(let key): options.throttled(key, per: .milliseconds(2), edges: .both)
+      case .isUrgent: options.priority(.high)
+      }
+    }
+  }
+
   /// Makes a dispatch in this task.
   func send(_ number: Int) async {
     let plan = program.dispatches[number]
     guard let dispatcher = dispatcher(plan.dispatcher) else { return }
-    let options = DispatchOptions(after: plan.after.compactMap(handleToWaitFor))
+    let options = options(of: plan)
     log.note(.called, number)
     let end = beginWait("a task sends #\(number)")
     let completion: (@Sendable (DispatchResult) -> Void)? =

@@ -54,12 +54,12 @@ extension FuzzRun {
 
   private var isAtRest: Bool {
     let before = present.now
-    guard before.activities == 0, before.handles.values.allSatisfy(\.hasEnded),
+    guard before.activities == 0, before.handles.values.allSatisfy(\.isOver),
       haveObserversCaughtUp()
     else { return false }
     let after = present.now
     return after.activities == 0 && after.handles.count == before.handles.count
-      && after.handles.values.allSatisfy(\.hasEnded)
+      && after.handles.values.allSatisfy(\.isOver)
   }
 
   private func haveObserversCaughtUp() -> Bool {
@@ -75,7 +75,7 @@ extension FuzzRun {
   /// What has not ended, and what waits.
   func unended() -> String {
     let (present, waits) = (present.now, waits.now)
-    let handles = present.handles.filter { !$0.value.hasEnded }.keys.sorted()
+    let handles = present.handles.filter { !$0.value.isOver }.keys.sorted()
     var parts =
       handles.map { "#\($0) has not ended" } + waits.sorted { $0.key < $1.key }.map(\.value)
     if present.activities > 0 {

@@ -50,6 +50,8 @@ extension FuzzRun {
       guard let handle = handle(number) else { return }
       log.note(.cancelled, number)
       handle.cancel()
+    case .cancelNamed(let place, let name): dispatcher(place)?.cancel(named: name)
+    case .passTime: host.passTime()
     case .commit(let place, let section):
       if let store = store(place) { commit(store, place, section) }
     case .commitOwn(let section):

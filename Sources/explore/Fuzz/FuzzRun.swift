@@ -31,6 +31,7 @@ final class FuzzRun: Sendable {
 
   struct Present {
     var dispatchers: [Dispatcher] = []
+    var limits: [DispatchLimit] = []
     var stores: [FuzzStore?] = []
     var tokens: [ObserverToken] = []
     var handles: [Int: DispatchHandle] = [:]
@@ -60,6 +61,8 @@ final class FuzzRun: Sendable {
     present.with { $0 = Present(program.observers.count) }
     makeDispatchers()
     makeStores()
+    let limits = program.limits.map { DispatchLimit($0.bound, overflow: $0.overflow) }
+    present.with { $0.limits = limits }
     for place in program.observers.indices { observe(place) }
   }
 
@@ -114,6 +117,9 @@ final class FuzzRun: Sendable {
   }
   func store(_ place: Int) -> FuzzStore? {
     present.with { $0.stores.indices.contains(place) ? $0.stores[place] : nil }
+  }
+  func limit(_ place: Int) -> DispatchLimit? {
+    present.with { $0.limits.indices.contains(place) ? $0.limits[place] : nil }
   }
   func handle(_ dispatch: Int) -> DispatchHandle? { present.now.handles[dispatch] }
 

@@ -25,6 +25,9 @@ struct FuzzShrinking {
     for hook in program.hooks.keys { attempt { $0.hooks[hook] = nil } }
     for place in program.dispatches.indices where program.isMade(place) {
       if !program.dispatches[place].after.isEmpty { attempt { $0.dispatches[place].after = [] } }
+      for control in program.dispatches[place].controls.indices.reversed() {
+        attempt { $0.dispatches[place].controls.remove(at: control) }
+      }
       if program.dispatches[place].actions.count > 1 {
         attempt { $0.dispatches[place].actions.removeLast() }
       }

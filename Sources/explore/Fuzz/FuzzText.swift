@@ -38,6 +38,9 @@ struct FuzzText {
       if plan.isWeak { line += ", is held weakly" }
       write(line, 0)
     }
+    for (place, plan) in program.limits.enumerated() {
+      write("limit \(place) of \(plan.bound), \(plan.overflow)", 0)
+    }
     for (place, plan) in program.observers.enumerated() {
       write("o\(place) observes s\(plan.store): \(plan.kind)", 0)
       for (call, body) in plan.calls.sorted(by: { $0.key < $1.key }) {
@@ -63,6 +66,8 @@ struct FuzzText {
     case .send(let number): write(dispatch: number, depth)
     case .await(let number): write("await #\(number)", depth)
     case .cancel(let number): write("cancel #\(number)", depth)
+    case .cancelNamed(let dispatcher, let name):
+      write("cancel those of d\(dispatcher) with the name \(name)", depth)
     case .commit(let store, let section):
       write("commit to s\(store)", depth)
       write(section, "in the section:", depth + 1)
@@ -72,7 +77,7 @@ struct FuzzText {
     case .task(let body): write(body, "unstructured task:", depth)
     case .children(let bodies):
       for body in bodies { write(body, "child task:", depth) }
-    case .yield, .fail: write("\(statement)", depth)
+    case .yield, .fail, .passTime: write("\(statement)", depth)
     case .release(let store): write("release s\(store)", depth)
     case .unregister(let store): write("unregister s\(store)", depth)
     case .setWidth(let dispatcher, let width): write("d\(dispatcher) becomes \(width) wide", depth)
@@ -91,6 +96,7 @@ struct FuzzText {
     if let target = plan.target { line += ", to s\(target) alone" }
     if !plan.after.isEmpty { line += ", after \(list(plan.after, "#"))" }
     if plan.isSent { line += ", sent" }
+    if !plan.controls.isEmpty { line += plan.controls.map { ", \($0)" }.joined() }
     if plan.isSequence {
       line += ", a sequence of \(plan.actions.count)"
       if plan.continuesOnFailure { line += " that continues on failure" }

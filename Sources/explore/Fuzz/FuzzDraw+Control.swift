@@ -1,0 +1,33 @@
+import DispatchStore
+
+// Limits, keys, names and time limits.
+extension FuzzDraw {
+  mutating func drawLimits() {
+    for _ in 0..<below(3) {
+      // One that has to wait may be refused, where its thread is not its own.
+      let overflows = DispatchLimit.Overflow.allCases.filter { $0 != .wait || !program.isTame }
+      let limit = FuzzProgram.LimitPlan(bound: below(2) + 1, overflow: pick(overflows))
+      change { $0.limits.append(limit) }
+    }
+  }
+
+  /// - Parameter isWaitedFor: Whether its maker waits for it in a program without rings: then it waits for nothing.
+  mutating func controls(isWaitedFor: Bool) -> [FuzzProgram.Control] {
+    guard program.isControlled, !isWaitedFor, chance(1, in: 2) else { return [] }
+    return (0...below(2)).compactMap { _ in control() }
+  }
+
+  private mutating func control() -> FuzzProgram.Control? {
+    switch below(program.isTame ? 7 : 9) {
+    case 0, 1: .timeLimit(milliseconds: [0, 1, 3, 40][below(4)])
+    case 2: .name(below(2))
+    case 3: .exclusive(below(2))
+    case 4: chance(1, in: 2) ? .latest(below(2)) : .unlessInFlight(below(2))
+    case 5: program.limits.isEmpty ? nil : .limit(below(program.limits.count))
+    case 6: .isUrgent
+    // What waits for one that comes later to its lane closes a ring.
+    case 7: .debounced(below(2))
+    default: .throttled(below(2))
+    }
+  }
+}
