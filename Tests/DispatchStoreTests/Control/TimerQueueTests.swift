@@ -134,6 +134,17 @@ struct DistantTimerTests {
     func timerFired() { body() }
   }
 
+  /// Never set; releases itself where the queue looks at it.
+  private final class Vanishing: DistantTimer, @unchecked Sendable {
+    // because only the thread that looks at it releases it
+    var own: Vanishing?
+
+    override var isSet: Bool {
+      withExtendedLifetime(self) { own = nil }
+      return false
+    }
+  }
+
   private static let second: Int64 = 1_000_000_000
   private let clock = VirtualClock()
   private let timers: TimerQueue
@@ -200,6 +211,20 @@ struct DistantTimerTests {
     kept.set(at: 2 * Self.second)
     clock.advance(by: .seconds(2))
     #expect(await fired.first(1) == ["kept"])
+  }
+
+  @Test func oneWhoseLastReferenceTheQueueHasIsForgotten() async {
+    for _ in 0..<100 {
+      let vanishing = Vanishing(at: .max, in: timers)
+      vanishing.own = vanishing
+    }
+    let (first, second) = (timer("first"), timer("second"))
+    first.set(at: Self.second)
+    second.set(at: 10 * Self.second)
+    clock.advance(by: .seconds(1))
+    #expect(await fired.first(1) == ["first"])
+    clock.advance(by: .seconds(9))
+    #expect(await fired.first(2) == ["first", "second"])
   }
 
   @Test func whatTheHeapHasIsNoLongerDistantWhereItIsRemoved() async {

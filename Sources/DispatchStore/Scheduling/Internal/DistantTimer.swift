@@ -10,7 +10,7 @@ class DistantTimer: @unchecked Sendable {
   let queue: TimerQueue?
   private let time: Atomic<Int64>
   /// Among those that the queue goes through; nil where it is none of them.
-  fileprivate var index: Int?
+  fileprivate(set) var index: Int?
   /// In the queue's heap.
   var token: TimerToken?
 
@@ -54,7 +54,16 @@ struct DistantTimers {
 
   /// Without effect where it is none of them.
   mutating func remove(_ timer: DistantTimer) {
-    guard let index = timer.index.take() else { return }
+    if let index = timer.index.take() { remove(at: index) }
+  }
+
+  /// Removes those at these places, which may be gone already.
+  mutating func remove(at indices: [Int]) {
+    // From the last one on: removing moves those behind a place alone.
+    for index in indices.sorted(by: >) { remove(at: index) }
+  }
+
+  private mutating func remove(at index: Int) {
     let last = timers.removeLast()
     guard index < timers.count else { return }
     timers[index] = last

@@ -1,5 +1,13 @@
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// What is called when a timer's deadline has come.
 protocol TimerTarget: AnyObject, Sendable {
   /// On a thread of the clock's, with no lock held.
@@ -22,6 +30,19 @@ final class TimerQueue: Sendable {
   ///
   /// The latest time of all where none is set.
   private let horizon = Atomic<Int64>(.max)
+
+  /// The thread that goes through the distant timers, under the lock; 0 where none does.
+  private let lookingThread = Atomic<UInt>(0)
+  /// Not by `ThreadState`, which ends before what it has.
+  private static var currentThread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+  /// The places of timers to which that thread had the last reference.
+  private let releasedPlaces = Locked<[Int]>([])
 
   /// The least time between an alarm that came early and the next one.
   private static let pause: Int64 = 1_000_000
@@ -97,7 +118,12 @@ extension TimerQueue {
   /// No longer goes through this timer, which is not set; its token where it is in the heap, or was.
   @discardableResult
   func remove(_ timer: DistantTimer) -> TimerToken? {
-    state.withLock { state in
+    if lookingThread.load(ordering: .relaxed) == Self.currentThread {
+      // It holds the lock.
+      if let place = timer.index { releasedPlaces.withLock { $0.append(place) } }
+      return nil
+    }
+    return state.withLock { state in
       state.distant.remove(timer)
       return timer.token.take()
     }
@@ -140,10 +166,17 @@ extension TimerQueue {
   /// Until it is there no deadline is after it, so that whoever sets a timer meanwhile waits for the lock.
   private func moveHorizon(_ state: inout State, now: Int64) {
     horizon.store(.max, ordering: .sequentiallyConsistent)
+    lookingThread.store(Self.currentThread, ordering: .relaxed)
     let distant = state.distant
     let earliest = distant.takeDue(by: now.addingClamped(distant.window)) { timer, target in
       timer.token = state.heap.insert(target, at: timer.deadline)
     }
+    lookingThread.store(0, ordering: .relaxed)
+    state.distant.remove(
+      at: releasedPlaces.withLock { places in
+        defer { places = [] }
+        return places
+      })
     let next = isPlanted(.lostHorizon) ? nil : earliest
     horizon.store(next.map { $0 - 1 } ?? .max, ordering: .sequentiallyConsistent)
   }
