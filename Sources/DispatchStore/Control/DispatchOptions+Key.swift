@@ -3,7 +3,7 @@ extension DispatchOptions {
   ///
   /// The older ones are cancelled as by `DispatchHandle.cancel()`, once the new one has its place. Keys compare by type
   /// and value; they are no names. One that is made in a block of an older one is cancelled with that, unless it is
-  /// `detached`. Cost: an entry in a table.
+  /// `detached`. Of several such keys the last one counts. Cost: an entry in a table.
   public static func latest(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().latest(key)
   }
@@ -17,7 +17,7 @@ extension DispatchOptions {
   ///
   /// A dispatch that is skipped runs nothing, and calls no middleware; its result has a `DispatchError` with the code
   /// `skipped`, and its completion runs. One that has timed out is in flight until its block has ended. Keys compare by
-  /// type and value. Cost: an entry in a table.
+  /// type and value; of several such keys the last one counts. Cost: an entry in a table.
   public static func unlessInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().unlessInFlight(key)
   }

@@ -7,6 +7,9 @@ extension FuzzCheck {
     _ number: Int, _ condition: (FuzzProgram.Control) -> Bool
   ) -> Bool {
     if program.dispatches[number].controls.contains(where: condition) { return true }
+    if madeInTasks.contains(number) {
+      return program.dispatches.contains { $0.controls.contains(where: condition) }
+    }
     return makers[number].map { isControlled($0, condition) } ?? false
   }
 

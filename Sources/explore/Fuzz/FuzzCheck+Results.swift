@@ -29,8 +29,10 @@ extension FuzzCheck {
     // It was refused when its exclusive section was left, or as it was sent, its stores being known by then.
     let plan = program.dispatches[number]
     let isRefused =
-      !program.isTame && (plan.isMadeInSection || plan.isSent)
-      && result.dispatchError?.code == .wouldDeadlock
+      (plan.isMadeInSection || plan.isSent)
+      && result.dispatchError.map {
+        $0.code == .wouldDeadlock && (!program.isTame || $0.isForTasks)
+      } == true
     for (store, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
       let key = Part.Key(action: action, store: store)
       if isRefused, outcome.isCancelled, parts[key]?.began.isEmpty != false { continue }

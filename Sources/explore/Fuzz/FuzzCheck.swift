@@ -8,6 +8,7 @@ struct FuzzCheck {
   let program: FuzzProgram
   /// By dispatch: the one whose block makes it.
   let makers: [Int: Int]
+  let madeInTasks: Set<Int>
   /// By action and store.
   private(set) var parts: [Part.Key: Part] = [:]
   /// By dispatch.
@@ -50,6 +51,7 @@ struct FuzzCheck {
     self.run = run
     program = run.program
     makers = program.makers
+    madeInTasks = program.madeInTasks
     for (time, event) in run.log.allEvents.enumerated() { take(event, at: time) }
   }
 

@@ -14,7 +14,14 @@ extension FuzzDraw {
   /// - Parameter isWaitedFor: Whether its maker waits for it in a program without rings: then it waits for nothing.
   mutating func controls(isWaitedFor: Bool) -> [FuzzProgram.Control] {
     guard program.isControlled, !isWaitedFor, chance(1, in: 2) else { return [] }
-    return (0...below(2)).compactMap { _ in control() }
+    var controls: [FuzzProgram.Control] = []
+    for _ in 0...below(2) {
+      // Of several such keys the last one counts.
+      if let control = control(), controls.allSatisfy({ !$0.isReplaced(by: control) }) {
+        controls.append(control)
+      }
+    }
+    return controls
   }
 
   private mutating func control() -> FuzzProgram.Control? {
@@ -28,6 +35,17 @@ extension FuzzDraw {
     // What waits for one that comes later to its lane closes a ring.
     case 7: .debounced(below(2))
     default: .throttled(below(2))
+    }
+  }
+}
+
+extension FuzzProgram.Control {
+  fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
+    switch (self, other) {
+    case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true
+    case (.debounced, .debounced), (.debounced, .throttled): true
+    case (.throttled, .throttled), (.throttled, .debounced): true
+    default: false
     }
   }
 }

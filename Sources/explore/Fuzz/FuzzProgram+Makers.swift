@@ -8,6 +8,13 @@ extension FuzzProgram {
     return makers
   }
 
+  /// The dispatches that unstructured tasks make, which may count as blocks in whose tasks they were started.
+  var madeInTasks: Set<Int> {
+    var makers: [Int: Int] = [:]
+    for case .task(let body) in bodies.joined() { note(0, body, in: &makers) }
+    return Set(makers.keys)
+  }
+
   private func note(_ maker: Int, _ body: Body, in makers: inout [Int: Int]) {
     for statement in bodies[body] {
       switch statement {

@@ -55,6 +55,22 @@ struct KeyTests {
     await holder.ended()
   }
 
+  @Test func ofSeveralKeysTheLastOneCounts() async {
+    let free = Latch()
+    let one = dispatcher.begin(
+      holds("1", until: free), .async, .unlessInFlight("a").unlessInFlight("b").latest(1).latest(2))
+    _ = await log.first(1)
+    let others = [
+      dispatcher.begin(.adds("a"), .async, .unlessInFlight("a")),
+      dispatcher.begin(.adds("1"), .async, .latest(1)),
+    ]
+    for other in others { #expect(await other.value.isSuccess) }
+    #expect(
+      await dispatcher.begin(.adds("b"), .async, .unlessInFlight("b")).value.errorCode == .skipped)
+    free.open()
+    #expect(await one.value.isSuccess)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func oneIsSkippedWhileAnotherIsInFlight(_ mode: Dispatcher.Mode, sends: Bool) async {
     let sends = sends && mode != .sync
