@@ -213,7 +213,7 @@ extension Dispatch {
       var dispatch = self
       _ = bound { Self.runInline(&dispatch, on: thread) }
     }
-    if wasParked { scheduler.resume { scheduler.release(self) } } else { scheduler.noteSkipped() }
+    if wasParked { scheduler.releaseParked(self) } else { scheduler.noteSkipped() }
   }
 
   /// Ends a dispatch that does not begin: no hook was called, and none is.

@@ -124,6 +124,18 @@ final class Lane: Scheduler, @unchecked Sendable {
     withExtendedLifetime(released) {}
   }
 
+  override func releaseParked(_ dispatch: Dispatch) {
+    yieldPoint(.resume, description)
+    // Perhaps a drainer has started it after that, found that it has ended, and left the lane empty, which it does under
+    // the lock: a step that is added then would keep the lane until the next dispatch comes, or for ever.
+    let isInUse = state.withLock { state in
+      let isInUse = word.now.isInUse
+      if isInUse { state.resume { self.release(dispatch) } }
+      return isInUse
+    }
+    if isInUse { requestDrainer(isStart: false) }
+  }
+
   override func acquire() -> Bool {
     yieldPoint(.push, description)
     if isSuspended { return false }

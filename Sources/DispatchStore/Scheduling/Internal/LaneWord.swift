@@ -73,6 +73,9 @@ struct LaneWord: Equatable {
     activity == .held || activity == .acquired ? LaneWord(top, .drained) : nil
   }
 
+  /// Whether a drainer is there, or a dispatch holds the lane without one.
+  var isInUse: Bool { activity == .held || activity == .drained }
+
   /// Without the drainer; nil where a dispatch was pushed that can start.
   ///
   /// - Parameter activity: What the lane becomes: held, idle or retired.

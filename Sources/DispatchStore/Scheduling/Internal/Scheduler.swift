@@ -53,6 +53,9 @@ class Scheduler: @unchecked Sendable {
   /// The dispatch that was started has ended in a later step.
   func release(_ dispatch: Dispatch) {}
 
+  /// The same for one that was parked, by a step.
+  func releaseParked(_ dispatch: Dispatch) { resume { self.release(dispatch) } }
+
   /// Runs the step that ends a dispatch cancelled while it waited.
   func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
