@@ -56,6 +56,33 @@ struct TimeLimitTests {
     #expect(!result.isSuccess, sourceLocation: location)
   }
 
+  /// The result is there once the completion has run, whether the block has ended by then or not.
+  @Test(arguments: queuedModes, [false, true])
+  func theirCompletionCanNotWaitForTheResult(_ mode: Dispatcher.Mode, isOver: Bool) async {
+    let free = Latch()
+    let own = Locked<DispatchHandle?>(nil)
+    let inner = Recorder<DispatchResult?>()
+    let handle = dispatcher.dispatch(
+      action: holds(until: free), mode: mode, options: .timeout(Self.second)
+    ) { [dispatcher] _ in
+      let handle = own.withLock { $0! }
+      if isOver {
+        free.open()
+        while !handle.isOver { sched_yield() }
+      }
+      inner.record(
+        dispatcher.dispatch(action: Script.adds("inner"), mode: .sync, options: .after(handle))
+          .resultIfEnded)
+    }
+    own.withLock { $0 = handle }
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await inner.first(1).first??.errorCode == .wouldDeadlock)
+    await handle.ended()
+    free.open()
+  }
+
   @Test(arguments: queuedModes)
   func thatPassWhileABlockRunsEndTheDispatchAtTheDeadline(_ mode: Dispatcher.Mode) async {
     let free = Latch()

@@ -51,6 +51,8 @@ package enum WaitGraph {
     let part: AnyObject?
     /// Whether a thread is blocked that runs the steps of the dispatch, which then has no others.
     let blocksSteps: Bool
+    /// Whether it is a completion at a deadline, for which the result alone waits: not the stores, nor the lane.
+    var isOfResult = false
   }
 
   /// A wait as it is recorded with each dispatch that it holds up.
@@ -246,12 +248,12 @@ package enum WaitGraph {
     var (next, isBlocked) = (context, blocksThread)
     while let context = next {
       let dispatch = context.dispatch
-      if !context.isEarly {
-        held.append(
-          HeldUp(
+      held.append(
+        context.isEarly
+          ? HeldUp(dispatch: dispatch, part: nil, blocksSteps: false, isOfResult: true)
+          : HeldUp(
             dispatch: dispatch, part: context.part,
             blocksSteps: isBlocked && (context.executor == nil || dispatch.isSynchronous)))
-      }
       isBlocked = true
       next = isPlanted(.outerForgotten) ? nil : context.outer
     }

@@ -8,6 +8,7 @@ struct WaitSearch {
   /// What the search has met, each with the place of what led to it.
   private var met: [Met] = []
   private var seen: Set<ObjectIdentifier> = []
+  private var seenResults: Set<ObjectIdentifier> = []
   /// Whether of the dispatches in an inbox only those count that are before the one that waits there.
   ///
   /// Finding that out takes a walk through the inbox: it is done where a ring closes otherwise.
@@ -129,7 +130,7 @@ struct WaitSearch {
   private mutating func find(
     _ nodes: [Node], _ reason: WaitRing.Reason
   ) -> (place: Int, end: WaitRing.End)? {
-    (met, seen) = ([], [])
+    (met, seen, seenResults) = ([], [], [])
     for node in nodes { met.append(Met(node: node, reason: reason, from: nil)) }
     var path = Array(met.indices)
     while let place = path.popLast() {
@@ -155,10 +156,16 @@ struct WaitSearch {
   // MARK: A dispatch
 
   private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
-    // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
-    if dispatch.hasEnded, case .waits = met[place].reason { return nil }
     let isOrigin = place == 0 && origin === dispatch
-    if !isOrigin, held.contains(where: { $0.dispatch === dispatch }) { return .heldUp }
+    if case .waits = met[place].reason, !isOrigin {
+      // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
+      if dispatch.hasEnded { return nil }
+      if let end = visitResult(of: dispatch, at: place) { return end }
+    }
+    func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
+      heldUp.dispatch === dispatch && !heldUp.isOfResult
+    }
+    if !isOrigin, held.contains(where: holdsItUp) { return .heldUp }
     guard !dispatch.isOver, seen.insert(ObjectIdentifier(dispatch)).inserted else { return nil }
     let details = dispatch.makeDetails()
     details.isReached = true
@@ -184,7 +191,9 @@ struct WaitSearch {
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
     meet(obstacles, of: dispatch, from: place)
-    for edge in details.waits.values { meet(.dispatch(edge.target), .waits, from: place) }
+    for edge in details.waits.values where !edge.heldUp.isOfResult {
+      meet(.dispatch(edge.target), .waits, from: place)
+    }
     switch work {
     case .none: break
     case .step(let step): meet(.dispatch(step), .waits, from: place)
@@ -194,6 +203,17 @@ struct WaitSearch {
           meetDependencies(of: operation, from: place)
         }
       }
+    }
+    return nil
+  }
+
+  /// Its completion at its deadline, for which those wait that wait for the result.
+  private mutating func visitResult(of dispatch: Dispatch, at place: Int) -> WaitRing.End? {
+    if held.contains(where: { $0.dispatch === dispatch && $0.isOfResult }) { return .heldUp }
+    guard let details = dispatch.details, seenResults.insert(ObjectIdentifier(dispatch)).inserted
+    else { return nil }
+    for edge in details.waits.values where edge.heldUp.isOfResult {
+      meet(.dispatch(edge.target), .waits, from: place)
     }
     return nil
   }
@@ -264,7 +284,7 @@ struct WaitSearch {
     let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
     let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
-      guard heldUp.dispatch === dispatch else { return false }
+      guard heldUp.dispatch === dispatch, !heldUp.isOfResult else { return false }
       return standing.part == nil || standing.part === heldUp.part
         || needsSteps && heldUp.blocksSteps
     }
