@@ -67,9 +67,9 @@ extension FuzzCheck {
 
   /// What is sent in a block is cancelled with that; what a block dispatches, with the dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
-    if program.dispatches[number].isSent {
-      return program.isControlled || spans.values.contains(where: \.wasCancelled)
-    }
+    let isAnyCancelled = spans.values.contains(where: \.wasCancelled)
+    if program.dispatches[number].isSent { return program.isControlled || isAnyCancelled }
+    if madeInTasks.contains(number), isAnyCancelled { return true }
     if mayBeCancelledByControl(number) { return true }
     if spans[number]?.wasCancelled == true { return true }
     return makers[number].map(mayBeCancelled) ?? false
