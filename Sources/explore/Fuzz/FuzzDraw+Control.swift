@@ -40,6 +40,17 @@ extension FuzzDraw {
 }
 
 extension FuzzProgram.Control {
+  var isExclusion: Bool {
+    if case .exclusive = self { true } else { false }
+  }
+
+  var isRate: Bool {
+    switch self {
+    case .debounced, .throttled: true
+    default: false
+    }
+  }
+
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
     case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true
