@@ -44,13 +44,6 @@ extension FuzzProgram.Control {
     if case .exclusive = self { true } else { false }
   }
 
-  var isRate: Bool {
-    switch self {
-    case .debounced, .throttled: true
-    default: false
-    }
-  }
-
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
     case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true
