@@ -40,10 +40,6 @@ extension FuzzDraw {
 }
 
 extension FuzzProgram.Control {
-  var isExclusion: Bool {
-    if case .exclusive = self { true } else { false }
-  }
-
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
     case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true

@@ -19,8 +19,6 @@ extension FuzzDraw {
     plan.isSequence = chance(1, in: 10)
     plan.continuesOnFailure = chance(1, in: 2)
     plan.controls = controls(isWaitedFor: isWaitedFor)
-    // Not yet: in a task, and with an `async` block that sends, one may hang (seed 503504 on threads, with them).
-    if plan.mode == .sync { plan.controls = [] }
     change { $0.dispatches.append(plan) }
     for _ in 0..<(plan.isSequence ? below(4) : 1) {
       let action = change { program in

@@ -70,8 +70,6 @@ extension FuzzDraw {
     _ dispatch: FuzzProgram.DispatchPlan, _ context: FuzzContext
   ) -> Bool {
     if dispatch.mode == .sync || dispatch.mode == .main || dispatch.isSequence { return false }
-    // A `.sync` dispatch in a task may come to wait behind it for the key, with the thread that it needs.
-    if dispatch.controls.contains(where: \.isExclusion) { return false }
     return !(program.isTame && context.isInsideDispatch) || isHarmlessToAwait(dispatch)
   }
 
