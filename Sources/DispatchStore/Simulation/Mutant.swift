@@ -112,7 +112,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostBatch
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
-  /// Timers that go through others take the first deadline alone for one that comes.
+  /// Once the first deadline of distant timers has come, no alarm is set for the others.
   case lostHorizon
   /// An alarm that finds timers due does not set the next one.
   case lostAlarm

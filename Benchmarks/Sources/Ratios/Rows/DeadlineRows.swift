@@ -82,7 +82,7 @@ private final class HoldingReducer: Reducer<Counter, Hold> {
     for action: Hold, in store: Store<Counter, Hold>
   ) -> ActionOperation<Counter, Hold> {
     ActionOperation(action: action, store: store) { _, _ in
-      while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
+      try await Task.sleep(for: .seconds(3_600))
     }
   }
 }

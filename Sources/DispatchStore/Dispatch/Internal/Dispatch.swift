@@ -337,9 +337,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   func put(_ deadline: Deadline, of dispatcher: Dispatcher) -> Unmanaged<TimeLimit> {
     let limit = takeSpareLimit(of: dispatcher) ?? TimeLimit(of: dispatcher, for: self)
     limit.begin(deadline, of: dispatcher)
-    let put = Unmanaged.passRetained(limit)
-    word.store(DispatchWord(.waiting, put).bits, ordering: .sequentiallyConsistent)
-    return put
+    let reference = Unmanaged.passRetained(limit)
+    word.store(DispatchWord(.waiting, reference).bits, ordering: .sequentiallyConsistent)
+    return reference
   }
 
   private func takeSpareLimit(of dispatcher: Dispatcher) -> TimeLimit? {

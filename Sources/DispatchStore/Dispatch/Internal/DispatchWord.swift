@@ -35,10 +35,11 @@ struct DispatchWord {
   private static let phaseBits: UInt = 7
   /// Set where the heap of the dispatcher's timers has the limit.
   private static let heapBit: UInt = 8
+  private static let addressBits = ~(phaseBits | heapBit)
 
   var phase: Phase { Phase(rawValue: bits & Self.phaseBits).unsafelyUnwrapped }
 
-  private var address: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: bits & ~15) }
+  private var address: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: bits & Self.addressBits) }
 
   @inline(__always)
   private var isDetailed: Bool { bits & Self.phaseBits == 0 }

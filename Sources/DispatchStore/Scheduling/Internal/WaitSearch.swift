@@ -157,7 +157,7 @@ struct WaitSearch {
 
   private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
     let isOrigin = place == 0 && origin === dispatch
-    if case .waits = met[place].reason, !isOrigin {
+    if case .waits = met[place].reason {
       // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
       if dispatch.hasEnded { return nil }
       if let end = visitResult(of: dispatch, at: place) { return end }
