@@ -41,7 +41,7 @@ struct PriorityTests {
     dispatcher.queue.isSuspended = false
     for handle in high + [low, normal] { await handle.ended() }
     for name in ["low", "normal"] {
-      #expect(log.all.firstIndex(of: name)! <= PriorityLine.patience + 1)
+      #expect(log.all.firstIndex(of: name)! <= PriorityLine.patience + 1, "\(log.all.prefix(20))")
     }
   }
 

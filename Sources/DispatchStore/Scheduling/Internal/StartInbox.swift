@@ -78,12 +78,15 @@ final class StartInbox: Sendable {
 
   /// - Parameter pool: Its suspension is read under the lock: what was pushed after a suspension stays.
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
-    if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
-      return job
-    }
-    if let job = popNormal(on: thread, for: pool) { return job }
-    // Others may have taken what was to go before these.
-    return hasPrioritized ? popPrioritized(for: pool, isNormalWaiting: false) : nil
+    repeat {
+      if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
+        return job
+      }
+      if let job = popNormal(on: thread, for: pool) { return job }
+      // Others may have taken what was to go before these, or the queue was resumed meanwhile: those of normal
+      // priority, of which some may wait, keep the count of their turns.
+    } while hasPrioritized && !pool.holdsStartsBack
+    return nil
   }
 
   private func popPrioritized(for pool: ConcurrentPool, isNormalWaiting: Bool) -> Job? {
