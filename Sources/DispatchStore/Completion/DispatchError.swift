@@ -66,9 +66,7 @@ extension DispatchError {
     /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on the lane which a block
     ///   holds, while the block awaits the task: use a child task (`async let`, a task group), or await the
     ///   dispatch in the block;
-    /// - a child task that does not run on its block's executor, since it looks like one for which no
-    ///   code waits: made with `addTask(executorPreference:)`, or inside of `withTaskExecutorPreference`. The
-    ///   block's own task may change its preference;
+    /// - a `.sync` dispatch in an immediate task (`Task.immediate`) that the block of a dispatch made which was sent;
     /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue,
     ///   or a dependency that is added after the operation was returned.
     ///

@@ -72,12 +72,16 @@ extension FuzzRun {
     }
   }
 
+  var unendedDispatches: [Int] {
+    present.now.handles.filter { !$0.value.isOver }.keys.sorted()
+  }
+
   /// What has not ended, and what waits.
   func unended() -> String {
     let (present, waits) = (present.now, waits.now)
-    let handles = present.handles.filter { !$0.value.isOver }.keys.sorted()
     var parts =
-      handles.map { "#\($0) has not ended" } + waits.sorted { $0.key < $1.key }.map(\.value)
+      unendedDispatches.map { "#\($0) has not ended" }
+      + waits.sorted { $0.key < $1.key }.map(\.value)
     if present.activities > 0 {
       parts.append("\(present.activities) threads or tasks have not ended")
     }

@@ -76,9 +76,11 @@ final class FuzzThreads: Sendable {
   }
 
   private func hang() -> Failure? {
-    let late = state.now.running.values.first { .now - $0.since > limit }
-    return late.map {
-      Failure(program: $0.run.program, text: "not ended after \(limit): \($0.run.unended())")
+    let late = state.now.running.values.filter { .now - $0.since > limit }.map(\.run)
+    // The other one may only lack a thread.
+    let stuck = late.max { $0.unendedDispatches.count < $1.unendedDispatches.count }
+    return stuck.map {
+      Failure(program: $0.program, text: "not ended after \(limit): \($0.unended())")
     }
   }
 }

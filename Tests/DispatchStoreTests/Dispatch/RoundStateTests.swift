@@ -94,8 +94,8 @@ struct RoundStateTests {
     #expect(!hasPassed)
     #expect(state.cancel().pauses.isEmpty)
     #expect(state.closed(0).next == [1])
-    guard case .cancelled(hasStarted: true) = state.results.outcomes[0] else {
-      Issue.record("\(state.results)")
+    guard case .cancelled(hasStarted: true) = state.outcomes[0] else {
+      Issue.record("\(state.outcomes)")
       return
     }
   }
@@ -126,7 +126,7 @@ struct RoundStateTests {
     let retried = state.retry(0, pauses: true)
     #expect(retried == nil)
     #expect(state.closed(0).isClosed)
-    #expect(state.results.outcomes[0].isFailed)
+    #expect(state.outcomes[0].isFailed)
   }
 
   @Test func aStoreThatWasNotStartedIsNotRetried() {

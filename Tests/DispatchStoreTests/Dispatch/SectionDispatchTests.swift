@@ -310,4 +310,22 @@ struct SectionDispatchTests {
     #expect(awaited.all == [.wouldDeadlock])
     _ = await handles.all[0].result
   }
+
+  /// The dispatch around it runs in a task, and has made a record by then.
+  @Test(arguments: SendTests.modes)
+  func leavesTheStoresOfASentDispatchAsTheyAre(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (Dispatcher(), Recorder<String>())
+    dispatcher.addProbe("a", style: .returning, to: log)
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let reducer = BodyReducer {
+      log.record("b")
+      dispatcher.dispatch(action: CounterAction.add(1), mode: .serial(lane: "other"))
+    }
+    dispatcher.register(store: ProbeStore(identifier: "b", model: 0, reducer: reducer))
+    dispatcher.addProbe("c", style: .returning, to: log)
+    #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
+    await dispatcher.send(CounterAction.add(1), mode: .serial(lane: "other"))
+    #expect(log.all == ["+a", "-a", "b", "+c", "-c"])
+    #expect(counter.model.count == 2)
+  }
 }

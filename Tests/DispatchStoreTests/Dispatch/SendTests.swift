@@ -365,6 +365,41 @@ struct SendDeadlockTests {
     #expect(await dispatcher.send(Script.adds("after"), mode: mode).isSuccess)
   }
 
+  /// A child task holds the block up with whatever executor.
+  @Test(arguments: Dispatcher.Mode.laneModes, [true, false])
+  func fromAChildTaskWithAnExecutorOfItsOwn(_ mode: Dispatcher.Mode, _ isSent: Bool) async {
+    let (dispatcher, results) = (dispatcher, results)
+    await run(mode, isSent) {
+      await withDiscardingTaskGroup { group in
+        group.addTask(executorPreference: globalConcurrentExecutor) {
+          results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+        }
+      }
+      await withTaskExecutorPreference(globalConcurrentExecutor) {
+        async let child = dispatcher.dispatch(action: Script.adds("child"), mode: mode).result
+        results.record(await child)
+      }
+    }
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
+  }
+
+  /// There, the runtime copies the task-local values of a task to its child tasks.
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func fromAChildTaskOfABlockThatIsSentInTheBodyOfATaskGroup(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, results)
+    let later = Recorder<DispatchResult>()
+    await withDiscardingTaskGroup { group in
+      await run(mode, true) {
+        async let child = dispatcher.send(Script.adds("child"), mode: mode)
+        results.record(await child)
+        Task { later.record(await dispatcher.send(Script.adds("later"), mode: mode)) }
+      }
+      group.addTask { _ = await later.first(1) }
+    }
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+    #expect(later.all[0].isSuccess)
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes, [true, false])
   func throughAnotherLane(_ mode: Dispatcher.Mode, _ isSent: Bool) async {
     let (dispatcher, results) = (dispatcher, results)

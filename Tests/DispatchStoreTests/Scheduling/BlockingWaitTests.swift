@@ -30,7 +30,23 @@ struct BlockingWaitTests {
   }
 
   @Test func thoseOfTasksOnAllProcessorsEnd() async {
-    await #expect(processExitsWith: .success) { await Blocking().blockTasks() }
+    await #expect(processExitsWith: .success) {
+      await Blocking().blockTasks { dispatcher, jobs in
+        _ = await dispatcher.dispatch(action: jobs).result
+      }
+    }
+  }
+
+  @Test func thoseOfTasksWhoseBlocksSendEnd() async {
+    await #expect(processExitsWith: .success) {
+      await Blocking().blockTasks { dispatcher, jobs in await dispatcher.send(jobs) }
+    }
+    await #expect(processExitsWith: .success) {
+      await Blocking().blockTasks { dispatcher, jobs in
+        await dispatcher.send(
+          Script.suspends { _ in await dispatcher.send(jobs, mode: .serial(lane: "inner")) })
+      }
+    }
   }
 }
 
@@ -118,13 +134,14 @@ private struct Blocking {
   }
 
   /// Each task blocks a thread of the cooperative pool.
-  func blockTasks() async {
+  ///
+  /// - Parameter run: Runs the jobs of another block in the block that the task waits for.
+  func blockTasks(_ run: @escaping @Sendable (Dispatcher, Script) async -> Void) async {
     await withTaskGroup { [dispatcher] group in
       for _ in 0..<(4 * ProcessInfo.processInfo.activeProcessorCount) {
         group.addTask {
           let inner = Script.suspends { _ in
-            let jobs = Script.suspends { _ in await Task.yield() }
-            _ = await dispatcher.dispatch(action: jobs).result
+            await run(dispatcher, Script.suspends { _ in await Task.yield() })
           }
           dispatcher.dispatch(action: inner, mode: .sync)
         }

@@ -27,7 +27,7 @@ struct CommitContext {
   @usableFromInline
   static func current(on thread: ThreadState) -> CommitContext {
     if let run = thread.run { return CommitContext(run.pointee.isInStore ? .run(run) : .none) }
-    if let context = thread.context, context.executor == nil {
+    if let context = thread.context, !context.isOfBlock {
       return CommitContext(context.owner.map { .owner($0) } ?? .none)
     }
     guard let storeRun = DispatchContext.inTask?.owner, storeRun.beginTaskCommit() else {

@@ -479,6 +479,9 @@ extension Dispatch {
   /// Whether a `.sync` caller need not stay: only notifiers have to deliver what was deferred.
   var onlyDeliveryIsLeft: Bool { details?.withState(\.work).onlyDeliveryIsLeft ?? false }
 
+  /// Whether only one store's part of a round is under way.
+  var isAlone: Bool { details?.withState(\.work).isAlone ?? false }
+
   /// Whether its stores have ended, which may be after the end at its deadline.
   var isOver: Bool { details?.withState(\.isOver) ?? false }
 

@@ -16,8 +16,10 @@ class DispatchContext: @unchecked Sendable {
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
   /// This one and those around it, from inside to outside.
   final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
-  /// The executor of an `async` block's task; nil for the context of a step.
-  var executor: UnownedTaskExecutor? { nil }
+  /// Whether it is that of an `async` block's task, and not of a step.
+  var isOfBlock: Bool { false }
+  /// What runs the jobs of the `async` block around; nil for the system's pool.
+  var jobs: Scheduler? { outer?.jobs }
   /// Whether what its code dispatches is cancelled with the dispatch, and times out with it: that of blocks.
   var passesOn: Bool {
     guard let owner else { return false }
@@ -27,8 +29,9 @@ class DispatchContext: @unchecked Sendable {
   var isEarly: Bool { false }
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
-  /// Whether this is the task of an `async` block, or a child of that: its end waits for this task's.
-  func waits(for task: UnsafeCurrentTask) -> Bool { false }
+  /// Whether the current task, whose context it is, is that of an `async` block or a child of it, for which the block's
+  /// end waits.
+  var waitsForTask: Bool { false }
 
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
@@ -49,7 +52,7 @@ class DispatchContext: @unchecked Sendable {
   /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
   /// code of others in a job.
   static func cause(on thread: ThreadState) -> DispatchContext? {
-    guard let context = thread.context, context.executor == nil else { return inTask }
+    guard let context = thread.context, !context.isOfBlock else { return inTask }
     return context
   }
 
@@ -135,7 +138,7 @@ class DispatchContext: @unchecked Sendable {
 
   /// The innermost context that is held up where this thread blocks.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
-    if let run = thread.run { return run.pointee.makeRecord(on: thread) }
+    if let run = thread.run { return run.pointee.makeContext(on: thread) }
     return enclosing(nil, on: thread)
   }
 
@@ -149,7 +152,7 @@ class DispatchContext: @unchecked Sendable {
     guard let context = InlineRun.recorded(run, on: thread) else { return ofTask }
     // A task that was made immediately, on top of the job's, has the same task-local values; the task of
     // another caller of an actor, in the place of the job's, does not.
-    return context.executor == nil || context === inTask ? context : ofTask
+    return !context.isOfBlock || context === inTask ? context : ofTask
   }
 
   /// The context that a `.sync` dispatch of this thread holds up.
@@ -166,10 +169,8 @@ class DispatchContext: @unchecked Sendable {
   /// The context that is held up where the current task suspends: its stack goes on, but for the block that
   /// waits for the task.
   static var ofTask: DispatchContext? {
-    guard let context = inTask else { return nil }
-    return withUnsafeCurrentTask { task in
-      task.map(context.waits) == true ? context : nil
-    }
+    guard let context = inTask, context.waitsForTask else { return nil }
+    return context
   }
 }
 
@@ -202,39 +203,37 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
 
 /// The context of an `async` block, or of what follows a dispatch, in its task and in those made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
-  // because `task` is atomic, and all other properties are constants
+  // because `address` is atomic, and all other properties are constants
   /// Nil for what follows a dispatch.
   private let storeRun: StoreRun?
   /// Of what follows a dispatch, the number of the dispatcher.
   private let dispatcher: UInt64?
   private let ofDispatch: Dispatch
   private let caller: DispatchContext?
-  private let ofExecutor: UnownedTaskExecutor
+  private let ofJobs: Scheduler?
   private let isOnMainQueue: Bool
-  /// The address of the block's task until the block has returned.
-  private let task = Atomic<UInt>(0)
+  /// Where the block's task has bound it, until the block has returned.
+  private let address = Atomic<UInt>(0)
 
-  init(
-    _ storeRun: StoreRun, of dispatch: Dispatch, on executor: OperationExecutor,
-    holdsUpMainQueue: Bool
-  ) {
+  init(_ storeRun: StoreRun, of dispatch: Dispatch, holdsUpMainQueue: Bool) {
     self.storeRun = storeRun
     dispatcher = nil
     ofDispatch = dispatch
-    caller = dispatch.caller
-    ofExecutor = executor.asUnownedTaskExecutor()
+    let (caller, scheduler) = (dispatch.caller, dispatch.scheduler)
+    self.caller = caller
+    ofJobs = scheduler.isTask ? caller?.jobs : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue
   }
 
   /// For what follows a dispatch.
   ///
   /// - Parameter dispatch: Stands for that, until it has ended.
-  init(following dispatch: Dispatch, of dispatcher: Dispatcher, on executor: OperationExecutor) {
+  init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
     storeRun = nil
     self.dispatcher = dispatcher.number
     ofDispatch = dispatch
     caller = nil
-    ofExecutor = executor.asUnownedTaskExecutor()
+    ofJobs = dispatcher.pool
     isOnMainQueue = false
   }
 
@@ -248,29 +247,22 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   override var dispatch: Dispatch { ofDispatch }
   override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
-  override var executor: UnownedTaskExecutor? { ofExecutor }
+  override var isOfBlock: Bool { true }
+  override var jobs: Scheduler? { ofJobs }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
 
-  /// Its children have the executor, and unstructured tasks have not; the task itself may leave it for a
-  /// while (`withTaskExecutorPreference`), and so may children that can't be told from unstructured tasks.
-  override func waits(for task: UnsafeCurrentTask) -> Bool {
-    task.unownedTaskExecutor == ofExecutor
-      || Self.address(task) == self.task.load(ordering: .relaxed)
+  override var waitsForTask: Bool {
+    let address = address.load(ordering: .relaxed)
+    return address != 0 && address == TaskLocalAddress.current(of: Self.$inTask)
   }
 
-  /// The block runs in the current task.
+  /// The block runs in the current task, which has bound the context.
   func begin() {
-    withUnsafeCurrentTask { task in
-      if let task { self.task.store(Self.address(task), ordering: .relaxed) }
-    }
+    address.store(TaskLocalAddress.current(of: Self.$inTask), ordering: .relaxed)
   }
 
-  /// The block has returned: a later task may have the address.
+  /// The block has returned: a later value may have the address.
   func end() {
-    task.store(0, ordering: .relaxed)
-  }
-
-  private static func address(_ task: UnsafeCurrentTask) -> UInt {
-    unsafeBitCast(task, to: UInt.self)
+    address.store(0, ordering: .relaxed)
   }
 }

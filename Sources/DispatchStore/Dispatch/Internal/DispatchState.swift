@@ -389,6 +389,15 @@ enum DispatchWork {
     }
   }
 
+  /// Whether only one store's part of a round is under way.
+  var isAlone: Bool {
+    switch self {
+    case .none: false
+    case .round(let round): round.isAlone
+    case .step(let dispatch): dispatch.isAlone
+    }
+  }
+
   /// Whether only the delivery of deferred commits is under way.
   var onlyDeliveryIsLeft: Bool {
     switch self {

@@ -157,36 +157,40 @@ extension Dispatch {
     guard let task = details?.scheduler as? TaskScheduler else { return result! }
     let wait = beginWait()
     defer { wait?.end() }
-    await withTaskCancellationHandler {
-      while let block = await runSteps(in: task) {
-        await withDiscardingTaskGroup { group in
-          group.addTask { await block.body() }
-          while let block = await runSteps(in: task) {
-            group.addTask { await block.body() }
-          }
+    while let block = await runSteps(in: task) {
+      await withDiscardingTaskGroup { group in
+        group.addTask { await block() }
+        while let block = await runSteps(in: task) {
+          group.addTask { await block() }
         }
       }
-    } onCancel: {
-      task.taskWasCancelled(self)
     }
     return result!
   }
 
-  /// Runs steps to the end; returns before with a block beside which others go on.
-  private nonisolated(nonsending) func runSteps(in task: TaskScheduler) async -> TaskBlock? {
+  /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
+  private nonisolated(nonsending) func runSteps(
+    in task: TaskScheduler
+  ) async -> TaskScheduler.Block? {
     while !hasEnded || !task.detach() {
-      switch await task.next() {
+      if task.noticesCancellation() { cancel() }
+      guard let step = task.next() else {
+        await task.wait()
+        continue
+      }
+      switch step {
       case .start:
-        // Its own step may come later.
-        if Task.isCancelled { cancel() }
         var dispatch = self
         if case .continues = Self.run(&dispatch, on: .current) { continue }
         task.release(self)
+      case .cancel:
+        break
       case .step(let step):
         step()
       case .block(let block):
-        guard block.isAlone() else { return block }
-        await block.body()
+        // The block's context is bound in the task that runs it, and its child tasks must not get a copy.
+        guard isAlone, !TaskLocalAddress.isCopied else { return block }
+        await block()
       }
     }
     return nil

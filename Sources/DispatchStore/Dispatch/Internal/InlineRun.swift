@@ -108,8 +108,8 @@ struct InlineRun: ~Copyable {
   static func recorded(_ innermost: Address?, on thread: ThreadState) -> DispatchContext? {
     var run = innermost
     while let present = run {
+      if present.pointee.place != nil { return present.pointee.makeContext(on: thread) }
       if let record = present.pointee.record { return record.takeUnretainedValue() }
-      if present.pointee.place != nil { return present.pointee.makeRecord(on: thread) }
       run = present.pointee.outer
     }
     return thread.context
@@ -134,13 +134,22 @@ struct InlineRun: ~Copyable {
     made.begin(transaction, parent: parent, to: route, nil, callSite)
     made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
-    if let place = place?.takeUnretainedValue() { hold(place, for: made) }
+    if let place { made.enter(place.takeUnretainedValue()) }
     dispatcher?._withUnsafeGuaranteedRef { $0.note(made, .sync, on: thread) }
     return made
   }
 
-  /// What comes to the place after the record finds it there: nothing waited for what had none.
-  private mutating func hold(_ place: Scheduler, for record: Dispatch) {
+  /// The same for what is about to wait, or to go on in a round: a task's record holds its place from then on.
+  ///
+  /// What comes to the place after that finds it there: before, the run waited for nothing.
+  mutating func makeContext(on thread: ThreadState) -> Dispatch {
+    let record = makeRecord(on: thread)
+    holdPlace(for: record)
+    return record
+  }
+
+  fileprivate mutating func holdPlace(for record: Dispatch) {
+    guard task == nil, let place = place?.takeUnretainedValue() else { return }
     let task = TaskScheduler(place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue())
     self.task = task
     record.enter(task)
@@ -201,7 +210,7 @@ struct InlineRun: ~Copyable {
 
   /// The record of the dispatch, where others may cancel that; nil where only what is around it can be cancelled.
   mutating func recordToCancel(on thread: ThreadState) -> Dispatch? {
-    if place != nil, thread.exclusive == nil { return makeRecord(on: thread) }
+    if place != nil, thread.exclusive == nil { return makeContext(on: thread) }
     guard let record = record?.takeUnretainedValue() else { return nil }
     return isOnCallersThread && record.mayLink ? nil : record
   }
@@ -209,7 +218,7 @@ struct InlineRun: ~Copyable {
   /// The record, linked to the dispatch whose block runs around this run, so that what is dispatched here is a part of
   /// what that leads to.
   mutating func linkedRecord(on thread: ThreadState) -> Dispatch {
-    let record = makeRecord(on: thread)
+    let record = makeContext(on: thread)
     if isOnCallersThread {
       record.link(to: DispatchContext.linkedBlock(from: outer, on: thread))
     } else {
@@ -239,9 +248,9 @@ struct InlineRun: ~Copyable {
     return record._withUnsafeGuaranteedRef { $0.details == nil }
   }
 
-  /// Whether the stores can't run one after the other in the order of their indices.
+  /// Whether the stores can't run one after the other in the order of their indices; in a task they do.
   fileprivate var needsConcurrentOrder: Bool {
-    route._withUnsafeGuaranteedRef { !$0.isPlainConcurrently }
+    place == nil && route._withUnsafeGuaranteedRef { !$0.isPlainConcurrently }
       && record?._withUnsafeGuaranteedRef(\.runsConcurrently) == true
   }
 
@@ -746,7 +755,8 @@ extension InlineRun.Address {
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
     let route = pointee.route.takeUnretainedValue()
-    var ended = [StoreOutcome?](repeating: nil, count: route.count)
+    var ended: [StoreOutcome?] = []
+    if remainder.position > 0 { ended = Array(repeating: nil, count: route.count) }
     for position in 0..<remainder.position {
       let index = remainder.order?[position] ?? position
       ended[index] = pointee.outcomes.isEmpty ? .finished : pointee.outcomes[index]
@@ -756,6 +766,7 @@ extension InlineRun.Address {
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
     if let completion = pointee.completion.take() { record.keep(completion) }
+    pointee.holdPlace(for: record)
     if let task = pointee.task {
       record.makeDetails().scheduler = task
       // The task goes on without what is on this thread's stack.

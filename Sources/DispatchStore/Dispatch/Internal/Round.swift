@@ -21,7 +21,7 @@ final class Round: @unchecked Sendable {
   private let state: Locked<RoundState>
 
   /// - Parameters:
-  ///   - ended: By store index: how those ended that have.
+  ///   - ended: By store index: how those ended that have; empty where none has.
   ///   - begun: The store index that has begun in the inline run.
   init(
     of dispatch: Dispatch, _ action: any ActionType, to route: Route,
@@ -50,9 +50,9 @@ final class Round: @unchecked Sendable {
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
   var result: DispatchResult {
-    let (results, attempts) = state.withLock { ($0.results, $0.attemptCounts) }
+    let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
     return DispatchResult(
-      transaction: dispatch.id, identifiers: results.identifiers, outcomes: results.outcomes,
+      transaction: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: dispatch.details?.replies ?? [:], attempts: attempts,
       // Where its time has passed.
       error: dispatch.refusal)
@@ -90,7 +90,7 @@ final class Round: @unchecked Sendable {
       case .heldBack: nil
       }
     let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
-    return isClosed || start((others + next).sorted())
+    return isClosed || start(next.isEmpty ? others : (others + next).sorted())
   }
 
   private func takeOver(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
@@ -356,9 +356,12 @@ final class Round: @unchecked Sendable {
 
   private func resume(_ step: RoundState.Step, at index: Int) {
     if case .wait = step { return }
-    resume { round in
-      let (next, isClosed) = round.follow(index, step)
-      return isClosed || round.start(next)
+    // One closure, and not one around another: most rounds have one such step.
+    dispatch.scheduler.resume {
+      self.run { round in
+        let (next, isClosed) = round.follow(index, step)
+        return isClosed || round.start(next)
+      }
     }
   }
 

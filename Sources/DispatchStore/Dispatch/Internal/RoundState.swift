@@ -116,9 +116,13 @@ struct RoundState {
   /// The stores that have not been started and wait for nothing.
   var first: [Int] { entries.indices.filter { entries[$0].isWaiting && entries[$0].missing == 0 } }
 
-  /// How the stores' parts ended; those that have not are given as cancelled.
-  var results: (identifiers: [String], outcomes: [StoreOutcome]) {
-    let outcomes = entries.map { entry -> StoreOutcome in
+  /// How the stores' parts ended, where one has not finished; those that have not ended are given as cancelled.
+  var outcomes: [StoreOutcome] {
+    let haveFinished = entries.allSatisfy {
+      if case .closed(let outcome) = $0.phase { outcome.isFinished } else { false }
+    }
+    if haveFinished { return [] }
+    return entries.map { entry -> StoreOutcome in
       switch entry.phase {
       case .committing(let outcome), .undelivered(let outcome), .closing(let outcome),
         .closed(let outcome):
@@ -129,7 +133,6 @@ struct RoundState {
       case .pausing(let last), .repeating(let last): entry.outcomeOfPause(last)
       }
     }
-    return (entries.map(\.storeIdentifier), outcomes)
   }
 
   /// By store index: how often each has begun; nil where none has more than once.

@@ -103,36 +103,22 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   }
 
   /// Called in the step that begins the block.
-  func makeTaskContext(on executor: OperationExecutor) -> TaskContext? {
-    guard let round else { return nil }
-    let context = TaskContext(
-      self, of: round.dispatch, on: executor, holdsUpMainQueue: holdsUpMainQueue)
-    executor.context = context
-    return context
+  func makeTaskContext() -> TaskContext? {
+    round.map { TaskContext(self, of: $0.dispatch, holdsUpMainQueue: holdsUpMainQueue) }
   }
 
   /// Whether the thread that runs the steps of the dispatch also runs the jobs of `async` blocks, or begins them.
   var runsBlocksInSteps: Bool { round?.dispatch.scheduler.runsBlocksInSteps == true }
 
-  /// Runs an `async` block in the task of the dispatch's caller; false where that does not run it.
+  /// The task of the dispatch's caller, where that runs its `async` block.
   ///
   /// A store that runs regardless is not cancelled with that task, and one of a dispatch that others may cancel is
   /// cancelled without it: their blocks get a task to themselves.
-  func runInCallersTask(
-    on executor: OperationExecutor,
-    _ body: nonisolated(nonsending) @escaping @Sendable () async -> Void
-  ) -> Bool {
+  var callersTask: TaskScheduler? {
     guard let round, let task = round.dispatch.scheduler as? TaskScheduler,
       !round.runsRegardless(at: index), round.dispatch.details?.isControlled != true
-    else { return false }
-    task.run(
-      TaskBlock(
-        body: {
-          executor.beginsHere = true
-          await withTaskExecutorPreference(executor) { await body() }
-        },
-        isAlone: { round.isAlone }))
-    return true
+    else { return nil }
+    return task
   }
 
   /// Whether the main queue runs nothing before it has ended; on the thread that starts it.

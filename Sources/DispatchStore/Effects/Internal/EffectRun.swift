@@ -79,7 +79,7 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
     yieldPoint(.beginEffect)
     guard state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
-    let context = TaskContext(following: standIn, of: dispatcher, on: executor)
+    let context = TaskContext(following: standIn, of: dispatcher)
     executor.context = context
     let task = Task(executorPreference: executor) {
       await DispatchContext.$inTask.withValue(context) {

@@ -138,14 +138,21 @@ extension ActionOperation {
     if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
       return returned(.failed(store.wouldHoldUpMainActor(action)))
     }
-    let executor = storeRun?.makeExecutor() ?? OperationExecutor(of: self, in: .current)
-    let context = storeRun?.makeTaskContext(on: executor)
-    if storeRun?.runsBlocksInSteps == true { withState { $0.blockNeedsSteps = true } }
-    let runsInCallersTask = storeRun?.runInCallersTask(on: executor) {
-      self.withState { $0.blockNeedsSteps = false }
-      await self.run(block, in: context)
+    let context = storeRun?.makeTaskContext()
+    if let task = storeRun?.callersTask {
+      withState { $0.blockNeedsSteps = true }
+      // Jobs on the main queue need an executor; others are the task's own.
+      let executor = task.needsMainQueue ? storeRun?.makeExecutor() : nil
+      executor?.context = context
+      return task.run {
+        self.withState { $0.blockNeedsSteps = false }
+        guard let executor else { return await self.run(block, in: context) }
+        await withTaskExecutorPreference(executor) { await self.run(block, in: context) }
+      }
     }
-    if runsInCallersTask == true { return }
+    if storeRun?.runsBlocksInSteps == true { withState { $0.blockNeedsSteps = true } }
+    let executor = storeRun?.makeExecutor() ?? OperationExecutor(of: self, in: .current)
+    executor.context = context
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in
       let task = Task(executorPreference: executor) { await self.run(block, in: context) }

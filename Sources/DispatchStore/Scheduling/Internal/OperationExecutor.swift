@@ -2,7 +2,7 @@ import Foundation
 
 /// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
-/// An unstructured task made inside the block leaves it, and so is known not to be the block's.
+/// A block that runs in its caller's task needs none, but for the main queue.
 final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
   /// Nil for an operation in a user's queue: its jobs run on any thread.
@@ -11,9 +11,6 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   private let own: (queue: OperationQueue?, operation: AnyObject)?
   /// The context of the block.
   var context: DispatchContext?
-  /// Whether its next job may run in the call that enqueues it: the block's task changes to the executor, and would
-  /// leave its thread for that.
-  var beginsHere = false
   /// Its simulated world: the thread that resumes a task may be outside.
   private let world = ThreadState.current.simulated?.world
 

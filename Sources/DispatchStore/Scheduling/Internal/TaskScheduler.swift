@@ -3,27 +3,48 @@
 /// It takes its turn at a lane, or at the concurrent queue, as any dispatch does: what starts there is not its
 /// action, but the task, which has the lane from then on.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, and `turns` changes only before other threads know the dispatch
+  // because `state` is locked, `turns` changes only before other threads know the dispatch, and the task alone has access
+  // to `wasCancelled`
   /// The lane or the concurrent queue.
   private var turns: Scheduler
   private let ofDispatcher: Dispatcher
   private let state = Locked(State())
+  /// Whether the task has seen that it is cancelled.
+  private var wasCancelled = false
 
   /// What the task does next.
   enum Step {
     /// Start the action: the dispatch has its turn.
     case start
+    /// None: the task was cancelled while it waited, and looks at that before each step.
+    case cancel
     case step(@Sendable () -> Void)
     /// Await an `async` block.
-    case block(TaskBlock)
+    case block(Block)
   }
 
+  typealias Block = nonisolated(nonsending) @Sendable () async -> Void
+
   private struct State {
-    var steps = FIFO<Step>()
+    /// Mostly there is no other one.
+    private var first: Step?
+    private var others = FIFO<Step>()
     /// The task, where it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
+
+    var hasStep: Bool { first != nil }
+
+    mutating func append(_ step: Step) {
+      if first == nil { first = step } else { others.append(step) }
+    }
+
+    mutating func popStep() -> Step? {
+      guard let step = first.take() else { return nil }
+      first = others.popFirst()
+      return step
+    }
   }
 
   init(_ place: Scheduler, of dispatcher: Dispatcher) {
@@ -38,20 +59,38 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   // MARK: The task
 
-  /// The next step, once there is one.
-  nonisolated(nonsending) func next() async -> Step {
-    while true {
-      yieldPoint(.takeStep)
-      if let step = state.withLock({ $0.steps.popFirst() }) { return step }
-      let wait = TaskWait.begin()
-      await withUnsafeContinuation { waiter in
-        let hasStep = state.withLock { state in
-          if state.steps.isEmpty { state.waiter = waiter }
-          return !state.steps.isEmpty
-        }
-        if hasStep { waiter.resume() }
+  /// The next step; nil where there is none yet.
+  func next() -> Step? {
+    yieldPoint(.takeStep)
+    return state.withLock { $0.popStep() }
+  }
+
+  /// Whether the task was cancelled since the last call: it cancels its dispatch itself.
+  func noticesCancellation() -> Bool {
+    guard !wasCancelled, Task.isCancelled else { return false }
+    wasCancelled = true
+    return true
+  }
+
+  /// Waits for a step, which a cancellation of the task is, too, where it has not seen that.
+  nonisolated(nonsending) func wait() async {
+    let wait = TaskWait.begin()
+    if wasCancelled {
+      await waitForStep()
+    } else {
+      // The runtime calls the handler while it has locked the task: it must run no other code.
+      await withTaskCancellationHandler(operation: waitForStep) { appendInPlace(.cancel) }
+    }
+    wait?.end()
+  }
+
+  private nonisolated(nonsending) func waitForStep() async {
+    await withUnsafeContinuation { waiter in
+      let hasStep = state.withLock { state in
+        if !state.hasStep { state.waiter = waiter }
+        return state.hasStep
       }
-      wait?.end()
+      if hasStep { waiter.resume() }
     }
   }
 
@@ -59,7 +98,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func detach() -> Bool {
     yieldPoint(.detach)
     return state.withLock { state in
-      state.isDetached = state.steps.isEmpty
+      state.isDetached = !state.hasStep
       return state.isDetached
     }
   }
@@ -69,15 +108,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     append(.start)
   }
 
-  func run(_ block: TaskBlock) {
+  /// Runs an `async` block of the dispatch.
+  func run(_ block: @escaping Block) {
     append(.block(block))
-  }
-
-  /// The task was cancelled: it cancels the dispatch itself, as its next step.
-  ///
-  /// The runtime calls this while it has locked the task, whose blocks see its cancellation without that.
-  func taskWasCancelled(_ dispatch: Dispatch) {
-    appendInPlace(.step { dispatch.cancel() })
   }
 
   private func append(_ step: Step) {
@@ -87,7 +120,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   private func appendInPlace(_ step: Step) {
     let (waiter, isDetached) = state.withLock { state in
-      if !state.isDetached { state.steps.append(step) }
+      if !state.isDetached { state.append(step) }
       return (state.waiter.take(), state.isDetached)
     }
     if isDetached, case .step(let step) = step { step() }
@@ -135,16 +168,18 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.noteSkipped()
   }
 
-  /// Jobs of blocks stay on the system's threads for tasks; the executor only says whose they are.
+  /// Runs a job of a block on the main queue, or of one that has a task to itself.
+  ///
+  /// Inside a block of another dispatch, where its jobs run: all threads of the system's pool may wait in `.sync`
+  /// dispatches, whose blocks send others.
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let world = ofDispatcher.pool.world
     if needsMainQueue {
       MainQueue.run(in: world) { executor.run(job) }
     } else if world != nil {
       executor.runAnywhere(job)
-    } else if executor.beginsHere {
-      executor.beginsHere = false
-      executor.run(job)
+    } else if let around = executor.context?.jobs {
+      around.run(job, on: executor)
     } else {
       globalConcurrentExecutor.enqueue(ExecutorJob(job))
     }
@@ -167,11 +202,4 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   override var hasWaitingDispatches: Bool { place.hasWaitingDispatches }
-}
-
-/// An `async` block of a dispatch that runs in its caller's task.
-struct TaskBlock: Sendable {
-  let body: nonisolated(nonsending) @Sendable () async -> Void
-  /// Whether nothing else of the dispatch goes on meanwhile, so that the task itself may run it.
-  let isAlone: @Sendable () -> Bool
 }

@@ -253,7 +253,7 @@ package enum WaitGraph {
           ? HeldUp(dispatch: dispatch, part: nil, blocksSteps: false, isOfResult: true)
           : HeldUp(
             dispatch: dispatch, part: context.part,
-            blocksSteps: isBlocked && (context.executor == nil || dispatch.isSynchronous)))
+            blocksSteps: isBlocked && (!context.isOfBlock || dispatch.isSynchronous)))
       isBlocked = true
       next = isPlanted(.outerForgotten) ? nil : context.outer
     }
