@@ -75,6 +75,7 @@ enum Mutants {
     .keptDelayed: Scenario.rates.name,
     .lostTrailing: Scenario.rates.name,
     .joinedTooLate: Scenario.joins.name,
+    .unseenDependent: Scenario.lateDependencies.name,
     .lateRing: Scenario.lateRings.name,
     .lostWatch: Scenario.diagnosis.name,
     .placeNotKept: Scenario.laneTurns.name,

@@ -44,6 +44,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case hookOutside
   /// A wait is not refused because of what an operation depends on.
   case dependencyForgotten
+  /// An operation that is about to wait does not see that another one has begun to wait for it.
+  case unseenDependent
   /// A store does not wait for the last one of its prerequisites.
   case droppedEdge
   /// The completion runs early where a store can't end at once, and again at the end.

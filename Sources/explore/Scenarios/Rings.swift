@@ -115,6 +115,31 @@ extension Scenario {
     let refusals = (waits.now + [end]).filter { !$0.isSuccess }
     try check(refusals.count <= 1 && refusals.allSatisfy(\.isRefused), "\(refusals)")
   }
+
+  /// A block that awaits an operation which depends on another one, and that on the block's: they begin to wait at the
+  /// same time.
+  static let lateDependencies = Scenario(
+    name: "late-dependencies", summary: "of waits that begin at the same time, the last one sees the ring"
+  ) { dispatcher in
+    dispatcher.makeChores()
+    let made = Shared([Int: Foundation.Operation]())
+    let (handles, waits) = (Shared([DispatchHandle]()), Shared([DispatchResult]()))
+    for mode in [Dispatcher.Mode.serial, .async] {
+      let first = dispatcher.dispatch(
+        action: Chore.makes(1, made) {
+          let second = dispatcher.dispatch(action: Chore.links(2, made, on: 1), mode: mode)
+          handles.with { $0 = [second] }
+          let third = await dispatcher.send(Chore.links(3, made, on: 2), mode: .async)
+          waits.with { $0 = [third] }
+        })
+      let end = await first.result
+      try check(end.isSuccess, "\(end)")
+      let ends = await waits.now + [handles.now[0].result]
+      let refusals = ends.filter { !$0.isSuccess }
+      try check(refusals.count <= 1 && refusals.allSatisfy(\.isRefused), "\(refusals)")
+      made.with { $0 = [:] }
+    }
+  }
 }
 
 extension DispatchResult {
@@ -145,6 +170,8 @@ private enum Chore: ActionType {
   case makes(Int, Shared<[Int: Foundation.Operation]>, @Sendable () async -> Void)
   /// An operation that depends on others.
   case depends(on: @Sendable () -> [Foundation.Operation])
+  /// One on which others may depend, by its number, and that depends on that of another number, if there is one.
+  case links(Int, Shared<[Int: Foundation.Operation]>, on: Int)
 }
 
 private final class ChoreReducer: Reducer<Journal, Chore> {
@@ -163,6 +190,11 @@ private final class ChoreReducer: Reducer<Journal, Chore> {
     case .depends(let operations):
       let operation = ActionOperation(action: action, store: store) { _, _ in }
       for dependency in operations() { operation.addDependency(dependency) }
+      return operation
+    case .links(let number, let made, let other):
+      let operation = ActionOperation(action: action, store: store) { _, _ in }
+      made.with { $0[number] = operation }
+      if let dependency = made.now[other] { operation.addDependency(dependency) }
       return operation
     }
   }

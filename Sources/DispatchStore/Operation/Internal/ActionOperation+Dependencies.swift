@@ -98,10 +98,9 @@ extension ActionOperation: DependentOperation {
 
   func standing() -> OperationStanding? {
     withState { state in
-      guard let dispatch = state.storeRun?.round?.dispatch ?? state.dispatch else {
-        state.isReached = true
-        return nil
-      }
+      // Also where it belongs to one: it may be about to wait itself, and would close a ring without a search.
+      if !isPlanted(.unseenDependent) { state.isReached = true }
+      guard let dispatch = state.storeRun?.round?.dispatch ?? state.dispatch else { return nil }
       return OperationStanding(
         dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
         needsSteps: state.life.isPending || state.blockNeedsSteps, dependencies: state.awaited)

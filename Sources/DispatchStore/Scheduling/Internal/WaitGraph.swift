@@ -274,8 +274,8 @@ package enum WaitGraph {
   /// Whether a wait may need the end of an operation that is about to wait: where not, a long chain of
   /// operations is not searched again for each of them.
   ///
-  /// What a search reached is marked. What becomes reachable later is behind another dispatch: in its lane,
-  /// or as its `.sync` child or step.
+  /// What a search reached is marked, and what another operation depends on is before that is recorded. What becomes
+  /// reachable later is behind another dispatch: in its lane, or as its `.sync` child or step.
   private static func mayBeWaitedFor(
     _ operation: some DependentOperation, _ dispatch: Dispatch
   ) -> Bool {
@@ -287,11 +287,11 @@ package enum WaitGraph {
 /// An operation of the library, as the graph of waits sees it: without its generic types.
 protocol DependentOperation: AnyObject {
   var hasEnded: Bool { get }
-  /// Whether a search has reached it before it belonged to a dispatch.
+  /// Whether something has looked at its standing: a search, or an operation that depends on it, before it waits.
   var isReached: Bool { get }
   /// What goes on of it, for diagnoses.
   var activity: OperationActivity { get }
-  /// What it belongs to and waits for; nil, and marked as reached, where it belongs to no dispatch.
+  /// What it belongs to and waits for, from now on marked as reached; nil where it belongs to no dispatch.
   func standing() -> OperationStanding?
 }
 
