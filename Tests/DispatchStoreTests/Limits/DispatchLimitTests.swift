@@ -64,6 +64,38 @@ struct DispatchLimitTests {
     #expect(limit.figures.inFlight == 0)
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func whatIsAboveItIsReleasedAlsoWhereItIsCancelledBeforeItsCompletion(mode: Dispatcher.Mode) async {
+    let (released, completions) = (EventCount(of: 1), Recorder<DispatchError.Code?>())
+    do {
+      let narrow = Dispatcher(queue: .wide(1))
+      narrow.addStage()
+      let mortal = Mortal(released)
+      narrow.register(
+        middleware: RecordingMiddleware(will: { _, _, _ in withExtendedLifetime(mortal) { .pass } })
+      )
+      let (started, free) = (Latch(), free)
+      let limit = DispatchLimit(1, overflow: .reject)
+      let holds = Script.runs { _ in
+        started.open()
+        free.wait()
+      }
+      let held = narrow.dispatch(action: holds, mode: mode, options: .limited(by: limit))
+      await started.opened()
+      let above = narrow.dispatch(
+        action: Script.adds("x"), mode: mode,
+        options: .limited(by: limit).timeout(.seconds(3_600))
+      ) { completions.record($0.errorCode) }
+      above.cancel()
+      free.open()
+      #expect(await above.result.errorCode == .limitExceeded)
+      #expect(await completions.first(1) == [.limitExceeded])
+      #expect(await held.result.isSuccess)
+    }
+    await released.full()
+    #expect(completions.count == 1)
+  }
+
   @Test(arguments: queuedModes)
   func theOldestThatHasNotStartedIsDroppedForTheNewest(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(3, overflow: .dropOldest)

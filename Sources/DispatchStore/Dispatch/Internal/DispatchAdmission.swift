@@ -309,6 +309,8 @@ extension Dispatcher {
     if mode.isSync || !dispatch.hasCompletion {
       dispatch.complete(result)
     } else {
+      // A cancellation that comes before that has nothing to do, and no scheduler for it.
+      dispatch.makeDetails().beginEnding()
       pool.resume { dispatch.complete(result) }
     }
     return DispatchHandle(dispatch)
