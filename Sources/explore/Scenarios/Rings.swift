@@ -119,7 +119,8 @@ extension Scenario {
   /// A block that awaits an operation which depends on another one, and that on the block's: they begin to wait at the
   /// same time.
   static let lateDependencies = Scenario(
-    name: "late-dependencies", summary: "of waits that begin at the same time, the last one sees the ring"
+    name: "late-dependencies",
+    summary: "of waits that begin at the same time, the last one sees the ring"
   ) { dispatcher in
     dispatcher.makeChores()
     let made = Shared([Int: Foundation.Operation]())

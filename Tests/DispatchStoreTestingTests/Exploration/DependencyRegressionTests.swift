@@ -49,8 +49,10 @@ struct DependencyRegressionTests {
     }
   }
 
-  /// The first awaits the third, which depends on the second, and that on the first. Where the third began to wait for
-  /// the second while that was about to wait, too, and not known to be, the second did not look for a ring.
+  /// The first awaits the third, which depends on the second, and that on the first.
+  ///
+  /// Where the third began to wait for the second while that was about to wait, too, and not known to be, the second
+  /// did not look for a ring.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func whereTwoBeginToWaitAtTheSameTimeTheLastOneSeesTheRing(_ mode: Dispatcher.Mode)
     async throws

@@ -65,7 +65,8 @@ struct DispatchLimitTests {
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial])
-  func whatIsAboveItIsReleasedAlsoWhereItIsCancelledBeforeItsCompletion(mode: Dispatcher.Mode) async {
+  func whatIsAboveItIsReleasedAlsoWhereItIsCancelledBeforeItsCompletion(mode: Dispatcher.Mode) async
+  {
     let (released, completions) = (EventCount(of: 1), Recorder<DispatchError.Code?>())
     do {
       let narrow = Dispatcher(queue: .wide(1))
