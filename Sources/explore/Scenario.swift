@@ -13,10 +13,9 @@ struct Scenario: Sendable {
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, routes, laneNames, replies,
-    streams, groups,
-    limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips, exclusion, rates,
-    droppedDelays,
-    joins, lateRings, diagnosis, lanePriorities, laneTurns, lanePriorityRings,
+    streams, groups, limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips,
+    exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
+    lanePriorityRings,
   ]
 }
 

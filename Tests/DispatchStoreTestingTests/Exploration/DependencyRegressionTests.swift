@@ -6,13 +6,11 @@ import Testing
 /// Bugs that exploration has found in waits of operations for others, on which they depend.
 @Suite("Regressions of dependencies")
 struct DependencyRegressionTests {
+  /// The operation of each depends on the one that was made before it.
   enum Link: ActionType {
     /// Dispatches `second`, and awaits `third`.
     case first
-    /// Depends on the operation of `first`.
-    case second
-    /// Depends on the operation of `second`, where that was made before.
-    case third
+    case second, third
   }
 
   final class LinkReducer: Reducer<Notes, Link> {

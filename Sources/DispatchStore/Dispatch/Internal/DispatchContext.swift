@@ -19,7 +19,7 @@ class DispatchContext: @unchecked Sendable {
   /// Whether it is that of an `async` block's task, and not of a step.
   var isOfBlock: Bool { false }
   /// What runs the jobs of the `async` block around; nil for the system's pool.
-  var jobs: Scheduler? { outer?.jobs }
+  var jobScheduler: Scheduler? { outer?.jobScheduler }
   /// Whether what its code dispatches is cancelled with the dispatch, and times out with it: that of blocks.
   var passesOn: Bool {
     guard let owner else { return false }
@@ -210,7 +210,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   private let dispatcher: UInt64?
   private let ofDispatch: Dispatch
   private let caller: DispatchContext?
-  private let ofJobs: Scheduler?
+  private let ownJobScheduler: Scheduler?
   private let isOnMainQueue: Bool
   /// Where the block's task has bound it, until the block has returned.
   private let address = Atomic<UInt>(0)
@@ -221,7 +221,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ofDispatch = dispatch
     let (caller, scheduler) = (dispatch.caller, dispatch.scheduler)
     self.caller = caller
-    ofJobs = scheduler.isTask ? caller?.jobs : scheduler.needsMainQueue ? nil : scheduler
+    ownJobScheduler =
+      scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue
   }
 
@@ -233,7 +234,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     self.dispatcher = dispatcher.number
     ofDispatch = dispatch
     caller = nil
-    ofJobs = dispatcher.pool
+    ownJobScheduler = dispatcher.pool
     isOnMainQueue = false
   }
 
@@ -248,7 +249,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
   override var isOfBlock: Bool { true }
-  override var jobs: Scheduler? { ofJobs }
+  override var jobScheduler: Scheduler? { ownJobScheduler }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
 
   override var waitsForTask: Bool {

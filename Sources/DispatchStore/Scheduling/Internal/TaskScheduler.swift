@@ -178,7 +178,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
       MainQueue.run(in: world) { executor.run(job) }
     } else if world != nil {
       executor.runAnywhere(job)
-    } else if let around = executor.context?.jobs {
+    } else if let around = executor.context?.jobScheduler {
       around.run(job, on: executor)
     } else {
       globalConcurrentExecutor.enqueue(ExecutorJob(job))
