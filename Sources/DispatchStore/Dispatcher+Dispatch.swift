@@ -89,6 +89,7 @@ extension Dispatcher {
       }
     }
     return enqueue(
-      action, to: storeIdentifier, mode: mode, options: options, completion, fileID, line)
+      action, of: type(of: action), to: storeIdentifier, mode: mode, options: options, completion,
+      fileID, line)
   }
 }

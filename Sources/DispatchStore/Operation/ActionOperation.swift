@@ -48,8 +48,8 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Makes one, or reuses this thread's spare one.
   @inlinable
   static func make(
-    _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>,
-    isReduction: Bool = false
+    _ action: Action, _ store: Store<Model, Action>,
+    _ block: consuming OperationBlock<Model, Action>, isReduction: Bool = false
   ) -> ActionOperation {
     let operation =
       ThreadState.takeSpareOperation(store.operationType, for: store.storage).map {
@@ -57,7 +57,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       } ?? ActionOperation()
     operation.actionAddress.initialize(to: action)
     operation.presentStore = store
-    operation.block = block
+    operation.block = consume block
     if isReduction { operation.core.beginUseAsReduction() }
     return operation
   }

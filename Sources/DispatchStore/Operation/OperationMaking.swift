@@ -86,7 +86,8 @@ extension OperationMaking {
 
   @inlinable
   static func make(
-    _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>
+    _ action: Action, _ store: Store<Model, Action>,
+    _ block: consuming OperationBlock<Model, Action>
   ) -> Self {
     // ActionOperation is the only type that conforms.
     unsafeBitCast(ActionOperation.make(action, store, block), to: Self.self)

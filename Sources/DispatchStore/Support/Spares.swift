@@ -29,7 +29,7 @@ struct Spares {
   }
 
   /// Keeps an object, and releases the one that was in its slot.
-  func put(_ object: AnyObject, of type: ObjectIdentifier) {
+  func put(_ object: consuming AnyObject, of type: ObjectIdentifier) {
     let slot = slot(of: type)
     slot.pointee.type = type
     slot.pointee.object = object

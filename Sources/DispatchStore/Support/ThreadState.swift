@@ -437,7 +437,7 @@ extension ThreadState {
   }
 
   @usableFromInline
-  func keepSpareOperation(_ operation: AnyObject, of type: ObjectIdentifier) {
+  func keepSpareOperation(_ operation: consuming AnyObject, of type: ObjectIdentifier) {
     self.spareOperations.put(operation, of: type)
   }
 
@@ -447,7 +447,7 @@ extension ThreadState {
   }
 
   @usableFromInline
-  func keepSpareToken(_ token: AnyObject, of type: ObjectIdentifier) {
+  func keepSpareToken(_ token: consuming AnyObject, of type: ObjectIdentifier) {
     self.spareTokens.put(token, of: type)
   }
 }

@@ -45,7 +45,7 @@ extension Dispatch {
           dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
         } else if dispatch.isOfTask {
           dispatch.keep(outer: DispatchContext.ofTask)
-        } else if let outer = InlineRun.recorded(on: thread) {
+        } else if thread.isInside, let outer = InlineRun.recorded(on: thread) {
           dispatch.keep(outer: outer)
         }
         return run.run(&dispatch, on: thread)

@@ -92,6 +92,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
   }
 
+  var pendingAction: any ActionType { action.unsafelyUnwrapped }
+
   func takeAction() -> any ActionType {
     withUnsafeMutablePointer(to: &action) { pointer in
       // Moved, where reading and clearing it would copy it.
@@ -174,6 +176,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var dispatcherNumber: UInt64? {
     sequence?.dispatcher.number
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
+  }
+
+  /// Whether something comes before its stores; one that joins another has no route.
+  var needsPreparation: Bool {
+    route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
   /// Whether it is of one action: it has a route.

@@ -255,7 +255,7 @@ extension Dispatch {
     step.carry(carried?.copy())
     if let retry = details?.retry { step.makeDetails().retry = retry }
     sequence.dispatcher.prepare(
-      step, action, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
+      step, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }
     return step
   }

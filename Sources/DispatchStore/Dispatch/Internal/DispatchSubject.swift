@@ -35,9 +35,7 @@ extension Dispatcher {
   ) -> Scheduler {
     dispatch.bound {
       takeUp(dispatch, subject, mode, on: thread)
-      return schedule(dispatch, mode) {
-        prepare(dispatch, subject, mode, on: thread)
-      }
+      return schedule(dispatch, to: subject.storeIdentifier, mode, on: thread)
     }
   }
 
@@ -57,16 +55,6 @@ extension Dispatcher {
       dispatch.leaveRoute()
       dispatch.keep(route)
     }
-  }
-
-  func prepare(
-    _ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
-  ) {
-    guard let action = subject.action else {
-      dispatch.sequence?.watch(dispatch)
-      return
-    }
-    prepare(dispatch, action, to: subject.storeIdentifier, in: mode, on: thread)
   }
 
   func makeSequence(

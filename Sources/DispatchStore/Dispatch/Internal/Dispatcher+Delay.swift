@@ -102,7 +102,7 @@ extension Dispatcher {
     dispatch.withContext(of: nil, on: thread) {
       takeUp(dispatch, subject, .sync, on: thread)
       dispatch.keep(outer: outer)
-      prepare(dispatch, subject, .sync, on: thread)
+      prepare(dispatch, to: subject.storeIdentifier, in: .sync, on: thread)
     }
     delayedDispatches.remove(dispatch.id)
     dispatch.resume(after: before)
@@ -131,7 +131,7 @@ extension Dispatcher {
     let thread = ThreadState.current
     dispatch.withContext(of: nil, on: thread) {
       takeUp(dispatch, subject, mode, on: thread)
-      prepare(dispatch, subject, mode, on: thread)
+      prepare(dispatch, to: subject.storeIdentifier, in: mode, on: thread)
     }
     let details = dispatch.makeDetails()
     let place = scheduler(of: mode)

@@ -41,31 +41,33 @@ extension Dispatcher {
   }
 
   /// Queues an action at its scheduler; one that has to wait for others may be `.sync`.
+  ///
+  /// - Parameters:
+  ///   - action: Moved into the record, where an argument would be copied.
+  ///   - type: The action's own, which the caller knows.
   @usableFromInline
   func enqueue(
-    _ action: __owned any ActionType, to storeIdentifier: String?, mode: Mode,
-    options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ action: @autoclosure () -> any ActionType, of type: any ActionType.Type,
+    to storeIdentifier: String?, mode: Mode, options: DispatchOptions, _ completion: Completion?,
+    _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       if mode.isSync {
-        refuseInExclusiveSection(type(of: action), to: storeIdentifier, on: thread, at: callSite)
+        refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
       }
       return makeInSection(
-        DispatchSubject(action, to: storeIdentifier), mode, options, completion, callSite,
+        DispatchSubject(action(), to: storeIdentifier), mode, options, completion, callSite,
         on: thread)
     }
-    let route = route(to: type(of: action), identifier: storeIdentifier, on: thread)
+    let route = route(to: type, identifier: storeIdentifier, on: thread)
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
-    dispatch.put(action)
+    dispatch.put(action())
     if options.timeLimit != .max, isLimitedOnly(dispatch, options, mode, on: thread) {
       return enqueue(dispatch, mode, withLimit: options.timeLimit)
-    }
-    func prepare() {
-      self.prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
     }
     let admitted: AdmittedDispatch?
     do {
@@ -75,12 +77,12 @@ extension Dispatcher {
     }
     if let admitted, let delay = admitted.delay {
       begin(
-        dispatch, after: delay, admitted, DispatchSubject(action, to: storeIdentifier), mode,
+        dispatch, after: delay, admitted, DispatchSubject(action(), to: storeIdentifier), mode,
         on: thread)
     } else if mode.isSync {
-      runBlocking(dispatch, admitted, on: thread, prepare)
+      runBlocking(dispatch, admitted, to: storeIdentifier, on: thread)
     } else {
-      schedule(dispatch, admitted, mode, prepare)
+      schedule(dispatch, admitted, to: storeIdentifier, mode, on: thread)
     }
     return DispatchHandle(dispatch)
   }
@@ -115,9 +117,9 @@ extension Dispatcher {
     }
     takeUp(dispatch, subject, mode, on: thread)
     if mode.isSync {
-      runBlocking(dispatch, admitted, on: thread) { dispatch.sequence?.watch(dispatch) }
+      runBlocking(dispatch, admitted, to: storeIdentifier, on: thread)
     } else {
-      schedule(dispatch, admitted, mode) { dispatch.sequence?.watch(dispatch) }
+      schedule(dispatch, admitted, to: storeIdentifier, mode, on: thread)
     }
     return DispatchHandle(dispatch)
   }
@@ -134,15 +136,22 @@ extension Dispatcher {
     note(dispatch, mode, on: thread)
   }
 
-  /// Does what comes before the stores of a queued dispatch, which keeps what it needs of that.
+  /// Does what comes before the stores or actions of a queued dispatch, which keeps what it needs of that.
   func prepare(
-    _ dispatch: Dispatch, _ action: any ActionType, to storeIdentifier: String?, in mode: Mode,
-    on thread: ThreadState
+    _ dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
-    // One that joins another has no route.
-    guard let route = dispatch.route, route._withUnsafeGuaranteedRef(\.needsPreparation) else {
-      return
+    if !dispatch.isAction {
+      dispatch.sequence?.watch(dispatch)
+    } else if dispatch.needsPreparation {
+      prepareStores(of: dispatch, to: storeIdentifier, in: mode, on: thread)
     }
+  }
+
+  @inline(never)
+  private func prepareStores(
+    of dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
+  ) {
+    let action = dispatch.pendingAction
     withAddress(of: action) { address in
       var run = InlineRun(of: dispatch, address, on: thread)
       withUnsafeMutablePointer(to: &run) {
@@ -153,33 +162,50 @@ extension Dispatcher {
 
   @inline(__always)
   private func schedule(
-    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, _ mode: Mode, _ prepare: () -> Void
+    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, to storeIdentifier: String?, _ mode: Mode,
+    on thread: ThreadState
   ) {
     guard let admitted else {
-      schedule(dispatch, mode, prepare)
+      schedule(dispatch, to: storeIdentifier, mode, on: thread)
       return
     }
     admitted.announce()
     // One that was cancelled meanwhile is skipped by its lane, which may have retired since.
-    withExtendedLifetime(schedule(dispatch, mode, prepare)) { admitted.enter() }
+    withExtendedLifetime(schedule(dispatch, to: storeIdentifier, mode, on: thread)) {
+      admitted.enter()
+    }
   }
 
   /// - Returns: The scheduler, which may not exist any more once the dispatch has left it.
   @discardableResult
+  @inline(__always)
   func schedule(
-    _ dispatch: Dispatch, _ mode: Mode, _ prepare: () -> Void
+    _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
     // It waits for nothing, and no other thread knows it.
-    if dispatch.isAction, dispatch.details == nil {
-      var scheduler = self.scheduler(of: mode)
-      dispatch.enter(scheduler)
-      prepare()
-      while !scheduler.schedule(dispatch, for: self) {
-        scheduler = self.scheduler(of: mode)
-        dispatch.move(to: scheduler)
-      }
-      return scheduler
+    dispatch.isAction && dispatch.details == nil
+      ? scheduleAtOnce(dispatch, to: storeIdentifier, mode, on: thread)
+      : scheduleKnown(dispatch, to: storeIdentifier, mode, on: thread)
+  }
+
+  @inline(__always)
+  private func scheduleAtOnce(
+    _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
+  ) -> Scheduler {
+    var scheduler = self.scheduler(of: mode)
+    dispatch.enter(scheduler)
+    prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
+    while !scheduler.schedule(dispatch, for: self) {
+      scheduler = self.scheduler(of: mode)
+      dispatch.move(to: scheduler)
     }
+    return scheduler
+  }
+
+  @inline(never)
+  private func scheduleKnown(
+    _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
+  ) -> Scheduler {
     let (before, isGated) = dispatch.obstacles
     // Without an action there is nothing to keep in order.
     let isEmpty = dispatch.isEmpty
@@ -191,7 +217,7 @@ extension Dispatcher {
     if isEmpty || isKnown { dispatch.makeDetails().scheduler = scheduler }
     // Nor is the dispatcher, with its pool, while a dispatch waits for others.
     if isGated || !before.isEmpty { dispatch.details?.dispatcher = self }
-    prepare()
+    prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     return schedule(dispatch, at: scheduler, after: before, isGated: isGated) {
       let other = self.scheduler(of: mode)
       dispatch.move(to: other)
@@ -224,8 +250,8 @@ extension Dispatcher {
 
   /// Runs a `.sync` dispatch that waits for others first, that something controls, or that is a sequence.
   private func runBlocking(
-    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, on thread: ThreadState,
-    _ prepare: () -> Void
+    _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, to storeIdentifier: String?,
+    on thread: ThreadState
   ) {
     let (before, isGated) = dispatch.obstacles
     // The record may have been used before, elsewhere.
@@ -246,7 +272,7 @@ extension Dispatcher {
         return dispatch.fail(with: error)
       }
     }
-    prepare()
+    prepare(dispatch, to: storeIdentifier, in: .sync, on: thread)
     dispatch.resume(after: before)
     if let admitted { admitted.enter() }
     loop.run(dispatch, on: thread)

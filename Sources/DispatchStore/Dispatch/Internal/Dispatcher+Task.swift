@@ -107,7 +107,7 @@ extension Dispatcher {
         in: task)
       return .underWay(dispatch)
     }
-    prepare(dispatch, action, to: storeIdentifier, in: mode, on: thread)
+    prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     if Task.isCancelled {
       dispatch.cancel()
     } else {

@@ -121,12 +121,11 @@ struct OperationCore: @unchecked Sendable {
       lock.lock()
       lock.unlock()
     }
-    guard !state.pointee.isTouched, state.pointee.life.endsFinished(isFinished ?? false) else {
+    guard !state.pointee.isTouched, state.pointee.life.endsForReuse(isFinished ?? false) else {
       return false
     }
     state.pointee.dispatch = nil
     state.pointee.callSite = nil
-    state.pointee.life = OperationState()
     state.pointee.isReduction = false
     return true
   }

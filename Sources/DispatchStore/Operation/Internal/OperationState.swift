@@ -8,8 +8,8 @@ struct OperationState {
     case pending
     /// The block was called. Can become ended.
     case running
-    /// Final.
-    case ended(StoreOutcome)
+    /// Final, with the outcome that was requested.
+    case ended
   }
 
   private var phase = Phase.pending
@@ -21,9 +21,7 @@ struct OperationState {
   /// Whether a dispatch has claimed it, so that no other may.
   private(set) var isClaimed = false
 
-  var outcome: StoreOutcome? {
-    if case .ended(let outcome) = phase { outcome } else { nil }
-  }
+  var outcome: StoreOutcome? { phase == .ended ? requested : nil }
 
   /// Whether its block, or an update through it, is in progress.
   var isBusy: Bool { busy > 0 }
@@ -31,18 +29,14 @@ struct OperationState {
   /// Whether no outcome was requested.
   var isUnfinished: Bool { requested == nil }
 
-  var isPending: Bool {
-    if case .pending = phase { true } else { false }
-  }
+  var isPending: Bool { phase == .pending }
 
   /// Whether it is as it was made.
   var isUntouched: Bool {
     isPending && !isClaimed && !isCancelled && requested == nil
   }
 
-  var isRunning: Bool {
-    if case .running = phase { true } else { false }
-  }
+  var isRunning: Bool { phase == .running }
 
   /// Claims it for a dispatch; false where it was started or claimed already.
   mutating func claim() -> Bool {
@@ -58,13 +52,14 @@ struct OperationState {
     busy = 1
   }
 
-  /// Whether it ends as finished, now that its block has returned.
+  /// Whether it ends as finished, now that its block has returned; it is then as it was made.
   ///
   /// - Parameter isFinished: Whether the block's return requests that.
-  func endsFinished(_ isFinished: Bool) -> Bool {
-    guard busy == 1, isRunning else { return false }
-    if let requested { return requested.isFinished }
-    return isFinished
+  mutating func endsForReuse(_ isFinished: Bool) -> Bool {
+    guard busy == 1, isRunning, requested?.isFinished ?? isFinished else { return false }
+    (phase, busy, isClaimed, isCancelled) = (.pending, 0, false, false)
+    if requested != nil { requested = nil }
+    return true
   }
 
   enum Start {
@@ -77,7 +72,7 @@ struct OperationState {
   mutating func start() -> Start {
     guard isPending else { return .ignore }
     if let outcome = requested ?? (isCancelled ? .cancelled(hasStarted: false) : nil) {
-      phase = .ended(outcome)
+      (phase, requested) = (.ended, outcome)
       return .end(outcome)
     }
     phase = .running
@@ -94,7 +89,7 @@ struct OperationState {
   }
 
   mutating func finish(_ outcome: StoreOutcome) -> Finish {
-    if case .ended(let outcome) = phase {
+    if let outcome = self.outcome {
       return isPlanted(.doubleFinish) ? .end(outcome) : .repeated
     }
     guard requested == nil else { return .repeated }
@@ -114,7 +109,7 @@ struct OperationState {
 
   /// Begins an update through it; false where it has ended.
   mutating func beginUpdate() -> Bool {
-    if case .ended = phase { return false }
+    if phase == .ended { return false }
     busy += 1
     return true
   }
@@ -130,14 +125,14 @@ struct OperationState {
 
   /// False where it was cancelled before or has ended.
   mutating func cancel() -> Bool {
-    if case .ended = phase { return false }
+    if phase == .ended { return false }
     defer { isCancelled = true }
     return !isCancelled
   }
 
   private mutating func endIfIdle() -> StoreOutcome? {
     guard isRunning, busy == 0 || isPlanted(.endBeforeUpdate), let requested else { return nil }
-    phase = .ended(requested)
+    phase = .ended
     return requested
   }
 }

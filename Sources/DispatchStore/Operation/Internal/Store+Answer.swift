@@ -11,41 +11,35 @@ extension Store {
     // It starts without its lock, where no other code has a reference to it and it is as it was made.
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
-      let block = operation.block, !block.isSuspending,
-      operation.core.beginInline(for: dispatch)
+      operation.block?.isSuspending == false, operation.core.beginInline(for: dispatch),
+      let block = operation.block.take()
     else {
       if claimPrivately(&operation, for: action) {
         return .unfinished(operation, isRunning: false)
       }
       return run(operation, for: action, of: dispatch, on: thread)
     }
-    operation.block = nil
-    var returned: StoreOutcome?
-    switch block {
-    case .controlled(let block):
-      operation.control(block, on: thread)
-    case .returning(let block):
-      do {
+    var hasReturned = true
+    do {
+      switch consume block {
+      case .controlled(let block):
+        operation.control(block, on: thread)
+        hasReturned = false
+      case .returning(let block):
         try block(action, self)
-        returned = .finished
-      } catch {
-        returned = StoreOutcome(thrown: error)
-      }
-    case .reducing(let reducer):
-      do {
+      case .reducing(let reducer):
         try commit(for: dispatch, action: action, by: reducer, on: thread) { model in
           try reducer.reduce(into: &model, action: action)
         }
-        returned = .finished
-      } catch {
-        returned = StoreOutcome(thrown: error)
+      case .suspending, .replying:
+        hasReturned = false
       }
-    case .suspending, .replying:
-      break
+    } catch {
+      return operation.endInline(StoreOutcome(thrown: error))
     }
     guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
-      operation.core.endInline(isFinished: returned?.isFinished)
-    else { return operation.endInline(returned) }
+      operation.core.endInline(isFinished: hasReturned ? true : nil)
+    else { return operation.endInline(hasReturned ? .finished : nil) }
     operation.endUse()
     thread.keepSpareOperation(operation, of: operationType)
     return .finished

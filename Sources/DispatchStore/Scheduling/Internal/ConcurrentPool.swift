@@ -27,6 +27,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private let pushNeedsState = Atomic(false)
   let hasSteps = Atomic(false)
   private let isScarce = Atomic(false)
+  /// The queue's width when the state was last changed.
+  private let lastWidth = Atomic(1)
   /// The user's operations on the queue at the last check; counted only while the pool is scarce.
   private let otherOperations = Atomic(0)
   private let spinWait = SpinWait()
@@ -59,6 +61,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
+  /// The width that a push goes by.
+  ///
+  /// A user's queue takes a lock to give its width: while there are drainers, the last one counts. Where the queue was
+  /// widened since, it begins the drainer that is one too many, which reads the width before it looks for starts.
+  private var widthForPush: Int {
+    poolQueue == nil && drainerCount.load(ordering: .relaxed) > 0
+      ? lastWidth.load(ordering: .relaxed) : width
+  }
+
   /// How many drainers there may be.
   ///
   /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many.
@@ -87,7 +98,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     } else if dispatch.isEmpty {
       submit(step: .dispatch(dispatch))
     } else {
-      submit(start: .dispatch(dispatch), for: dispatcher)
+      submit(dispatch, for: dispatcher)
     }
     return true
   }
@@ -95,7 +106,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   override func unpark(_ dispatch: Dispatch) {
     // It runs no action that suspension would hold back.
     if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
-    submit(start: .dispatch(dispatch))
+    submit(dispatch)
   }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
@@ -134,15 +145,27 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     starts.noteSkipped()
   }
 
-  /// Submits a job that starts an action; suspension holds it back.
+  /// Submits a dispatch that is to start; suspension holds it back.
+  func submit(_ dispatch: Dispatch, for dispatcher: Dispatcher? = nil) {
+    yieldPoint(.pushStart)
+    starts.push(dispatch, width: widthForPush, on: .current)
+    startWasPushed(for: dispatcher)
+  }
+
+  /// Submits another job that starts an action, likewise.
   func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {
     yieldPoint(.pushStart)
-    starts.push(start, width: width, on: .current)
+    starts.push(start, width: widthForPush, on: .current)
+    startWasPushed(for: dispatcher)
+  }
+
+  @inline(__always)
+  private func startWasPushed(for dispatcher: Dispatcher?) {
     // Either this thread sees that a drainer has left, or the drainer finds the job when it checks
     // once more: each writes first, and then reads what the other one writes.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
-    if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(width),
+    if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(widthForPush),
       !pushNeedsState.load(ordering: .sequentiallyConsistent)
     {
       return
@@ -170,7 +193,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// leaves, so that no other is needed.
   func putBack(_ lane: Lane) {
     yieldPoint(.pushStart)
-    starts.push(.lane(lane), width: width, on: .current)
+    starts.push(.lane(lane), width: widthForPush, on: .current)
   }
 
   /// Submits a job that continues an action; suspension does not hold it back.
@@ -234,6 +257,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
         drainerCount.store(state.drainers, ordering: .sequentiallyConsistent)
         begunCount.store(state.begun, ordering: .relaxed)
         runningCount.store(state.running, ordering: .relaxed)
+        lastWidth.store(width, ordering: .relaxed)
         // While no dispatcher is kept alive, a push has to set one.
         pushNeedsState.store(
           state.pushNeedsState || retainedDispatcher == nil, ordering: .sequentiallyConsistent)

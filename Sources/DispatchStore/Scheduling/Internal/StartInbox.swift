@@ -6,8 +6,8 @@ import Synchronization
 /// by all. In a shard, lanes have a line of their own, and every other take looks there first: neither
 /// starves the other. No order is promised between actions.
 final class StartInbox: Sendable {
+  /// What starts an action, but for dispatches.
   enum Start {
-    case dispatch(Dispatch)
     case lane(Lane)
     /// Starts an action whose dispatch has started.
     case step(@Sendable () -> Void)
@@ -23,9 +23,12 @@ final class StartInbox: Sendable {
 
     var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty && steps.isEmpty }
 
+    mutating func push(_ dispatch: Dispatch) {
+      dispatches.append(dispatch)
+    }
+
     mutating func push(_ start: Start) {
       switch start {
-      case .dispatch(let dispatch): dispatches.append(dispatch)
       case .lane(let lane): lanes.append(lane)
       case .step(let step): steps.append(step)
       }
@@ -58,14 +61,21 @@ final class StartInbox: Sendable {
 
   /// - Parameter width: How many threads may take from it at once: it uses no more shards than that, and
   ///   with one of them a queue of width one keeps the order.
+  func push(_ dispatch: Dispatch, width: Int, on thread: ThreadState) {
+    if let level = dispatch.details?.priority { return push(dispatch, level) }
+    nextShard(of: width, on: thread).withLock { $0.push(dispatch) }
+  }
+
   func push(_ start: Start, width: Int, on thread: ThreadState) {
-    if case .dispatch(let dispatch) = start, let level = dispatch.details?.priority {
-      return push(dispatch, level)
-    }
+    nextShard(of: width, on: thread).withLock { $0.push(start) }
+  }
+
+  @inline(__always)
+  private func nextShard(of width: Int, on thread: ThreadState) -> Locked<Shard> {
     thread.turn &+= 1
     let used = min(width, shards.count)
     if usedShards.load(ordering: .relaxed) != used { usedShards.store(used, ordering: .relaxed) }
-    shards[Int(truncatingIfNeeded: thread.turn) % used].withLock { $0.push(start) }
+    return shards[Int(truncatingIfNeeded: thread.turn) % used]
   }
 
   @inline(never)
