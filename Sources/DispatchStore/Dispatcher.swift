@@ -147,8 +147,8 @@ public final class Dispatcher: Sendable {
   }
 
   /// Keeps a named lane that has retired, to be used again, where the caller has the only reference.
-  func recycle(_ scheduler: consuming Scheduler, of mode: Mode) {
-    guard case .serial(_?) = mode.kind else { return }
+  func recycle(_ scheduler: consuming Scheduler) {
+    guard scheduler.isRetired else { return }
     var lane = unsafeDowncast(scheduler, to: Lane.self)
     Lane.recycle(&lane)
   }

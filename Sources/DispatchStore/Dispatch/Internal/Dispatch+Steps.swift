@@ -74,17 +74,19 @@ extension Dispatch {
   // MARK: Rounds
 
   /// The details for a round, whose steps may run on any thread.
+  ///
+  /// - Parameter task: The caller's, where the rounds go on there.
   func makeDetails(
-    forRoundsOf dispatcher: Dispatcher?, on thread: ThreadState
-  ) -> DispatchDetails {
+    forRoundsOf dispatcher: Dispatcher?, in task: TaskScheduler?, on thread: ThreadState
+  ) -> (DispatchDetails, Scheduler) {
     if details != nil { yieldPoint(.continueInRound, on: thread, id.description) }
     let details = makeDetails()
-    if details.scheduler == nil {
-      details.scheduler = isSynchronous ? SyncLoop.make(on: thread) : queuedAt
-      if isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
-    }
+    let present = task ?? details.scheduler
+    let scheduler = present ?? (isSynchronous ? SyncLoop.make(on: thread) : queuedAt)
+    if task != nil || present == nil { details.scheduler = scheduler }
+    if present == nil, isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
-    return details
+    return (details, scheduler)
   }
 
   /// Goes on with a round where an inline run has stopped.
@@ -98,15 +100,17 @@ extension Dispatch {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
     let result = round.result
-    complete(result, round.session)
+    complete(result, round.session, at: round.scheduler)
     round.dissolve()
   }
 
   /// Runs the completion, ends the dispatch and releases its scheduler.
-  func complete(_ result: DispatchResult, _ session: MiddlewareSession? = nil) {
+  func complete(
+    _ result: DispatchResult, _ session: MiddlewareSession? = nil, at known: Scheduler? = nil
+  ) {
     yieldPoint(.complete, id.description)
     makeDetails().beginEnding()
-    let scheduler = scheduler
+    let scheduler = known ?? scheduler
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     if let session, session.hasWholes {

@@ -221,12 +221,13 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   /// Where the block's task has bound it, until the block has returned.
   private let address = Atomic<UInt>(0)
 
-  init(_ storeRun: StoreRun, of dispatch: Dispatch, holdsUpMainQueue: Bool) {
+  init(
+    _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
+  ) {
     self.storeRun = storeRun
     dispatcher = nil
     ofDispatch = dispatch
-    let (caller, scheduler) = (dispatch.caller, dispatch.scheduler)
-    self.caller = caller
+    caller = dispatch.caller
     ownJobScheduler =
       scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue

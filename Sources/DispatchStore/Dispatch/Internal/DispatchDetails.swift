@@ -74,16 +74,19 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Makes them as they were at first; false where they stay in use, by what the dispatch's blocks have dispatched.
   func reset() -> Bool {
-    if hasChildren { return false }
-    clear()
-    hasEnded.store(false, ordering: .relaxed)
-    (waits, isReached, isControlled, isDetached) = ([:], false, false, false)
-    (retry, priority) = (nil, nil)
-    (isKnown, isJoining) = (false, false)
     var fresh = Guarded(life: DispatchState(isRunning: false))
     if isPlanted(.keptReplies) { fresh.replies = replies }
     // The former one is released outside of the lock.
-    state.withLock { swap(&$0, &fresh) }
+    let isFree = state.withLock { state in
+      guard state.family?.children.isEmpty != false else { return false }
+      swap(&state, &fresh)
+      return true
+    }
+    guard isFree else { return false }
+    hasEnded.store(false, ordering: .relaxed)
+    (waits, isReached, isControlled, isDetached) = ([:], false, false, false)
+    (dispatcher, retry, priority) = (nil, nil, nil)
+    (isKnown, isJoining) = (false, false)
     return true
   }
 
@@ -111,6 +114,10 @@ final class DispatchDetails: @unchecked Sendable {
   // MARK: Replies
 
   var replies: [String: any Sendable] { state.withLock { $0.replies } }
+
+  var repliesAndRefusal: (replies: [String: any Sendable], refusal: DispatchError?) {
+    state.withLock { ($0.replies, $0.life.refusal) }
+  }
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.

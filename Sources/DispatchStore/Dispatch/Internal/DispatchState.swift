@@ -337,6 +337,8 @@ struct DispatchState {
   /// Its stores have ended; the closures that wait for that, and for the end where it has come.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
+    // Mostly there is none.
+    if waiters.isEmpty, releases.isEmpty, overWaiters.isEmpty { return [] }
     // Those that have come meanwhile.
     let overWaiters = releases + overWaiters
     defer { (self.overWaiters, releases) = ([], []) }

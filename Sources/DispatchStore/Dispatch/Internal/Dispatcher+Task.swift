@@ -38,7 +38,7 @@ extension Dispatcher {
       let place = scheduler(of: mode)
       if place.acquire() {
         let sent = run(action, to: route, at: place, completion, callSite, on: thread)
-        recycle(place, of: mode)
+        recycle(place)
         return sent
       }
     }
@@ -71,8 +71,7 @@ extension Dispatcher {
     guard let dispatch = handle.dispatch else {
       return .ended(DispatchResult(transaction: run.transaction, identifiers: identifiers))
     }
-    let isRound = run.task != nil && dispatch.details?.scheduler === run.task
-    return isRound ? .underWay(dispatch) : .ended(dispatch.result!)
+    return run.continuesInTask ? .underWay(dispatch) : .ended(dispatch.result!)
   }
 
   /// Makes a record, which may have to wait for its turn.
@@ -187,9 +186,9 @@ extension Dispatch {
         break
       case .step(let step):
         step()
-      case .block(let block):
+      case .block(let block, let isOnly):
         // The block's context is bound in the task that runs it, and its child tasks must not get a copy.
-        guard isAlone, !TaskLocalAddress.isCopied else { return block }
+        guard isOnly || isAlone, !TaskLocalAddress.isCopied else { return block }
         await block()
       }
     }

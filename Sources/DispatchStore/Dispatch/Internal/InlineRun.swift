@@ -18,6 +18,8 @@ struct InlineRun: ~Copyable {
   private let place: Unmanaged<Scheduler>?
   /// That task, once there is a record.
   private(set) var task: TaskScheduler?
+  /// Whether a round goes on in that task.
+  fileprivate(set) var continuesInTask = false
   /// The run around this one on this thread, with no other context between them.
   let outer: Address?
   /// Unmanaged, so that the end can see whether a handle refers to it too.
@@ -717,7 +719,9 @@ extension InlineRun.Address {
     case .ended:
       pointee.releasePlace(record)
     case .continues:
-      (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)
+      if !pointee.continuesInTask {
+        (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)
+      }
     }
     return DispatchHandle(record)
   }
@@ -767,15 +771,17 @@ extension InlineRun.Address {
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
     if let completion = pointee.completion.take() { record.keep(completion) }
     pointee.holdPlace(for: record)
-    if let task = pointee.task {
-      record.makeDetails().scheduler = task
+    if pointee.task != nil {
+      pointee.continuesInTask = true
       // The task goes on without what is on this thread's stack.
       record.keep(outer: DispatchContext.ofTask)
     }
-    let details = record.makeDetails(forRoundsOf: dispatcher, on: thread)
+    let (details, scheduler) = record.makeDetails(
+      forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
     let round = Round(
-      of: record, action, to: route, session, ended: ended, begun: remainder.begun?.index)
+      of: record, at: scheduler, action, to: route, session, ended: ended,
+      begun: remainder.begun?.index)
     if details.begin(round, at: remainder.begun?.index ?? 0) { round.cancel() }
     record.begin(round, after: remainder)
   }

@@ -8,6 +8,8 @@ import Foundation
 final class Round: @unchecked Sendable {
   // because `storeRuns` changes once, when no step is left
   let dispatch: Dispatch
+  /// Where its steps run.
+  let scheduler: Scheduler
   let session: MiddlewareSession?
   private let route: Route
   /// The action as dispatched.
@@ -24,10 +26,11 @@ final class Round: @unchecked Sendable {
   ///   - ended: By store index: how those ended that have; empty where none has.
   ///   - begun: The store index that has begun in the inline run.
   init(
-    of dispatch: Dispatch, _ action: any ActionType, to route: Route,
+    of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
     _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?
   ) {
     self.dispatch = dispatch
+    self.scheduler = scheduler
     self.session = session
     self.route = route
     self.action = action
@@ -51,18 +54,22 @@ final class Round: @unchecked Sendable {
 
   var result: DispatchResult {
     let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
+    let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       transaction: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
-      replies: dispatch.details?.replies ?? [:], attempts: attempts,
+      replies: replies, attempts: attempts,
       // Where its time has passed.
-      error: dispatch.refusal)
+      error: refusal)
   }
 
   /// Where each store stands, for diagnoses.
   var standings: [StoreStanding] { state.withLock(\.standings) }
 
   /// Whether only one store's part is under way.
-  var isAlone: Bool { state.withLock(\.isAlone) }
+  var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
+
+  /// Whether only one store takes part.
+  var hasOneStore: Bool { route.count == 1 }
 
   func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
 
@@ -357,7 +364,7 @@ final class Round: @unchecked Sendable {
   private func resume(_ step: RoundState.Step, at index: Int) {
     if case .wait = step { return }
     // One closure, and not one around another: most rounds have one such step.
-    dispatch.scheduler.resume {
+    scheduler.resume {
       self.run { round in
         let (next, isClosed) = round.follow(index, step)
         return isClosed || round.start(next)
@@ -367,12 +374,12 @@ final class Round: @unchecked Sendable {
 
   /// Goes on at the scheduler; the step that closes the round ends the dispatch.
   private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
-    dispatch.scheduler.resume { self.run(step) }
+    scheduler.resume { self.run(step) }
   }
 
   /// The same for a step that starts the action.
   private func resumeStart(_ step: @escaping @Sendable (Round) -> Bool) {
-    dispatch.scheduler.resumeStart { self.run(step) }
+    scheduler.resumeStart { self.run(step) }
   }
 
   private func run(_ step: (Round) -> Bool) {

@@ -87,28 +87,38 @@ struct RoundState {
     stores: some Collection<String>, prerequisites: [[Int]]? = nil, runsRegardless: [Bool] = [],
     ended: [StoreOutcome?] = [], begun: Int? = nil
   ) {
-    // An inline run goes on in a round only before it has started a store, or after that.
-    hasStarted = begun != nil || ended.contains { $0 != nil }
-    let hasEnded = { ended.isEmpty ? false : ended[$0] != nil }
-    entries = stores.enumerated().map { index, identifier in
+    // A local array, and loops: closures over `self` would copy it.
+    var entries: [Entry] = []
+    entries.reserveCapacity(stores.count)
+    var (open, hasStarted) = (0, begun != nil)
+    for (index, identifier) in stores.enumerated() {
+      let outcome = ended.isEmpty ? nil : ended[index]
       var waits = prerequisites?[index] ?? []
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
-      return Entry(
-        storeIdentifier: identifier,
-        runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
-        prerequisites: waits, missing: waits.count { !hasEnded($0) })
+      var missing = 0
+      for wait in waits where ended.isEmpty || ended[wait] == nil { missing += 1 }
+      entries.append(
+        Entry(
+          storeIdentifier: identifier,
+          runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
+          prerequisites: waits, missing: missing))
+      for wait in waits { entries[wait].dependents.append(index) }
+      if let outcome {
+        entries[index].phase = .closed(outcome)
+        // An inline run goes on in a round only before it has started a store, or after that.
+        hasStarted = true
+      } else {
+        open += 1
+      }
     }
-    open = entries.indices.count { !hasEnded($0) }
-    for index in entries.indices {
-      for wait in entries[index].prerequisites { entries[wait].dependents.append(index) }
+    if let begun {
+      entries[begun].phase = .starting(nil)
+      entries[begun].begunCount = 1
+      active = 1
     }
-    for (index, outcome) in ended.enumerated() {
-      if let outcome { entries[index].phase = .closed(outcome) }
-    }
-    guard let begun else { return }
-    entries[begun].phase = .starting(nil)
-    entries[begun].begunCount = 1
-    active = 1
+    self.entries = entries
+    self.open = open
+    self.hasStarted = hasStarted
   }
 
   var isClosed: Bool { open == 0 }

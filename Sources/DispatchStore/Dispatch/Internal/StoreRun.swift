@@ -99,23 +99,26 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   }
 
   func makeExecutor() -> OperationExecutor? {
-    (round?.dispatch.scheduler).map(OperationExecutor.init)
+    (round?.scheduler).map(OperationExecutor.init)
   }
 
   /// Called in the step that begins the block.
   func makeTaskContext() -> TaskContext? {
-    round.map { TaskContext(self, of: $0.dispatch, holdsUpMainQueue: holdsUpMainQueue) }
+    round.map {
+      TaskContext(
+        self, of: $0.dispatch, at: $0.scheduler, holdsUpMainQueue: holdsUpMainQueue)
+    }
   }
 
   /// Whether the thread that runs the steps of the dispatch also runs the jobs of `async` blocks, or begins them.
-  var runsBlocksInSteps: Bool { round?.dispatch.scheduler.runsBlocksInSteps == true }
+  var runsBlocksInSteps: Bool { round?.scheduler.runsBlocksInSteps == true }
 
   /// The task of the dispatch's caller, where that runs its `async` block.
   ///
   /// A store that runs regardless is not cancelled with that task, and one of a dispatch that others may cancel is
   /// cancelled without it: their blocks get a task to themselves.
   var callersTask: TaskScheduler? {
-    guard let round, let task = round.dispatch.scheduler as? TaskScheduler,
+    guard let round, let task = round.scheduler as? TaskScheduler,
       !round.runsRegardless(at: index), round.dispatch.details?.isControlled != true
     else { return nil }
     return task

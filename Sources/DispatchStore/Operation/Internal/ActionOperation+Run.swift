@@ -144,7 +144,7 @@ extension ActionOperation {
       // Jobs on the main queue need an executor; others are the task's own.
       let executor = task.needsMainQueue ? storeRun?.makeExecutor() : nil
       executor?.context = context
-      return task.run {
+      return task.run(isOnly: storeRun?.round?.hasOneStore == true) {
         self.withState { $0.blockNeedsSteps = false }
         guard let executor else { return await self.run(block, in: context) }
         await withTaskExecutorPreference(executor) { await self.run(block, in: context) }

@@ -37,8 +37,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   /// What it becomes where it is empty.
   private var ending: LaneWord.Activity { name == nil ? .idle : .retired }
 
-  /// Whether it has left the table of lanes.
-  private var isRetired: Bool { word.now.activity == .retired }
+  override var isRetired: Bool { word.now.activity == .retired }
 
   private func retire() {
     if let name { name.shard.remove(self, at: name.key.hash) }
@@ -156,10 +155,14 @@ final class Lane: Scheduler, @unchecked Sendable {
   /// As its drainer, the thread starts the tasks that are next; actions are left to a drainer of the queue.
   override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
     yieldPoint(.release, description)
+    let isFree: Bool
     if let dispatch {
-      guard state.withLock({ $0.isHolder(dispatch) }) else { return }
-      release(dispatch)
-    } else if word.change({ $0.releasedByTask(as: ending) }) != nil {
+      guard let hasLeft = leave(dispatch) else { return }
+      isFree = hasLeft
+    } else {
+      isFree = word.change({ $0.releasedByTask(as: ending) }) != nil
+    }
+    if isFree {
       if ending == .retired { retire() }
       return
     }
@@ -168,6 +171,22 @@ final class Lane: Scheduler, @unchecked Sendable {
     guard word.change(\.requestingDrainer) != nil else { return }
     retainedDispatcher = dispatcher
     drain(startsActions: false)
+  }
+
+  /// Releases it after the record of a task's dispatch, which may be the last thing there was; nil where that does not
+  /// hold it.
+  private func leave(_ dispatch: Dispatch) -> Bool? {
+    var released: Dispatch?
+    defer { withExtendedLifetime(released) {} }
+    return state.withLock { state in
+      guard state.isHolder(dispatch) else { return nil }
+      released = state.release(dispatch)
+      // A drainer that is there changes what it retains under the lock, and only after it has changed the word.
+      guard state.rest == .empty, word.now.activity == .held, retainedDispatcher == nil else {
+        return false
+      }
+      return word.change { $0.releasedByTask(as: ending) } != nil
+    }
   }
 
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {

@@ -65,7 +65,8 @@ struct LaneWord: Equatable {
   /// - Parameter activity: What the lane becomes: idle or retired.
   func releasedByTask(as activity: Activity) -> LaneWord? {
     let isEmpty = top == nil || isPlanted(.lostAtRelease)
-    return isEmpty && self.activity == .acquired ? LaneWord(top, activity) : nil
+    let isOfTask = self.activity == .acquired || self.activity == .held
+    return isEmpty && isOfTask ? LaneWord(top, activity) : nil
   }
 
   /// With a drainer, for the holder's next step; nil where the lane has one, who finds the step.

@@ -27,6 +27,9 @@ class Scheduler: @unchecked Sendable {
   /// The queue that gives it threads.
   var sharedQueue: SharedQueue? { nil }
 
+  /// Whether it is a named lane that accepts no dispatch any longer.
+  var isRetired: Bool { false }
+
   /// Whether no action may start now.
   var isSuspended: Bool { false }
 

@@ -20,7 +20,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     case cancel
     case step(@Sendable () -> Void)
     /// Await an `async` block.
-    case block(Block)
+    ///
+    /// - Parameter isOnly: Whether no other block can go on meanwhile.
+    case block(Block, isOnly: Bool)
   }
 
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
@@ -50,6 +52,13 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   init(_ place: Scheduler, of dispatcher: Dispatcher) {
     turns = place
     ofDispatcher = dispatcher
+  }
+
+  deinit {
+    // A named lane that has retired is used again where nothing else refers to it.
+    var last: Scheduler = SyncLoop.callerThread
+    swap(&turns, &last)
+    ofDispatcher.recycle(last)
   }
 
   /// Takes another lane: a named one has retired since it was looked up.
@@ -109,8 +118,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   /// Runs an `async` block of the dispatch.
-  func run(_ block: @escaping Block) {
-    append(.block(block))
+  ///
+  /// - Parameter isOnly: Whether the dispatch goes to one store.
+  func run(isOnly: Bool, _ block: @escaping Block) {
+    append(.block(block, isOnly: isOnly))
   }
 
   private func append(_ step: Step) {
