@@ -202,7 +202,7 @@ extension Dispatcher {
       }
       if registry.acceptance == .closed { return .ifInside(shared.use(), registry.generation) }
       isNews =
-        shared.route.registered.isEmpty && type != WorkAcceptance.self
+        shared.route.isUnanswered && type != WorkAcceptance.self
         && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
       thread.turn &+= 1
       let route: Unmanaged<Route>

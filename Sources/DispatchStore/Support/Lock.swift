@@ -14,7 +14,12 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   init() {
-    mutex = .allocate(capacity: 1)
+    self.init(at: .allocate(capacity: 1))
+  }
+
+  /// Makes one at the beginning of memory that `destroy` frees.
+  init(at memory: UnsafeMutablePointer<pthread_mutex_t>) {
+    mutex = memory
     let error = pthread_mutex_init(mutex, nil)
     if error != 0 { stopProgram("pthread_mutex_init failed with error \(error).") }
   }

@@ -258,7 +258,7 @@ extension Dispatcher {
     if admission.makesKnown {
       let thread = ThreadState.current
       makeKnown(dispatch, mode, on: thread)
-      if dispatch.route?._withUnsafeGuaranteedRef(\.failure) == nil {
+      if dispatch.route?._withUnsafeGuaranteedRef(\.hasFailed) != true {
         delay = DispatchDelay(of: dispatch, isPossible: !mode.isSync || !thread.isTaskThread)
         dispatch.makeDetails().withState { $0.beginDelay() }
       }

@@ -46,7 +46,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     joining other: Dispatch? = nil, on thread: ThreadState
   ) {
     acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    let isAccepted = acceptance._withUnsafeGuaranteedRef { $0.failure == nil }
+    let isAccepted = acceptance._withUnsafeGuaranteedRef { !$0.hasFailed }
     let middlewares = isAccepted ? chain?.wholes ?? [] : []
     watchers = isAccepted ? chain?.watchers ?? [] : []
     self.actions = actions

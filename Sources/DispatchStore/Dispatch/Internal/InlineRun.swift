@@ -265,7 +265,7 @@ struct InlineRun: ~Copyable {
 
   /// Whether there is no store from a position on, and nothing that kept stores from running.
   fileprivate func isLast(_ position: Int) -> Bool {
-    route._withUnsafeGuaranteedRef { position == $0.count && $0.failure == nil }
+    route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
   }
 
   /// The same for a `.sync` run, if it has no completion either: nothing is left but its end.
@@ -310,7 +310,7 @@ struct InlineRun: ~Copyable {
   }
 
   fileprivate var hasFinished: Bool {
-    outcomes.isEmpty && route._withUnsafeGuaranteedRef { $0.failure == nil }
+    outcomes.isEmpty && route._withUnsafeGuaranteedRef { !$0.hasFailed }
   }
 
   fileprivate var result: DispatchResult { result(of: record?.takeUnretainedValue()) }

@@ -224,7 +224,7 @@ extension Dispatch {
     on thread: ThreadState
   ) -> Dispatch? {
     let route = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    guard route._withUnsafeGuaranteedRef({ $0.failure == nil }) else {
+    guard route._withUnsafeGuaranteedRef({ !$0.hasFailed }) else {
       route._withUnsafeGuaranteedRef { $0.end() }
       return nil
     }

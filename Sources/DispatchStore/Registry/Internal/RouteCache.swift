@@ -51,47 +51,86 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
     func retire() { route._withUnsafeGuaranteedRef { $0.retire(after: outstanding) } }
   }
 
+  /// Slots in buckets, with a byte of the hash of what each slot has: a lookup of a key that is not there mostly reads
+  /// these bytes only.
   private struct Table {
-    var slots: UnsafeMutablePointer<Slot>
-    var bucketCount: Int
+    private var slots: UnsafeMutablePointer<Slot>
+    /// By bucket: a byte for each way, zero where the slot is free.
+    private var tags: UnsafeMutablePointer<UInt32>
+    let bucketCount: Int
 
     init(bucketCount: Int) {
       self.bucketCount = bucketCount
       slots = .allocate(capacity: bucketCount * RouteCache.ways)
       slots.initialize(repeating: Slot(), count: bucketCount * RouteCache.ways)
+      tags = .allocate(capacity: bucketCount)
+      tags.initialize(repeating: 0, count: bucketCount)
     }
 
-    var all: UnsafeMutableBufferPointer<Slot> {
-      UnsafeMutableBufferPointer(start: slots, count: bucketCount * RouteCache.ways)
-    }
+    var indices: Range<Int> { 0..<(bucketCount * RouteCache.ways) }
 
-    @inline(__always)
-    func bucket(of hash: UInt64) -> UnsafeMutablePointer<Slot> {
-      slots + (Int(truncatingIfNeeded: hash) & (bucketCount - 1)) * RouteCache.ways
-    }
+    subscript(index: Int) -> Slot { slots[index] }
 
     @inline(__always)
-    func slot(of key: RouteKey) -> UnsafeMutablePointer<Slot>? {
-      var slot = bucket(of: key.hash)
-      for _ in 0..<RouteCache.ways {
-        if slot.pointee.isOf(key) { return slot }
-        slot += 1
+    func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (bucketCount - 1) }
+
+    @inline(__always)
+    private func tag(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 56) | 1 }
+
+    /// The slot of a key.
+    @inline(__always)
+    func index(of key: RouteKey) -> Int? {
+      let hash = key.hash
+      let (bucket, tag) = (bucket(of: hash), tag(of: hash))
+      var (rest, index) = (tags[bucket], bucket * RouteCache.ways)
+      while rest != 0 {
+        if rest & 0xFF == tag, slots[index].isOf(key) { return index }
+        rest >>= 8
+        index += 1
       }
       return nil
     }
 
+    /// The route at an index, outstanding for one more dispatch.
+    @inline(__always)
+    func take(at index: Int) -> Unmanaged<Route>? {
+      slots[index].outstanding &+= 1
+      return slots[index].route
+    }
+
     /// A free slot of a key's bucket.
-    func freeSlot(for hash: UInt64) -> UnsafeMutablePointer<Slot>? {
-      let bucket = bucket(of: hash)
-      return (0..<RouteCache.ways).first { bucket[$0].route == nil }.map { bucket + $0 }
+    func freeIndex(for hash: UInt64) -> Int? {
+      let (bucket, free) = (bucket(of: hash), 0..<RouteCache.ways)
+      let way = free.first { tags[bucket] >> (8 * UInt32($0)) & 0xFF == 0 }
+      return way.map { bucket * RouteCache.ways + $0 }
+    }
+
+    /// - Parameter hash: That of the slot's key.
+    func put(_ slot: Slot, at index: Int, hash: UInt64) {
+      slots[index] = slot
+      setTag(tag(of: hash), at: index)
+    }
+
+    /// Frees a slot.
+    func evict(at index: Int) -> Evicted? {
+      setTag(0, at: index)
+      return slots[index].take()
+    }
+
+    private func setTag(_ tag: UInt32, at index: Int) {
+      let (bucket, way) = index.quotientAndRemainder(dividingBy: RouteCache.ways)
+      let shift = 8 * UInt32(way)
+      tags[bucket] = tags[bucket] & ~(0xFF << shift) | tag << shift
     }
 
     func deallocate() {
       slots.deinitialize(count: bucketCount * RouteCache.ways)
       slots.deallocate()
+      tags.deallocate()
     }
   }
 
+  /// As many as a word has bytes.
   fileprivate static let ways = 4
   /// Of 4,096 slots.
   private static let mostBuckets = 1_024
@@ -113,7 +152,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   /// Called when its thread ends.
   func destroy() {
     _ = Self.all.withLockOfProcess { $0.removeValue(forKey: id) }
-    for index in table.pointee.all.indices { table.pointee.all[index].take()?.retire() }
+    for index in table.pointee.indices { table.pointee.evict(at: index)?.retire() }
     table.pointee.deallocate()
     table.deinitialize(count: 1)
     table.deallocate()
@@ -140,9 +179,7 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   func take(_ key: RouteKey) -> Unmanaged<Route>? {
     lock()
     defer { unlock() }
-    guard let slot = table.pointee.slot(of: key) else { return nil }
-    slot.pointee.outstanding &+= 1
-    return slot.pointee.route
+    return table.pointee.index(of: key).flatMap { table.pointee.take(at: $0) }
   }
 
   /// Takes a copy of a route, outstanding for one more dispatch; called under the registry's lock.
@@ -161,48 +198,51 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
     let copy = Unmanaged.passUnretained(Route(copying: shared.route))
     lock()
     defer { unlock() }
-    let slot = makeRoom(for: key.hash)
-    let evicted = slot.pointee.take()
-    slot.pointee = Slot(
+    let index = makeRoom(for: key.hash)
+    let evicted = table.pointee.evict(at: index)
+    let slot = Slot(
       dispatcher: key.dispatcher, actionType: key.actionType, storeIdentifier: key.storeIdentifier,
       route: copy, outstanding: 1)
+    table.pointee.put(slot, at: index, hash: key.hash)
     return (copy, evicted)
   }
 
   private func isFull(for hash: UInt64) -> Bool {
     lock()
     defer { unlock() }
-    return table.pointee.bucketCount == Self.mostBuckets && table.pointee.freeSlot(for: hash) == nil
+    return table.pointee.bucketCount == Self.mostBuckets && table.pointee.freeIndex(for: hash) == nil
   }
 
   /// A free slot, or in the largest table one whose copy is to leave.
-  private func makeRoom(for hash: UInt64) -> UnsafeMutablePointer<Slot> {
+  private func makeRoom(for hash: UInt64) -> Int {
     while true {
-      if let free = table.pointee.freeSlot(for: hash) { return free }
+      if let free = table.pointee.freeIndex(for: hash) { return free }
       guard table.pointee.bucketCount < Self.mostBuckets else { break }
       grow()
     }
-    return table.pointee.bucket(of: hash) + Int(truncatingIfNeeded: hash >> 40) % Self.ways
+    let way = Int(truncatingIfNeeded: hash >> 40) % Self.ways
+    return table.pointee.bucket(of: hash) * Self.ways + way
   }
 
   private func grow() {
     let old = table.pointee
-    table.pointee = Table(bucketCount: 2 * old.bucketCount)
-    for index in old.all.indices where old.all[index].route != nil {
-      let slot = old.all[index]
+    let new = Table(bucketCount: 2 * old.bucketCount)
+    for index in old.indices where old[index].route != nil {
+      let slot = old[index]
       let key = RouteKey(
         dispatcher: slot.dispatcher, actionType: slot.actionType!,
         storeIdentifier: slot.storeIdentifier)
       // Of one bucket two are made: each has room.
-      table.pointee.freeSlot(for: key.hash)!.pointee = slot
+      new.put(slot, at: new.freeIndex(for: key.hash)!, hash: key.hash)
     }
+    table.pointee = new
     old.deallocate()
   }
 
   private func takeSlot(of key: RouteKey) -> Evicted? {
     lock()
     defer { unlock() }
-    return table.pointee.slot(of: key)?.pointee.take()
+    return table.pointee.index(of: key).flatMap { table.pointee.evict(at: $0) }
   }
 
   // MARK: All threads

@@ -8,13 +8,16 @@ struct RouteKey {
 /// A route in the registry, with the threads that have a copy of it.
 final class SharedRoute: @unchecked Sendable {
   // because the registry's lock guards what changes, until the route has left the registry and nothing changes it
-  let key: RouteKey
-  let actionType: any ActionType.Type
+  // First what each lookup reads, so that it comes with one cache line.
   let route: Route
-  /// The caches that have, or have had, a copy; mostly few.
-  private(set) var caches: [RouteCache.ID] = []
   /// The number of dispatches that have used the route itself, and no copy.
   private(set) var outstanding = 0
+  /// The next one of the same identifier, for another action type.
+  fileprivate var next: SharedRoute?
+  let key: RouteKey
+  let actionType: any ActionType.Type
+  /// The caches that have, or have had, a copy; mostly few.
+  private(set) var caches: [RouteCache.ID] = []
 
   init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route) {
     self.key = key
@@ -45,19 +48,31 @@ final class SharedRoute: @unchecked Sendable {
 /// routes of one identifier, and for action types that are classes.
 struct RouteTable {
   private var byType: [ObjectIdentifier: SharedRoute] = [:]
-  private var byIdentifier: [String: [SharedRoute]] = [:]
+  /// The first one of each identifier.
+  private var byIdentifier: [String: SharedRoute] = [:]
   /// Those of `byType` and `byIdentifier` that are incomplete.
   private var incomplete: [ObjectIdentifier: SharedRoute] = [:]
   private var removed: [SharedRoute] = []
 
   subscript(key: RouteKey) -> SharedRoute? {
     guard let identifier = key.storeIdentifier else { return byType[key.actionType] }
-    return byIdentifier[identifier]?.first { $0.key.actionType == key.actionType }
+    var route = byIdentifier[identifier]
+    while let present = route, present.key.actionType != key.actionType { route = present.next }
+    return route
+  }
+
+  /// Those of an identifier.
+  private func routes(of identifier: String) -> [SharedRoute] {
+    Array(
+      sequence(state: byIdentifier[identifier]) { next in
+        defer { next = next?.next }
+        return next
+      })
   }
 
   mutating func insert(_ route: SharedRoute) {
     if let identifier = route.key.storeIdentifier {
-      byIdentifier[identifier, default: []].append(route)
+      route.next = byIdentifier.updateValue(route, forKey: identifier)
     } else {
       byType[route.key.actionType] = route
     }
@@ -73,21 +88,23 @@ struct RouteTable {
         remove(route)
       }
     }
-    let routes = byIdentifier[entry.identifier] ?? []
+    let routes = routes(of: entry.identifier)
     for route in isPlanted(.keptRoute) ? Array(routes.prefix(1)) : routes { remove(route) }
     if isAwaited { for route in incomplete.values { remove(route) } }
   }
 
   mutating func remove(concerning follower: any DispatchFollower) {
     for route in byType.values where follower.responds(to: route.actionType) { remove(route) }
-    for route in byIdentifier.values.joined() where follower.responds(to: route.actionType) {
-      remove(route)
+    for identifier in Array(byIdentifier.keys) {
+      for route in routes(of: identifier) where follower.responds(to: route.actionType) {
+        remove(route)
+      }
     }
   }
 
   mutating func removeAll() {
     removed += byType.values
-    for routes in byIdentifier.values { removed += routes }
+    for identifier in byIdentifier.keys { removed += routes(of: identifier) }
     (byType, byIdentifier, incomplete) = ([:], [:], [:])
   }
 
@@ -99,8 +116,12 @@ struct RouteTable {
 
   private mutating func remove(_ route: SharedRoute) {
     if let identifier = route.key.storeIdentifier {
-      byIdentifier[identifier]?.removeAll { $0 === route }
-      if byIdentifier[identifier]?.isEmpty == true { byIdentifier[identifier] = nil }
+      if byIdentifier[identifier] === route {
+        byIdentifier[identifier] = route.next
+      } else {
+        routes(of: identifier).first { $0.next === route }?.next = route.next
+      }
+      route.next = nil
     } else {
       byType[route.key.actionType] = nil
     }

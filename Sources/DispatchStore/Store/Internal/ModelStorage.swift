@@ -2,18 +2,19 @@
 @usableFromInline
 final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @unchecked Sendable {
   // because every access to what changes holds `lock`
-  @usableFromInline
-  let model: UnsafeMutablePointer<Model>
+  @inlinable
+  var model: UnsafeMutablePointer<Model> { modelAddress.assumingMemoryBound(to: Model.self) }
 
   /// Of a store whose reads are published.
   let published: PublishedModel<Model>?
 
   @usableFromInline
   init(identifier: String, model: Model, reads: StoreReads) {
-    self.model = .allocate(capacity: 1)
-    self.model.initialize(to: model)
     published = reads == .published ? PublishedModel(model) : nil
-    super.init(identifier: identifier, publishes: reads == .published)
+    super.init(
+      identifier: identifier, publishes: reads == .published,
+      modelSize: MemoryLayout<Model>.size, modelAlignment: MemoryLayout<Model>.alignment)
+    modelAddress.bindMemory(to: Model.self, capacity: 1).initialize(to: model)
   }
 
   /// Where reads are published, what is read; code that is tracked is about to do so.
@@ -31,6 +32,5 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
 
   deinit {
     model.deinitialize(count: 1)
-    model.deallocate()
   }
 }

@@ -1,15 +1,23 @@
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The part of a store's state that has none of the user's types: no generic type is looked up for it.
 ///
 /// Also its lock, its observers, and their notification.
 @usableFromInline
 class StoreStorage: @unchecked Sendable {
   // because every access to what changes holds `lock`
-  let identifier: String
-  /// At hand, because a global is looked up by a call.
-  let threadKey = ThreadState.key
-  let lock = Lock()
+  // First what each reduction reads and writes, so that it comes with one cache line.
+  let lock: Lock
+  /// The address of the model, which is in the same memory as the lock.
+  @usableFromInline final let modelAddress: UnsafeMutableRawPointer
   // Unchecked, because the lock excludes overlapping accesses, and because the run-time checks of
   // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
   /// The number of commits so far.
@@ -19,6 +27,9 @@ class StoreStorage: @unchecked Sendable {
   /// Decided under the lock; what a thread reads before, to lock once instead of twice, may be out of date.
   final var isObserved: Bool { observed.load(ordering: .relaxed) }
   private let observed: Atomic<Bool>
+  /// At hand, because a global is looked up by a call.
+  let threadKey = ThreadState.key
+  let identifier: String
   /// Whether by a notifier, and whether with the model.
   @exclusivity(unchecked) @usableFromInline final var isDelivered = false
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
@@ -37,11 +48,25 @@ class StoreStorage: @unchecked Sendable {
   /// Whether each commit publishes its model.
   private let publishes: Bool
 
-  init(identifier: String, publishes: Bool = false) {
+  /// - Parameters:
+  ///   - modelSize: In bytes.
+  ///   - modelAlignment: Likewise.
+  init(
+    identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1
+  ) {
     self.identifier = identifier
     self.publishes = publishes
     observed = Atomic(publishes)
+    let lockSize = MemoryLayout<pthread_mutex_t>.size
+    let offset = (lockSize + modelAlignment - 1) / modelAlignment * modelAlignment
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: offset + modelSize, alignment: max(Self.cacheLine, modelAlignment))
+    lock = Lock(at: memory.bindMemory(to: pthread_mutex_t.self, capacity: 1))
+    modelAddress = memory + offset
   }
+
+  /// In bytes; a small model is in that of its lock.
+  private static let cacheLine = 64
 
   /// Publishes the model of a commit, under the lock.
   func publish() {}
