@@ -59,6 +59,16 @@ public final class Watchdog: Middleware {
   deinit {
     cancel()
   }
+
+  /// Lets the action pass.
+  public func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict { .pass }
+
+  /// Does nothing.
+  public func didDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) {}
 }
 
 extension Watchdog: InFlightSource {

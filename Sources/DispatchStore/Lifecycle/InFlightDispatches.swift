@@ -20,6 +20,16 @@ public final class InFlightDispatches: Middleware {
 
   /// The dispatches that have not ended, a sequence with its present action, in the order of their transactions.
   public var all: [InFlightDispatch] { table.all.map(InFlightDispatch.init) }
+
+  /// Lets the action pass.
+  public func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict { .pass }
+
+  /// Does nothing.
+  public func didDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) {}
 }
 
 extension InFlightDispatches: InFlightSource {

@@ -15,6 +15,18 @@ public protocol DispatchMiddleware: Middleware {
   func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult)
 }
 
+extension DispatchMiddleware {
+  /// Lets the action pass.
+  public func willDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict { .pass }
+
+  /// Does nothing.
+  public func didDispatch(
+    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  ) throws {}
+}
+
 /// One call of `dispatch`, as a `DispatchMiddleware` gets it.
 public struct DispatchInfo: Sendable {
   /// Of one action, its transaction; of a sequence, the one that its actions' transactions have as parent.

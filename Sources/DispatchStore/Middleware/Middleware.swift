@@ -1,8 +1,7 @@
 /// Two hooks around each store run of a dispatch.
 ///
 /// Hooks run while no lock is held, may dispatch in every mode, and may be called on several threads
-/// at once. A middleware is registered once, however often `register(middleware:)` is called. It implements the hooks
-/// that it needs.
+/// at once. A middleware is registered once, however often `register(middleware:)` is called.
 public protocol Middleware: AnyObject, Sendable {
   /// Called before anything of the dispatch is scheduled; decides which action the store gets, if any.
   ///
@@ -19,18 +18,6 @@ public protocol Middleware: AnyObject, Sendable {
   /// At the dispatch's scheduler, in reverse order of registration, with the action that ran, and with its
   /// outcome, duration and time queued in `transaction`. An error that it throws is an incident.
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
-}
-
-extension Middleware {
-  /// Lets the action pass.
-  public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-  ) throws -> MiddlewareVerdict { .pass }
-
-  /// Does nothing.
-  public func didDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-  ) throws {}
 }
 
 /// What a middleware decides about an action and a store; later versions may add cases.

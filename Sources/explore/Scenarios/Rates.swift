@@ -161,6 +161,8 @@ private final class RateWatch: Middleware {
     return .pass
   }
 
+  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
+
   /// Those of a key are a period apart, and none that waits begins before.
   func checkTimes(_ period: Duration) throws {
     let came = came.now

@@ -34,6 +34,20 @@ struct SimulationTests {
     }
   }
 
+  @Test(arguments: modes)
+  func itsTransactionsHaveTheEpochZero(_ mode: Dispatcher.Mode) async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      _ = dispatcher.makeNotes("notes")
+      let handles = (1...3).map { dispatcher.dispatch(action: Note.add($0), mode: mode) }
+      for handle in handles { await handle.ended() }
+      let transactions = handles.map(\.transaction)
+      guard transactions.allSatisfy({ $0.epoch == 0 && "\($0)" == "#\($0.number)" }),
+        transactions == transactions.sorted(), Set(transactions).count == 3
+      else { throw Unexpected(text: "\(transactions)") }
+    }
+    #expect(report.failure == nil)
+  }
+
   /// A name with another hash for each salt.
   struct SaltedName: Hashable, Sendable, CustomStringConvertible {
     let description: String

@@ -73,6 +73,24 @@ struct TestStoreFailureTests {
       ])
   }
 
+  @Test func namesActionsByTheirDescription() async {
+    struct Order: ActionType, CustomStringConvertible {
+      let secret = "1234"
+      var description: String { "an order" }
+    }
+    final class OrderReducer: Reducer<Int, Order> {
+      override func reduce(into count: inout Int, action: Order) { count += 1 }
+    }
+    let caught = await failures {
+      let testStore = TestStore(Store(model: 0, reducer: OrderReducer()))
+      await testStore.send(Order())
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.contains("changed in an order, and") == true)
+    #expect(caught.messages.first?.contains("1234") == false)
+  }
+
   @Test func showsAnActionThatWasNotReceivedBeforeTheNextOneIsSent() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())

@@ -215,16 +215,6 @@ struct LanePriorityTests {
     for task in tasks + [holder] { #expect(await task.value.isSuccess) }
     #expect(await last.result.isSuccess)
   }
-
-  @Test func aModeThatIsNoLaneStopsTheProgram() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      Dispatcher(name: "shop").usePriorities(in: .async)
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Dispatcher \"shop\" was given mode .async as a lane"))
-  }
 }
 
 private struct SameHash: Hashable {

@@ -319,16 +319,6 @@ struct SendTests {
     #expect(await stray.send(.fail(1), mode: mode).error is CounterFailure)
     #expect(stray.model.count == 2)
   }
-
-  #if os(Linux)
-    @Test func syncIsNoModeOfIt() async {
-      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        await Dispatcher().send(Ping(), mode: .sync)
-      }
-      let printed = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      #expect(printed.contains("An action was sent with mode .sync"))
-    }
-  #endif
 }
 
 /// A structured dispatch inside an operation that it would wait for is refused.

@@ -122,6 +122,9 @@ struct EffectTests {
     func willDispatch(
       transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
     ) throws -> MiddlewareVerdict { .veto(reason: "no") }
+    func didDispatch(
+      transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
+    ) {}
   }
 
   @Test(arguments: modes)

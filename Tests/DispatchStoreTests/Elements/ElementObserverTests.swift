@@ -235,15 +235,6 @@ struct ElementObserverTests {
       ])
     withExtendedLifetime(tokens) {}
   }
-
-  @Test func insideAnExclusiveSectionTheyCanNotBeAdded() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let store = ParcelStore.parcels()
-      store.updateModel { _ in _ = store.observe(\.parcels, id: 1) { _ in } }
-    }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("observed"))
-  }
 }
 
 /// An element that counts how often it is compared.

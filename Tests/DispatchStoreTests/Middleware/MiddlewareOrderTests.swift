@@ -88,35 +88,25 @@ struct MiddlewareOrderTests {
     #expect(dispatcher.middlewares.count == 1)
   }
 
-  @Test func aHookThatIsNotImplementedLetsTheActionPass() {
-    final class Before: Middleware {
-      let steps = Recorder<String>()
-      func willDispatch(
-        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-      ) -> MiddlewareVerdict {
-        steps.record("will")
-        return .pass
-      }
-    }
-    final class After: Middleware {
-      let steps = Recorder<String>()
-      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
-        steps.record("did")
-      }
-    }
-    let (before, after) = (Before(), After())
-    dispatcher.register(middleware: before)
-    dispatcher.register(middleware: after)
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func oneOfWholeDispatchesNeedsNoHooksByStore(mode: Dispatcher.Mode) async {
+    let whole = WholeMiddleware()
+    dispatcher.register(middleware: whole)
     let store = dispatcher.register(store: CounterStore.counter())
-    store.dispatch(.add(1), mode: .sync)
-    #expect(before.steps.all + after.steps.all == ["will", "did"])
+    _ = await store.dispatch(.add(1), mode: mode).result
+    #expect(whole.steps.all == ["begin", "end"])
     #expect(store.model.count == 1)
   }
 
+  private final class WholeMiddleware: DispatchMiddleware {
+    let steps = Recorder<String>()
+    func dispatchWillBegin(_ dispatch: DispatchInfo) { steps.record("begin") }
+    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) { steps.record("end") }
+  }
+
   @Test func middlewaresAreUnregisteredByType() {
-    final class Silent: Middleware {}
+    let silent = WholeMiddleware()
     let recording = ["a", "b"].map { RecordingMiddleware($0) }
-    let silent = Silent()
     dispatcher.register(middleware: recording[0])
     dispatcher.register(middleware: silent)
     dispatcher.register(middleware: recording[1])

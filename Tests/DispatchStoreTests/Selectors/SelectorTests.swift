@@ -182,26 +182,6 @@ struct SelectorTests {
     #expect(store.select(other) == 25)
   }
 
-  @Test(arguments: [false, true])
-  func insideAnExclusiveSectionStopsTheProgramAndNamesBothStores(isInSelector: Bool) async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) { [isInSelector] in
-      let (held, other) = (
-        PricedStore.priced(identifier: "held"), PricedStore.priced(identifier: "other")
-      )
-      let discount = Selector(\PricedCart.discount)
-      if isInSelector {
-        _ = held.select(Selector { (_: PricedCart) in other.select(discount) })
-      } else {
-        held.updateModel { $0.discount = other.select(discount) }
-      }
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"other\" can't be read inside"))
-    #expect(message.contains("exclusive section of store \"held\""))
-  }
-
   @Test func mayDispatchWhereItReadsTheModelAndThatIsAcceptedAfterwards() async {
     let dispatcher = Dispatcher(name: "selecting")
     dispatcher.register(store: store)

@@ -164,12 +164,6 @@ struct DeltaStreamTests {
     _ = await ended.first(2)
     token.cancel()
   }
-
-  @Test func aNegativeBoundStopsTheProgram() async {
-    await #expect(processExitsWith: .failure) {
-      _ = ParcelStore.parcels().deltas(of: \.parcels, buffering: .suspending(-1))
-    }
-  }
 }
 
 @Suite("The end of streams of deltas", .timeLimit(.minutes(30)))

@@ -148,16 +148,4 @@ struct StoreSnapshotTests {
     }
     #expect(!equal.left.storage.isObserved && !equal.right.storage.isObserved)
   }
-
-  @Test func insideAnExclusiveSectionStopsTheProgramAndNamesBothStores() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      let (basket, stock) = (CounterStore.counter("basket"), CounterStore.counter("stock"))
-      basket.updateModel { _ in _ = Dispatcher().snapshot(stock, CounterStore.counter("other")) }
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"stock\" can't be read inside the exclusive section"))
-    #expect(message.contains("of store \"basket\""))
-  }
 }

@@ -210,7 +210,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   private func isFull(for hash: UInt64) -> Bool {
     lock()
     defer { unlock() }
-    return table.pointee.bucketCount == Self.mostBuckets && table.pointee.freeIndex(for: hash) == nil
+    return table.pointee.bucketCount == Self.mostBuckets
+      && table.pointee.freeIndex(for: hash) == nil
   }
 
   /// A free slot, or in the largest table one whose copy is to leave.

@@ -1,0 +1,73 @@
+import DispatchStore
+import Testing
+
+/// What stops the program in what is above the core: with its message, in release builds too.
+@Suite("Misuse", .timeLimit(.minutes(30)))
+struct MisuseTests {
+  #if os(Linux)
+    @Test func syncIsNoModeOfIt() async {
+      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        await Dispatcher().send(Ping(), mode: .sync)
+      }
+      let printed = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(printed.contains("An action was sent with mode .sync"))
+    }
+  #endif
+
+  @Test func aModeThatIsNoLaneStopsTheProgram() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      Dispatcher(name: "shop").usePriorities(in: .async)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Dispatcher \"shop\" was given mode .async as a lane"))
+  }
+
+  @Test func anObserverOfAnElementCanNotBeAddedInAnExclusiveSection() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = ParcelStore.parcels()
+      store.updateModel { _ in _ = store.observe(\.parcels, id: 1) { _ in } }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("observed"))
+  }
+
+  @Test func aNegativeBoundOfDeltasStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      _ = ParcelStore.parcels().deltas(of: \.parcels, buffering: .suspending(-1))
+    }
+  }
+
+  @Test func aSnapshotInAnExclusiveSectionNamesBothStores() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let (basket, stock) = (CounterStore.counter("basket"), CounterStore.counter("stock"))
+      basket.updateModel { _ in _ = Dispatcher().snapshot(stock, CounterStore.counter("other")) }
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Store \"stock\" can't be read inside the exclusive section"))
+    #expect(message.contains("of store \"basket\""))
+  }
+
+  @Test(arguments: [false, true])
+  func aSelectionInAnExclusiveSectionNamesBothStores(isInSelector: Bool) async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [isInSelector] in
+      let (held, other) = (
+        CounterStore.counter("held"), CounterStore.counter("other")
+      )
+      let count = Selector(\Counter.count)
+      if isInSelector {
+        _ = held.select(Selector { (_: Counter) in other.select(count) })
+      } else {
+        held.updateModel { $0.count = other.select(count) }
+      }
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Store \"other\" can't be read inside"))
+    #expect(message.contains("exclusive section of store \"held\""))
+  }
+}

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Templates/ActionCoderTests.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Children/ChildStoreTests.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Groups/GroupHandleTests.swift

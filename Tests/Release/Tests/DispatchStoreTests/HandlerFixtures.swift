@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Handlers/HandlerFixtures.swift

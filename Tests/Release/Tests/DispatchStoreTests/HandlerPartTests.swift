@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Handlers/HandlerPartTests.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/MisuseTests.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Elements/ParcelBook.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Children/Shop.swift

@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Streams/StreamTests.swift
