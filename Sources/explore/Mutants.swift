@@ -47,6 +47,7 @@ enum Mutants {
   private static let likeliest: [Mutant: String] = [
     .lostStart: Scenario.namedLanes.name,
     .lostWhileSuspended: Scenario.suspendedWaits.name,
+    .lostWidening: Scenario.widening.name,
     .pushToRetired: Scenario.namedLanes.name,
     .reusedLane: Scenario.laneNames.name,
     .doubleLane: Scenario.laneNames.name,

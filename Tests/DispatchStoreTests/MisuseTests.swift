@@ -70,4 +70,28 @@ struct MisuseTests {
     #expect(message.contains("Store \"other\" can't be read inside"))
     #expect(message.contains("exclusive section of store \"held\""))
   }
+
+  @Test func twoTypesOfOneNameStopTheProgramAndAreNamed() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      struct First: CodableAction { static var actionName: String { "same" } }
+      struct Second: CodableAction { static var actionName: String { "same" } }
+      _ = ActionCoder(First.self, Second.self)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("can't be registered as \"same\""))
+    #expect(message.contains("First") && message.contains("Second"))
+  }
+
+  @Test func aSynchronousStepInATaskStopsTheProgramAndNamesTheStep() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      await Dispatcher().send(ActionGroup { ActionStep(Ping(), mode: .sync) })
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("A group was sent with a step of mode .sync"))
+    #expect(message.contains("MisuseTests.swift:"))
+  }
 }

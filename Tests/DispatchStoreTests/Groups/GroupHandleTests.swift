@@ -284,15 +284,4 @@ struct GroupHandleTests {
     dispatcher.queue.isSuspended = false
     #expect(stage.model.isEmpty)
   }
-
-  @Test func aSynchronousStepInATaskStopsTheProgramAndNamesTheStep() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      await Dispatcher().send(ActionGroup { ActionStep(Ping(), mode: .sync) })
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("A group was sent with a step of mode .sync"))
-    #expect(message.contains("GroupHandleTests.swift:"))
-  }
 }

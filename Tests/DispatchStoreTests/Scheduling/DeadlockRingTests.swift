@@ -360,4 +360,30 @@ struct DeadlockRingTests {
     #expect(await dispatcher.dispatch(action: script, mode: .serial).result.isSuccess)
     #expect(results.count == 0)
   }
+
+  /// Each lane's block waits for the other lane in thousands of tasks, of which the first that is searched closes a ring.
+  @Test func twoBlocksMayAwaitEachOthersLanesInThousandsOfChildTasks() async {
+    let (dispatcher, results) = (dispatcher, results)
+    let count = Load.count(10_000)
+    @Sendable func script(_ other: String) -> Script {
+      .suspends { _ in
+        await withTaskGroup(of: DispatchResult.self) { group in
+          for _ in 0..<count {
+            group.addTask {
+              await dispatcher.dispatch(
+                action: Script.runs { _ in }, mode: .serial(lane: other)
+              ).result
+            }
+          }
+          for await result in group where !result.isSuccess { results.record(result) }
+        }
+      }
+    }
+    let handles = [("a", "b"), ("b", "a")].map { lane, other in
+      dispatcher.dispatch(action: script(other), mode: .serial(lane: lane))
+    }
+    for handle in handles { #expect(await handle.result.isSuccess) }
+    #expect(results.count <= count)
+    #expect(results.all.allSatisfy { $0.errorCode == .wouldDeadlock })
+  }
 }

@@ -105,17 +105,4 @@ struct ActionCoderTests {
       try PlainDecoder().decode(EncodedAction.self, from: form)
     }
   }
-
-  @Test func twoTypesOfOneNameStopTheProgramAndAreNamed() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      struct First: CodableAction { static var actionName: String { "same" } }
-      struct Second: CodableAction { static var actionName: String { "same" } }
-      _ = ActionCoder(First.self, Second.self)
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("can't be registered as \"same\""))
-    #expect(message.contains("First") && message.contains("Second"))
-  }
 }

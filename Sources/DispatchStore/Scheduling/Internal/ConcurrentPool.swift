@@ -214,6 +214,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// The queue may be wider: more drainers can take the starts that are there.
   func queueWasWidened() {
+    if isPlanted(.lostWidening) { return }
     for _ in 0..<width where !starts.isEmpty {
       let reinforcement = change(.schedule) { $0.startPushed($1) }
       reinforce(reinforcement)
@@ -287,7 +288,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     let drainer = Drainer { drainer in
       self.change(.beginDraining) { state, _ in state.drainerBegins() }
       // Where a user's queue was widened, further drainers follow one another.
-      if self.poolQueue == nil, !self.starts.isEmpty { self.submitRest(for: nil) }
+      if self.poolQueue == nil, !self.starts.isEmpty, !isPlanted(.lostWidening) {
+        self.submitRest(for: nil)
+      }
       PoolWorker(of: self, in: drainer).run()
     }
     if let world { return world.run(.operation(queue)) { drainer.start() } }

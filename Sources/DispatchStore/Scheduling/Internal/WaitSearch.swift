@@ -7,6 +7,7 @@ struct WaitSearch {
   private let mainHolders: [Dispatch]
   /// What the search has met, each with the place of what led to it.
   private var met: [Met] = []
+  private var rest: [Rest] = []
   private var seen: Set<ObjectIdentifier> = []
   private var seenResults: Set<ObjectIdentifier> = []
   /// Whether of the dispatches in an inbox only those count that are before the one that waits there.
@@ -43,6 +44,28 @@ struct WaitSearch {
     let from: Int?
     /// Whether it was met in its lane, and with it those before it.
     var isOfLane = false
+  }
+
+  /// What is left to visit, the last one first.
+  private enum Rest {
+    case place(Int)
+    /// The waits of a dispatch's code, which are met one after the other: of thousands, the first may close a ring.
+    case waits(WaitEdges, from: Int)
+  }
+
+  private struct WaitEdges {
+    var all: Dictionary<Int, WaitGraph.Edge>.Values.Iterator
+    /// Those that count of them.
+    let areOfResult: Bool
+    /// The same of a dispatch whose operation alone is searched; nil for all.
+    var isHeldUp: ((WaitGraph.HeldUp) -> Bool)?
+
+    mutating func next() -> Dispatch? {
+      while let edge = all.next() {
+        if isHeldUp?(edge.heldUp) ?? (edge.heldUp.isOfResult == areOfResult) { return edge.target }
+      }
+      return nil
+    }
   }
 
   /// The ring that a wait for a dispatch would close.
@@ -131,10 +154,10 @@ struct WaitSearch {
     _ nodes: [Node], _ reason: WaitRing.Reason
   ) -> (place: Int, end: WaitRing.End)? {
     (met, seen, seenResults) = ([], [], [])
-    for node in nodes { met.append(Met(node: node, reason: reason, from: nil)) }
-    var path = Array(met.indices)
-    while let place = path.popLast() {
-      let first = met.count
+    // Else what records a wait would copy all of those that are left.
+    defer { rest = [] }
+    for node in nodes { meet(node, reason, from: nil) }
+    while let place = nextPlace() {
       let end =
         switch met[place].node {
         case .dispatch(let dispatch): visit(dispatch, at: place)
@@ -142,15 +165,38 @@ struct WaitSearch {
         case .mainQueue: visitMainQueue(at: place)
         }
       if let end { return (place, end) }
-      path += first..<met.count
+    }
+    return nil
+  }
+
+  private mutating func nextPlace() -> Int? {
+    while let next = rest.popLast() {
+      switch next {
+      case .place(let place):
+        return place
+      case .waits(var edges, from: let from):
+        guard let target = edges.next() else { continue }
+        rest.append(.waits(edges, from: from))
+        meet(.dispatch(target), .waits, from: from)
+      }
     }
     return nil
   }
 
   private mutating func meet(
-    _ node: Node, _ reason: WaitRing.Reason, from place: Int, isOfLane: Bool = false
+    _ node: Node, _ reason: WaitRing.Reason, from place: Int?, isOfLane: Bool = false
   ) {
+    rest.append(.place(met.count))
     met.append(Met(node: node, reason: reason, from: place, isOfLane: isOfLane))
+  }
+
+  private mutating func meetWaits(
+    _ details: DispatchDetails, areOfResult: Bool = false,
+    where isHeldUp: ((WaitGraph.HeldUp) -> Bool)? = nil, from place: Int
+  ) {
+    let edges = WaitEdges(
+      all: details.waits.values.makeIterator(), areOfResult: areOfResult, isHeldUp: isHeldUp)
+    rest.append(.waits(edges, from: place))
   }
 
   // MARK: A dispatch
@@ -191,9 +237,7 @@ struct WaitSearch {
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
     meet(obstacles, of: dispatch, from: place)
-    for edge in details.waits.values where !edge.heldUp.isOfResult {
-      meet(.dispatch(edge.target), .waits, from: place)
-    }
+    meetWaits(details, from: place)
     switch work {
     case .none: break
     case .step(let step): meet(.dispatch(step), .waits, from: place)
@@ -212,9 +256,7 @@ struct WaitSearch {
     if held.contains(where: { $0.dispatch === dispatch && $0.isOfResult }) { return .heldUp }
     guard let details = dispatch.details, seenResults.insert(ObjectIdentifier(dispatch)).inserted
     else { return nil }
-    for edge in details.waits.values where edge.heldUp.isOfResult {
-      meet(.dispatch(edge.target), .waits, from: place)
-    }
+    meetWaits(details, areOfResult: true, from: place)
     return nil
   }
 
@@ -290,9 +332,7 @@ struct WaitSearch {
     }
     if held.contains(where: holdsItUp) { return .heldUp }
     if scheduler?.needsMainQueue == true { meet(.mainQueue, .mainQueue, from: place) }
-    for edge in details.waits.values where holdsItUp(edge.heldUp) {
-      meet(.dispatch(edge.target), .waits, from: place)
-    }
+    meetWaits(details, where: holdsItUp, from: place)
     meetDependencies(of: operation, from: place)
     return nil
   }

@@ -1,1 +1,0 @@
-../../../DispatchStoreTests/Templates/ActionCoderTests.swift

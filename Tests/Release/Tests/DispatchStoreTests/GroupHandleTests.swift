@@ -1,1 +1,0 @@
-../../../DispatchStoreTests/Groups/GroupHandleTests.swift
