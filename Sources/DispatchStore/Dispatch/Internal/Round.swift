@@ -36,9 +36,12 @@ final class Round: @unchecked Sendable {
     self.action = action
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
-    storeRuns = route.entries.enumerated().map { index, entry in
-      entry.makeStoreRun(of: session?.action(at: index) ?? action)
+    var storeRuns: [StoreRun] = []
+    storeRuns.reserveCapacity(route.count)
+    for entry in route.entries {
+      storeRuns.append(entry.makeStoreRun(of: session?.action(at: storeRuns.count) ?? action))
     }
+    self.storeRuns = storeRuns
     state = Locked(
       RoundState(
         stores: route.identifiers, prerequisites: route.prerequisites,

@@ -129,7 +129,7 @@ final class Route: @unchecked Sendable {
     prerequisites = failure == nil ? order?.prerequisitesInOrder : nil
     runsRegardless = order.map { $0.order.map { waits[$0].runsRegardless } } ?? []
     // What a reducer has refined once is not refined again.
-    hasRefinements = waitFor == nil && registered.contains(where: \.overrides.waitFor)
+    hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty

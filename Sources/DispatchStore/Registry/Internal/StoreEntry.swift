@@ -114,6 +114,8 @@ func copyAction(_ type: any ActionType.Type, at address: UnsafeRawPointer) -> an
 class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
   // because `strong` is a constant, and weak references are safe to read on several threads
   private final let strong: Store<Model, Action>?
+  /// At hand, because looking a generic type up takes as long as making the store run.
+  private final let storeRunType = TypedStoreRun<Model, Action>.self
   private final weak let weakly: Store<Model, Action>?
 
   init(
@@ -165,7 +167,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   }
 
   override func makeStoreRun(of action: any ActionType) -> StoreRun {
-    TypedStoreRun(self, action: action)
+    storeRunType.init(self, action: action)
   }
 
   override func responds(to type: any ActionType.Type) -> Bool {

@@ -21,6 +21,7 @@ struct WaitOrder {
       participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
     )
     var prerequisites: [[Int]] = []
+    prerequisites.reserveCapacity(participants.count)
     // By index: the last participant that was found to wait for it.
     var lastWaiter = [Int](repeating: -1, count: participants.count)
     for (waiter, participant) in participants.enumerated() {
@@ -51,6 +52,11 @@ struct WaitOrder {
   private static func sort(
     _ participants: [Participant], _ prerequisites: [[Int]]
   ) throws(DispatchError) -> [Int] {
+    // Where each waits for earlier ones only, that is the order of registration.
+    let areInOrder = prerequisites.indices.allSatisfy { index in
+      prerequisites[index].allSatisfy { $0 < index }
+    }
+    if areInOrder { return Array(prerequisites.indices) }
     var dependents = [[Int]](repeating: [], count: participants.count)
     var missing = prerequisites.map(\.count)
     for (index, waits) in prerequisites.enumerated() {
