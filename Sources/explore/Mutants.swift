@@ -58,6 +58,7 @@ enum Mutants {
     .heldByWaitingConsumer: Scenario.streams.name,
     .lostStepEnd: Scenario.groups.name,
     .lostGroupCancel: Scenario.groups.name,
+    .lateGroupCancel: Scenario.groups.name,
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,
     .lostDeadline: Scenario.deadlines.name,

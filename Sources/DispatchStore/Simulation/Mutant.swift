@@ -8,6 +8,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostWakeUp
   /// A drainer of the pool does not check once more after it has left.
   case lostStart
+  /// A step of a group whose turn has come begins, although the group was cancelled since.
+  case lateGroupCancel
   /// A queue that was widened begins no drainers for what is there.
   case lostWidening
   /// A thread requests a lane's drainer before its step is there.

@@ -41,6 +41,24 @@ struct GroupHandleTests {
     #expect(stage.model.isEmpty)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func cancelledByWhatIsReportedItStartsNothingMore(_ mode: Dispatcher.Mode) async {
+    let (known, handles) = (Latch(), Recorder<ActionGroupHandle>())
+    let handle = dispatcher.dispatch(
+      ActionGroup {
+        ActionStep(Script.suspends { _ in await known.opened() }, mode: mode)
+        ActionStep(Script.adds("skipped"), mode: mode).compensated(by: Script.adds("-"))
+        Script.adds("skipped")
+      },
+      onProgress: { ended, _ in if ended == 1 { handles.all[0].cancel() } })
+    handles.record(handle)
+    known.open()
+    let result = await handle.result
+    #expect(result.outcomes == "+..")
+    #expect(!result.isSuccess && handle.progress.completedUnitCount == 1)
+    #expect(stage.model.isEmpty)
+  }
+
   @Test func cancelledDuringItsLastStepItSucceedsWhereThatFinishes() async {
     let (began, goOn) = (Latch(), Latch())
     let handle = dispatcher.dispatch(

@@ -73,7 +73,13 @@ final class GroupRun: Sendable {
 
   /// Dispatches a step, or the compensation of one; returns the next move where that has ended already.
   private func run(_ index: Int, compensates: Bool, _ isAtCall: Bool) -> Move? {
+    yieldPoint(.advanceGroup)
     guarded.withLock { $0.begin(index, isCompensation: compensates) }
+    // A cancellation that comes after this finds that it has begun.
+    if !compensates, let next = progress.withState({ $0.skipIfCancelled(index) }) {
+      guarded.withLock { $0.end(index) }.resume()
+      return next
+    }
     let handle: DispatchHandle
     switch dispatch(index, compensates, isAtCall) {
     case .dispatched(let dispatched): handle = dispatched

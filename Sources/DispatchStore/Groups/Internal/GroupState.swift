@@ -30,7 +30,8 @@ struct GroupState: Sendable {
   enum Phase: Sendable {
     /// Can become running. At the end of the whole: skipped.
     case pending
-    /// Of a step: dispatched. Can become undoing (a group) or ended.
+    /// Of a step: about to be dispatched, or dispatched. Can become undoing (a group), ended, or pending (a step, where its
+    /// group was cancelled before it was dispatched).
     case running
     /// Compensates what finished in it. Can become ended.
     case undoing
@@ -114,6 +115,13 @@ struct GroupState: Sendable {
     places[step] = endCount
     ends[step] = end
     elements[step].phase = .ended
+    return advance(.leave(step))
+  }
+
+  /// A step is about to be made: where its group was cancelled since its turn came, it is skipped; the next move then.
+  mutating func skipIfCancelled(_ step: Int) -> Move? {
+    guard isCancelled(step), !isPlanted(.lateGroupCancel) else { return nil }
+    elements[step].phase = .pending
     return advance(.leave(step))
   }
 
