@@ -16,7 +16,19 @@ let package = Package(
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .treatAllWarnings(as: .error),
-      ])
+      ]),
+    .testTarget(
+      name: "DispatchStoreTestingTests",
+      dependencies: [
+        .product(name: "DispatchStore", package: "DispatchStore"),
+        .product(name: "DispatchStoreTesting", package: "DispatchStore"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .treatAllWarnings(as: .error),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -5,7 +5,9 @@
 /// Foundation `Operation` costs more than most reducers do, so they reuse one that the library ran and to which no
 /// reference is left.
 public protocol OperationMaking {
+  /// What the operation's store has.
   associatedtype Model: Sendable
+  /// What the operation handles.
   associatedtype Action: ActionType
 }
 

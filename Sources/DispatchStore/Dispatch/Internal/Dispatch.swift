@@ -17,7 +17,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The stores; nil for a sequence.
   @exclusivity(unchecked) private(set) var route: Unmanaged<Route>?
   /// What it is queued at or runs at, which exists meanwhile; nil on the caller's thread.
-  private var activeScheduler: Unmanaged<Scheduler>?
+  ///
+  /// Atomic, since a stream's consumer that delivers a commit reads it, while a task that has made a record for that goes
+  /// on in a round: both are schedulers, but not the same.
+  private let schedulerBits = Atomic<UInt>(0)
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// While it is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
@@ -69,6 +72,17 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.completion = completion
     self.callSite = callSite
     word.store(DispatchWord.waiting.bits, ordering: .relaxed)
+  }
+
+  private var activeScheduler: Unmanaged<Scheduler>? {
+    get {
+      UnsafeRawPointer(bitPattern: schedulerBits.load(ordering: .acquiring))
+        .map(Unmanaged.fromOpaque)
+    }
+    set {
+      let bits = newValue.map { UInt(bitPattern: $0.toOpaque()) } ?? 0
+      schedulerBits.store(bits, ordering: .releasing)
+    }
   }
 
   /// The scheduler will queue it.
