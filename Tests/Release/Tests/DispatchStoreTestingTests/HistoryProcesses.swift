@@ -1,0 +1,1 @@
+../../../DispatchStoreTestingTests/History/HistoryProcesses.swift
