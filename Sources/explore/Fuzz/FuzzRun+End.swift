@@ -54,13 +54,16 @@ extension FuzzRun {
 
   private var isAtRest: Bool {
     let before = present.now
-    guard before.activities == 0, before.handles.values.allSatisfy(\.isOver),
+    guard before.activities == 0, before.handles.values.allSatisfy(Self.isDone),
       haveObserversCaughtUp()
     else { return false }
     let after = present.now
     return after.activities == 0 && after.handles.count == before.handles.count
-      && after.handles.values.allSatisfy(\.isOver)
+      && after.handles.values.allSatisfy(Self.isDone)
   }
+
+  /// Where its stores have ended after its deadline, its completion may still be to come, or its stores after that.
+  private static func isDone(_ handle: DispatchHandle) -> Bool { handle.isOver && handle.hasEnded }
 
   private func haveObserversCaughtUp() -> Bool {
     let present = present.now
@@ -73,7 +76,7 @@ extension FuzzRun {
   }
 
   var unendedDispatches: [Int] {
-    present.now.handles.filter { !$0.value.isOver }.keys.sorted()
+    present.now.handles.filter { !Self.isDone($0.value) }.keys.sorted()
   }
 
   /// What has not ended, and what waits.
