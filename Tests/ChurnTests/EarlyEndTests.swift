@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// The whole program, ended by a deadline or a signal.
-@Suite(.timeLimit(.minutes(30))) struct EarlyEndTests {
+@Suite(.timeLimit(.minutes(10))) struct EarlyEndTests {
   private let folder: TemporaryFolder
   private let log: String
 

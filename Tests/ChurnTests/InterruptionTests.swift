@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// What signals do, each in a process of its own: raised in mid-replay, on the thread that shows its progress.
-@Suite(.timeLimit(.minutes(30))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
   /// Raises a signal so many times when a text is written.
   private struct Raising: TextOutput {
     let isTerminal = true

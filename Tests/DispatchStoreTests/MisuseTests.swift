@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// What stops the program in what is above the core: with its message, in release builds too.
-@Suite("Misuse", .timeLimit(.minutes(30)))
+@Suite("Misuse", .timeLimit(.minutes(10)))
 struct MisuseTests {
   #if os(Linux)
     @Test func syncIsNoModeOfIt() async {

@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// The file that has the answers while they change.
-@Suite(.timeLimit(.minutes(30))) struct FollowTests {
+@Suite(.timeLimit(.minutes(10))) struct FollowTests {
   private let folder: TemporaryFolder
   private let log: String
   private var file: String { "\(folder.path)/answers.jsonl" }

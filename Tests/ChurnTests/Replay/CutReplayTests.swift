@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// A replay that is ended early.
-@Suite(.timeLimit(.minutes(30))) struct CutReplayTests {
+@Suite(.timeLimit(.minutes(10))) struct CutReplayTests {
   /// Other tests occupy the main queue for a while.
   private static let long = Duration.seconds(1_000)
   private static let orderedModes = Mode.allCases.filter(\.keepsOrder)

@@ -3,7 +3,7 @@ import Testing
 @testable import churn
 
 /// A replay through the dispatcher, compared with the plain loop.
-@Suite(.timeLimit(.minutes(30))) struct DispatchedReplayTests {
+@Suite(.timeLimit(.minutes(10))) struct DispatchedReplayTests {
   /// A way to replay a history.
   struct Way: CustomTestStringConvertible, Sendable {
     let mode: Mode

@@ -3,7 +3,7 @@ import Testing
 @testable import churn
 
 /// How a batch is split among the threads that dispatch it.
-@Suite(.timeLimit(.minutes(30))) struct ProducersTests {
+@Suite(.timeLimit(.minutes(10))) struct ProducersTests {
   private func batch() throws -> [Event] {
     var events: [Event] = []
     try TestLog.contested(commits: 200).batches(copies: 3).forEach { events += $0 }

@@ -3,7 +3,7 @@ import Testing
 @testable import churn
 
 /// The replayers that a command line selects.
-@Suite(.timeLimit(.minutes(30))) struct ReplayersTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplayersTests {
   private func options(_ arguments: String...) throws -> Options {
     try OptionParser.parse(arguments)
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// The stores, and which of them take part in which action.
-@Suite(.timeLimit(.minutes(30))) struct StoresTests {
+@Suite(.timeLimit(.minutes(10))) struct StoresTests {
   private func record(_ mode: churn.Mode) async throws -> PartsRecorder {
     let recorder = PartsRecorder()
     let batches = try TestLog.contested(commits: 60).batches()

@@ -4,7 +4,7 @@ import Testing
 @testable import churn
 
 /// The board while the program runs.
-@Suite(.timeLimit(.minutes(30))) struct WatchTests {
+@Suite(.timeLimit(.minutes(10))) struct WatchTests {
   private let folder: TemporaryFolder
   private let log: String
 

@@ -62,7 +62,7 @@ struct HistoryRecorderTests {
   }
 
   /// An atomic register, used by eight threads: no operation is lost, and the stamps give the order.
-  @Test(.timeLimit(.minutes(30)))
+  @Test(.timeLimit(.minutes(10)))
   func everyOperationOfEightThreadsIsKept() async {
     let recorder = RegisterHistory()
     let register = AtomicRegister()

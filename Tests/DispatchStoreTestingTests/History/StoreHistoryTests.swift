@@ -7,7 +7,7 @@ import Testing
 struct StoreHistoryTests {
   private static let modes = Dispatcher.Mode.allBuiltIn + [.serial(lane: "named")]
 
-  @Test(.timeLimit(.minutes(30)), arguments: modes)
+  @Test(.timeLimit(.minutes(10)), arguments: modes)
   func dispatchesAndReadsFromEightThreadsAreLinearizable(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher(name: "history")
     let stores = ["a", "b"].map {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Interceptors in simulated worlds, with commits of several actions in between.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterceptorExplorationTests {
   private struct Append: ActionType {
     let number: Int

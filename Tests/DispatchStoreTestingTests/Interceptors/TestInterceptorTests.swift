@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TestInterceptorTests {
   private struct Add: ActionType, Equatable { let amount: Int }
   private struct Other: ActionType {}

@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("A mock store", .timeLimit(.minutes(30)))
+@Suite("A mock store", .timeLimit(.minutes(10)))
 struct MockStoreTests {
   private let dispatcher = Dispatcher(name: "mocked")
 

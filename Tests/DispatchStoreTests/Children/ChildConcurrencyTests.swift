@@ -2,7 +2,7 @@ import Dispatch
 import DispatchStore
 import Testing
 
-@Suite("Child stores on many threads", .timeLimit(.minutes(30)))
+@Suite("Child stores on many threads", .timeLimit(.minutes(10)))
 struct ChildConcurrencyTests {
   private let threads = 8
 

@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("Dispatching to a child store", .timeLimit(.minutes(30)))
+@Suite("Dispatching to a child store", .timeLimit(.minutes(10)))
 struct ChildDispatchTests {
   private let dispatcher = Dispatcher()
   private let shop: ShopStore

@@ -2,7 +2,7 @@ import Dispatch
 import DispatchStore
 import Testing
 
-@Suite("Observers of a child store", .timeLimit(.minutes(30)))
+@Suite("Observers of a child store", .timeLimit(.minutes(10)))
 struct ChildObserverTests {
   private let shop = ShopStore.shop()
 

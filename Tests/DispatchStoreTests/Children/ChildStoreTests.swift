@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("A child store", .timeLimit(.minutes(30)))
+@Suite("A child store", .timeLimit(.minutes(10)))
 struct ChildStoreTests {
   private let shop = ShopStore.shop()
 

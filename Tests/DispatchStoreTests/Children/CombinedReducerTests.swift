@@ -18,7 +18,7 @@ private final class NamedReducer: Reducer<[String], Ping> {
   }
 }
 
-@Suite("Combined and wrapped reducers", .timeLimit(.minutes(30)))
+@Suite("Combined and wrapped reducers", .timeLimit(.minutes(10)))
 struct CombinedReducerTests {
   private typealias NamedStore = Store<[String], Ping>
   private let dispatcher = Dispatcher()

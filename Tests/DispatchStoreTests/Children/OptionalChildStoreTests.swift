@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("A child store whose part may be gone", .timeLimit(.minutes(30)))
+@Suite("A child store whose part may be gone", .timeLimit(.minutes(10)))
 struct OptionalChildStoreTests {
   private let shop = ShopStore.shop()
 

@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("A reducer for a part", .timeLimit(.minutes(30)))
+@Suite("A reducer for a part", .timeLimit(.minutes(10)))
 struct PartReducerTests {
   private let dispatcher = Dispatcher()
 

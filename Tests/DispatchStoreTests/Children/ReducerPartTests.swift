@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Suite("A reducer as a part of another one", .timeLimit(.minutes(30)))
+  @Suite("A reducer as a part of another one", .timeLimit(.minutes(10)))
   struct ReducerPartTests {
     @Test(
       arguments: PartPlace.allCases, [PartFault.operation, .apply, .waitFor, .nothing])

@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// Actions chained with completions, or with `await`.
-@Suite("Chains", .timeLimit(.minutes(30)))
+@Suite("Chains", .timeLimit(.minutes(10)))
 struct ChainTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("The completion runs exactly once", .timeLimit(.minutes(30)))
+@Suite("The completion runs exactly once", .timeLimit(.minutes(10)))
 struct CompletionTests {
   let dispatcher = Dispatcher()
   let completions = Recorder<DispatchResult>()

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Long chains by completion", .serialized, .timeLimit(.minutes(30)))
+@Suite("Long chains by completion", .serialized, .timeLimit(.minutes(10)))
 struct LongChainTests {
   let dispatcher = Dispatcher()
   let stage: CounterStore

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The order that a program may rely on, per dispatch.
-@Suite("Order within a dispatch", .timeLimit(.minutes(30)))
+@Suite("Order within a dispatch", .timeLimit(.minutes(10)))
 struct OrderTests {
   static let order = [
     "first will stage", "second will stage", "block", "observer sees [\"commit\"]",

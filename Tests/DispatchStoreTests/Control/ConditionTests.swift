@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Conditions on stores", .timeLimit(.minutes(30)))
+@Suite("Conditions on stores", .timeLimit(.minutes(10)))
 struct ConditionTests {
   let it = GateStage()
   let stock = Store<Int, Ping>.probe("stock")

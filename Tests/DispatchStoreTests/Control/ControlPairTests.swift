@@ -4,7 +4,7 @@ import Testing
 @testable import DispatchStore
 
 /// What controls dispatches, two at a time.
-@Suite("Control: pairs", .timeLimit(.minutes(30)))
+@Suite("Control: pairs", .timeLimit(.minutes(10)))
 struct ControlPairTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

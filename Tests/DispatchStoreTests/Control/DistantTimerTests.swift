@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Distant timers", .timeLimit(.minutes(30)))
+@Suite("Distant timers", .timeLimit(.minutes(10)))
 struct DistantTimerTests {
   /// Set and unset by the test.
   private final class Timer: DistantTimer, TimerTarget, @unchecked Sendable {

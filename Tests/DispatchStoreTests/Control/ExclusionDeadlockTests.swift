@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Mutual exclusion: waits that would not end", .timeLimit(.minutes(30)))
+@Suite("Mutual exclusion: waits that would not end", .timeLimit(.minutes(10)))
 struct ExclusionDeadlockTests {
   /// How a block waits for what it dispatches.
   enum How: CaseIterable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Mutual exclusion", .timeLimit(.minutes(30)))
+@Suite("Mutual exclusion", .timeLimit(.minutes(10)))
 struct ExclusionTests {
   let it = GateStage()
 

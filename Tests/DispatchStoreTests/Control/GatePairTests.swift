@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// Exclusion keys and conditions, each with another control.
-@Suite("Exclusion and conditions: pairs", .timeLimit(.minutes(30)))
+@Suite("Exclusion and conditions: pairs", .timeLimit(.minutes(10)))
 struct GatePairTests {
   let it = GateStage()
   let stock = Store<Int, Ping>.probe("stock")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("What blocks pass on to what they dispatch", .timeLimit(.minutes(30)))
+@Suite("What blocks pass on to what they dispatch", .timeLimit(.minutes(10)))
 struct InheritanceTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let blocks: [OperationStyle] = [.returning, .callback, .suspending]

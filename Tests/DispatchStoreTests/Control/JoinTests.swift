@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Joins", .timeLimit(.minutes(30)))
+@Suite("Joins", .timeLimit(.minutes(10)))
 struct JoinTests {
   typealias Way = RetryTests.Way
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Only the latest, and only one at a time", .timeLimit(.minutes(30)))
+@Suite("Only the latest, and only one at a time", .timeLimit(.minutes(10)))
 struct KeyTests {
   let clock = VirtualClock()
   let dispatcher: Dispatcher

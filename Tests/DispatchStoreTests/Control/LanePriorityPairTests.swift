@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// Lanes with priorities, with what else controls dispatches.
-@Suite("Lanes with priorities: pairs", .timeLimit(.minutes(30)))
+@Suite("Lanes with priorities: pairs", .timeLimit(.minutes(10)))
 struct LanePriorityPairTests {
   let it = GateStage()
   let free = Latch()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Lanes with priorities", .timeLimit(.minutes(30)))
+@Suite("Lanes with priorities", .timeLimit(.minutes(10)))
 struct LanePriorityTests {
   /// In which what is sent begins on its own thread.
   static let forms = [

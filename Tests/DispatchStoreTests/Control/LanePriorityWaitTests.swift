@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// In lanes with priorities, what waits for others goes after what came before it, so that none waits for ever.
-@Suite("Lanes with priorities: waits", .timeLimit(.minutes(30)))
+@Suite("Lanes with priorities: waits", .timeLimit(.minutes(10)))
 struct LanePriorityWaitTests {
   /// What a dispatch waits for before it starts.
   enum Wait: CaseIterable {

@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// Most are of dispatches that nothing but a time limit controls, which need no details.
-@Suite("Records with a time limit", .timeLimit(.minutes(30)))
+@Suite("Records with a time limit", .timeLimit(.minutes(10)))
 struct LimitedRecordTests {
   static let queuedModes = TimeLimitTests.queuedModes
   static let hour = Duration.seconds(3_600)

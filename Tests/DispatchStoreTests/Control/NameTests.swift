@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Names of dispatches", .timeLimit(.minutes(30)))
+@Suite("Names of dispatches", .timeLimit(.minutes(10)))
 struct NameTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()

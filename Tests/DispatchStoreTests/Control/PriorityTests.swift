@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Priorities", .timeLimit(.minutes(30)))
+@Suite("Priorities", .timeLimit(.minutes(10)))
 struct PriorityTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()

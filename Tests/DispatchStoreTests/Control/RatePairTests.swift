@@ -4,7 +4,7 @@ import Testing
 @testable import DispatchStore
 
 /// Rates and joins with what else controls dispatches.
-@Suite("Control: pairs with rates and joins", .timeLimit(.minutes(30)))
+@Suite("Control: pairs with rates and joins", .timeLimit(.minutes(10)))
 struct RatePairTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Rates", .timeLimit(.minutes(30)))
+@Suite("Rates", .timeLimit(.minutes(10)))
 struct RateTests {
   typealias Way = RetryTests.Way
   static let second = Duration.seconds(1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Retries", .timeLimit(.minutes(30)))
+@Suite("Retries", .timeLimit(.minutes(10)))
 struct RetryTests {
   static let second = Duration.seconds(1)
   static let growing = RetryBackoff.exponential(from: second)

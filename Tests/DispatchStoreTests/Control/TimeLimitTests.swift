@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Time limits", .timeLimit(.minutes(30)))
+@Suite("Time limits", .timeLimit(.minutes(10)))
 struct TimeLimitTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let second = Duration.seconds(1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("A heap of timers", .timeLimit(.minutes(30)))
+@Suite("A heap of timers", .timeLimit(.minutes(10)))
 struct TimerHeapTests {
   @Test func givesThemInTheOrderOfTheirDeadlinesAndThenOfTheirInsertion() {
     var heap = TimerHeap<String>()

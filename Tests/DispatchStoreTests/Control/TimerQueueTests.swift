@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Timers of a dispatcher", .timeLimit(.minutes(30)))
+@Suite("Timers of a dispatcher", .timeLimit(.minutes(10)))
 struct TimerQueueTests {
   private final class Note: TimerTarget {
     let body: @Sendable () -> Void

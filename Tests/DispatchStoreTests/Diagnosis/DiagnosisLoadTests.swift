@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Diagnosis: load", .timeLimit(.minutes(30)))
+@Suite("Diagnosis: load", .timeLimit(.minutes(10)))
 struct DiagnosisLoadTests {
   /// Diagnoses from threads of their own, while others dispatch in all modes and forms, cancel and time out.
   @Test(arguments: 0..<4)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Diagnosis: rings", .timeLimit(.minutes(30)))
+@Suite("Diagnosis: rings", .timeLimit(.minutes(10)))
 struct DiagnosisRingTests {
   let world = DiagnosisWorld()
   var dispatcher: Dispatcher { world.dispatcher }

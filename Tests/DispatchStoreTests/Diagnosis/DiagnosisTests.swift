@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Diagnosis", .timeLimit(.minutes(30)))
+@Suite("Diagnosis", .timeLimit(.minutes(10)))
 struct DiagnosisTests {
   static let laneModes = Dispatcher.Mode.everyMode.filter { $0 != .sync && $0 != .async }
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Watchdog", .timeLimit(.minutes(30)))
+@Suite("Watchdog", .timeLimit(.minutes(10)))
 struct WatchdogTests {
   static let modes = Dispatcher.Mode.everyMode
 

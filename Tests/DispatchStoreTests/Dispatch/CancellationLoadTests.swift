@@ -3,7 +3,7 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-@Suite("Cancelling under load", .serialized, .timeLimit(.minutes(30)))
+@Suite("Cancelling under load", .serialized, .timeLimit(.minutes(10)))
 struct CancellationLoadTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

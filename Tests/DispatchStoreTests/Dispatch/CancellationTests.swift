@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Cancelling a dispatch", .timeLimit(.minutes(30)))
+@Suite("Cancelling a dispatch", .timeLimit(.minutes(10)))
 struct CancellationTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

@@ -7,7 +7,7 @@ private enum Request {
   @TaskLocal static var user = "nobody"
 }
 
-@Suite("Carried task-local values", .timeLimit(.minutes(30)))
+@Suite("Carried task-local values", .timeLimit(.minutes(10)))
 struct CarriedTaskLocalTests {
   let dispatcher = Dispatcher(
     carrying: [CarriedTaskLocal(Request.$id), CarriedTaskLocal(Request.$user)])

@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 @Suite struct DispatcherLifetimeTests {
-  @Test(.timeLimit(.minutes(30)), arguments: [.async, .mainThread] + [Dispatcher.Mode.serial])
+  @Test(.timeLimit(.minutes(10)), arguments: [.async, .mainThread] + [Dispatcher.Mode.serial])
   func aDispatcherThatIsDroppedLivesOnUntilItsWorkHasEnded(mode: Dispatcher.Mode) async {
     let (hasBegun, mayEnd) = (Latch(), Latch())
     weak var dropped: Dispatcher?
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(30)),
+    .timeLimit(.minutes(10)),
     arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1), .mainThread])
   func aDispatcherThatIsDroppedLivesOnUntilWhatWaitsForAnotherHasEnded(mode: Dispatcher.Mode) async
   {

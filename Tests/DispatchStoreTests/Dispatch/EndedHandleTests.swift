@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Handles of dispatches that have ended", .timeLimit(.minutes(30)))
+@Suite("Handles of dispatches that have ended", .timeLimit(.minutes(10)))
 struct EndedHandleTests {
   let dispatcher = Dispatcher()
   let store: CounterStore

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Handles", .timeLimit(.minutes(30)))
+@Suite("Handles", .timeLimit(.minutes(10)))
 struct HandleTests {
   let dispatcher = Dispatcher()
   let stage: Stage

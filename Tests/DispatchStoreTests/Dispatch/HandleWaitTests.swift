@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Waiting for a handle on a thread, and closures that it calls at the end.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct HandleWaitTests {
   private let dispatcher = Dispatcher()
   private let stage: Stage

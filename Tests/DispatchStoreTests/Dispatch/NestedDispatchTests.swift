@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("Nested dispatches", .timeLimit(.minutes(30)))
+@Suite("Nested dispatches", .timeLimit(.minutes(10)))
 struct NestedDispatchTests {
   /// Each world runs several times: a thread's first dispatch of an action type takes a longer path.
   @Test func areTheParentsOfWhatTheyDispatchAndOwnWhatTheyCommit() async {

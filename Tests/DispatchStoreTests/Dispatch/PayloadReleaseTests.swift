@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What an action holds and a completion captures is released when the dispatch has ended.
-@Suite("Release of payloads", .timeLimit(.minutes(30)))
+@Suite("Release of payloads", .timeLimit(.minutes(10)))
 struct PayloadReleaseTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What a store found out reaches who dispatched, with its type.
-@Suite("Replies", .timeLimit(.minutes(30)))
+@Suite("Replies", .timeLimit(.minutes(10)))
 struct ReplyTests {
   /// A question whose answer is its number and the store's.
   struct Question: ReplyingAction {

@@ -57,7 +57,7 @@ private final class BodyReducer: Reducer<Int, Ping> {
   }
 }
 
-@Suite("A dispatch from inside an exclusive section", .timeLimit(.minutes(30)))
+@Suite("A dispatch from inside an exclusive section", .timeLimit(.minutes(10)))
 struct SectionDispatchTests {
   private static let modes: [Dispatcher.Mode] = [.async] + Dispatcher.Mode.laneModes
 

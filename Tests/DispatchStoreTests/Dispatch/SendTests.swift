@@ -4,7 +4,7 @@ import Testing
 @testable import DispatchStore
 
 /// A structured dispatch: an action runs in the task that sends it.
-@Suite("Structured dispatch", .timeLimit(.minutes(30)))
+@Suite("Structured dispatch", .timeLimit(.minutes(10)))
 struct SendTests {
   @TaskLocal static var trace = "none"
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
@@ -322,7 +322,7 @@ struct SendTests {
 }
 
 /// A structured dispatch inside an operation that it would wait for is refused.
-@Suite("Structured dispatch: wouldDeadlock", .timeLimit(.minutes(30)))
+@Suite("Structured dispatch: wouldDeadlock", .timeLimit(.minutes(10)))
 struct SendDeadlockTests {
   let dispatcher = Dispatcher()
   let results = Recorder<DispatchResult>()
@@ -497,7 +497,7 @@ struct SendDeadlockTests {
 }
 
 /// Many tasks that send.
-@Suite("Structured dispatch: many tasks", .timeLimit(.minutes(30)))
+@Suite("Structured dispatch: many tasks", .timeLimit(.minutes(10)))
 struct SendLoadTests {
   @Test(arguments: SendTests.modes, OperationStyle.allCases)
   func eachActionRunsOnceAndOneAtATimePerLane(

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `dispatch(actions:)`.
-@Suite("Sequences", .timeLimit(.minutes(30)))
+@Suite("Sequences", .timeLimit(.minutes(10)))
 struct SequenceTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// `store.dispatch` with `.sync`, after the thread has dispatched to the store before.
-@Suite("Dispatching through a store", .timeLimit(.minutes(30)))
+@Suite("Dispatching through a store", .timeLimit(.minutes(10)))
 struct StoreDispatchTests {
   let store = CounterStore.counter("counter")
 

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Transactions", .timeLimit(.minutes(30)))
+@Suite("Transactions", .timeLimit(.minutes(10)))
 struct TransactionTests {
   let dispatcher = Dispatcher()
   let log = Recorder<MiddlewareContext>()

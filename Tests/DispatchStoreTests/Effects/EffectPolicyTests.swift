@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Policies of effects", .timeLimit(.minutes(30)))
+@Suite("Policies of effects", .timeLimit(.minutes(10)))
 struct EffectPolicyTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Effects", .timeLimit(.minutes(30)))
+@Suite("Effects", .timeLimit(.minutes(10)))
 struct EffectTests {
   static let modes = Dispatcher.Mode.everyMode
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Long-lived effects", .timeLimit(.minutes(30)))
+@Suite("Long-lived effects", .timeLimit(.minutes(10)))
 struct LongLivedEffectTests {
   let log = Recorder<String>()
 
@@ -127,7 +127,7 @@ struct LongLivedEffectTests {
   }
 }
 
-@Suite("Effects at the end of their dispatcher", .timeLimit(.minutes(30)))
+@Suite("Effects at the end of their dispatcher", .timeLimit(.minutes(10)))
 struct EffectLifecycleTests {
   static let modes = Dispatcher.Mode.everyMode
   let dispatcher = Dispatcher()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("What follows from a dispatch", .timeLimit(.minutes(30)))
+@Suite("What follows from a dispatch", .timeLimit(.minutes(10)))
 struct SettledTests {
   static let modes = Dispatcher.Mode.everyMode
 

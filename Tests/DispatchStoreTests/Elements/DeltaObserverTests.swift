@@ -31,13 +31,12 @@ final class ParcelCopy: Sendable {
 
   /// Returns once a delta for this version, or a later one, was applied.
   func reached(_ version: UInt64) async {
-    var count = 1
-    while await versions.first(count).last! < version { count = versions.count + 1 }
+    await versions.untilRecorded { $0 >= version }
   }
 }
 
 /// Observers of what commits change in a collection.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct DeltaObserverTests {
   private let store = ParcelStore.parcels()
 

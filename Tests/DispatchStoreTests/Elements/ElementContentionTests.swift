@@ -4,7 +4,7 @@ import DispatchStoreTesting
 import Testing
 
 /// Many threads that change, read, observe and cancel at once.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ElementContentionTests {
   private static let threads = 8
   private static let ids = 16

@@ -10,7 +10,7 @@ private struct WrongHistory: Error {
 }
 
 /// Under many interleavings that seeds decide.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ElementExplorationTests {
   /// What observers got, by their number.
   private typealias Histories = Locked<[Int: [ParcelChange]]>

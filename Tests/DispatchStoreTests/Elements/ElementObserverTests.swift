@@ -22,7 +22,7 @@ enum ElementDelivery: CaseIterable, Sendable {
 }
 
 /// Observers of one element.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ElementObserverTests {
   private let store = ParcelStore.parcels()
   private let received = Recorder<String>()

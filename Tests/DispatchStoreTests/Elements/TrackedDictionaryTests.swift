@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrackedDictionaryTests {
   private typealias Tracked = TrackedDictionary<Int, String>
 

@@ -4,7 +4,7 @@ import Testing
 
 /// What Foundation's dependencies do on Linux, and what the library guarantees all the same: facts 1
 /// to 4 and 12 of the design.
-@Suite("Facts about dependencies", .timeLimit(.minutes(30)))
+@Suite("Facts about dependencies", .timeLimit(.minutes(10)))
 struct DependencyFactTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Mistakes of earlier systems that must not come back.
-@Suite("Old mistakes", .timeLimit(.minutes(30)))
+@Suite("Old mistakes", .timeLimit(.minutes(10)))
 struct OldMistakeTests {
   let log = Recorder<String>()
 

@@ -3,7 +3,7 @@ import Testing
 @testable import DispatchStore
 
 /// Where the runtime keeps task-local values: the address distinguishes child tasks from others.
-@Suite("Facts about task-local values", .timeLimit(.minutes(30)))
+@Suite("Facts about task-local values", .timeLimit(.minutes(10)))
 struct TaskLocalFactTests {
   @TaskLocal static var value = "none"
   @TaskLocal static var other = 0

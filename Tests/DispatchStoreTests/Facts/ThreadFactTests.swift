@@ -4,7 +4,7 @@ import Testing
 
 /// What threads, queues and tasks do on Linux, and what the library guarantees all the same: facts 5
 /// to 11 of the design.
-@Suite("Facts about threads", .timeLimit(.minutes(30)))
+@Suite("Facts about threads", .timeLimit(.minutes(10)))
 struct ThreadFactTests {
   let log = Recorder<String>()
 

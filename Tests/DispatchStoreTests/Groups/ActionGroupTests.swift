@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Groups of steps, in both forms.
-@Suite("Groups", .timeLimit(.minutes(30)))
+@Suite("Groups", .timeLimit(.minutes(10)))
 struct ActionGroupTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a group's handle does: cancel, await, progress; and waits that can't end.
-@Suite("Group handles", .timeLimit(.minutes(30)))
+@Suite("Group handles", .timeLimit(.minutes(10)))
 struct GroupHandleTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// Steps that are undone where a later one does not finish.
-@Suite("Sagas", .timeLimit(.minutes(30)))
+@Suite("Sagas", .timeLimit(.minutes(10)))
 struct SagaTests {
   let dispatcher = Dispatcher()
   let stage: Stage

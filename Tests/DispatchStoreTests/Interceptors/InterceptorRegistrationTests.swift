@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// For which stores an interceptor is called, for how long, and what it keeps.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterceptorRegistrationTests {
   private let dispatcher = Dispatcher()
   private let interceptor = TestInterceptor<Counter, CounterAction>()

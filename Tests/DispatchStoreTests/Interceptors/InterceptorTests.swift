@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What interceptors get of the actions that stores have handled.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterceptorTests {
   private let dispatcher = Dispatcher()
 

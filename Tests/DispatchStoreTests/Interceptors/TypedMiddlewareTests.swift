@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// Middlewares by action type, by store type, and of one store.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TypedMiddlewareTests {
   private let dispatcher = Dispatcher()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Closing a dispatcher", .timeLimit(.minutes(30)))
+@Suite("Closing a dispatcher", .timeLimit(.minutes(10)))
 struct CloseTests {
   static let modes = Dispatcher.Mode.everyMode
 

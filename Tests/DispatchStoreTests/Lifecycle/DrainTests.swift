@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Draining a dispatcher", .timeLimit(.minutes(30)))
+@Suite("Draining a dispatcher", .timeLimit(.minutes(10)))
 struct DrainTests {
   static let modes = Dispatcher.Mode.everyMode
 
@@ -187,7 +187,7 @@ struct DrainTests {
 }
 
 /// Producers that do not know of the drain.
-@Suite("Draining a dispatcher: load", .timeLimit(.minutes(30)))
+@Suite("Draining a dispatcher: load", .timeLimit(.minutes(10)))
 struct DrainLoadTests {
   /// Whatever was accepted has run once the drain returns, and nothing else ever runs.
   @Test(arguments: 0..<10)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Limits", .timeLimit(.minutes(30)))
+@Suite("Limits", .timeLimit(.minutes(10)))
 struct DispatchLimitTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let queuedModes = modes.filter { $0 != .async }
@@ -279,7 +279,7 @@ struct DispatchLimitTests {
   }
 }
 
-@Suite("Limits of a dispatcher", .timeLimit(.minutes(30)))
+@Suite("Limits of a dispatcher", .timeLimit(.minutes(10)))
 struct DispatcherLimitTests {
   @Test(arguments: DispatchLimitTests.queuedModes)
   func boundEachLaneByItself(mode: Dispatcher.Mode) async {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Hooks of whole dispatches, and what hooks keep for a transaction.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct DispatchMiddlewareTests {
   private enum Name: TransactionKey { typealias Value = String }
 

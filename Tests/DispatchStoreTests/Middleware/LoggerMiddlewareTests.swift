@@ -11,7 +11,7 @@ private final class WriteLog: TextOutputStream, Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoggerMiddlewareTests {
   private let dispatcher = Dispatcher()
   private let lines = Recorder<String>()

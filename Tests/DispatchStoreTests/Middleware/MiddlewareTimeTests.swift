@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The times in `didDispatch`, by a clock that the test advances.
-@Suite("The times of a store's part", .timeLimit(.minutes(30)))
+@Suite("The times of a store's part", .timeLimit(.minutes(10)))
 struct MiddlewareTimeTests {
   private let clock: VirtualClock
   private let dispatcher: Dispatcher

@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct MiddlewareVerdictTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

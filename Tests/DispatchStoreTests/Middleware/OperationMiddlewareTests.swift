@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Hooks around stores whose operations end at once, or later on another thread.
-@Suite("Middleware around operations", .timeLimit(.minutes(30)))
+@Suite("Middleware around operations", .timeLimit(.minutes(10)))
 struct OperationMiddlewareTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// `Observations`, the toolchain's asynchronous sequence of tracked values.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ObservationsTests {
   @Test func giveThePresentModelAndEndAtTheLastOne() async {
     let store = CounterStore.counter()
@@ -48,7 +48,7 @@ struct ObservationsTests {
 }
 
 /// Seeded orders of threads.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrackedReadExplorationTests {
   @Test func missNoChangeInAnyOrder() async throws {
     let seeds: Range<UInt64> = 0..<UInt64(Load.count(300))

@@ -24,7 +24,7 @@ enum ChildRead: CaseIterable, Sendable {
 }
 
 /// Code that the toolchain's Observation tracks, and that reads children of stores.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrackedChildReadTests {
   private let shop = ShopStore.shop()
 

@@ -19,7 +19,7 @@ enum StoreRead: CaseIterable, Sendable {
 }
 
 /// Code that the toolchain's Observation tracks.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct TrackedReadTests {
   @Test(arguments: StoreRead.allCases)
   func eachKindOfReadIsTracked(_ kind: StoreRead) {
@@ -232,7 +232,6 @@ private final class Follower: Sendable {
   }
 
   func has(seen count: Int) async {
-    var number = 1
-    while await read.first(number).last != count { number = read.count + 1 }
+    await read.untilRecorded { $0 == count }
   }
 }

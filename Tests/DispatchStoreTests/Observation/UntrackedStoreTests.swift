@@ -6,7 +6,7 @@ import Testing
 @testable import DispatchStore
 
 /// What tracking leaves behind.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct UntrackedStoreTests {
   /// What the library finds out about the toolchain's registrar, on which its costs rest.
   @Test func theRegistrarHashesTheKeyPathsOfTrackedReadsAndOfNoOthers() {

@@ -5,7 +5,7 @@ import Testing
 /// No thread of a lane, or of the concurrent queue, waits for a delivery turn: changes are left to the notifier.
 ///
 /// Each test runs in a separate process, which an alarm ends where a thread did wait.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct LeftChangeTests {
   /// With one thread, an action of another store runs while the first one's change is not delivered.
   @Test(arguments: 0..<3)

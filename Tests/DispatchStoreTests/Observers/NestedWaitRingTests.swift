@@ -5,7 +5,7 @@ import Testing
 /// Rings of turns and handles that close through something third: a sequence, a `waitFor`, a lane.
 ///
 /// Each test runs in its own process, which an alarm ends where a ring did close.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct NestedWaitRingTests {
   /// The change of a nested sequence is left to the thread that then waits for the sequence.
   @Test func aNotifierMayWaitForASequenceThatLeftItsChangeToIt() async {

@@ -5,7 +5,7 @@ import Testing
 /// A notifier that waits inside the library holds up no thread: no ring of turns and handles closes.
 ///
 /// Each test runs in its own process, which an alarm ends where a ring did close.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct NotifierRingTests {
   /// The observer's `.sync` dispatch waits for a callback, that commits to the store of the observer.
   @Test func aCallbackMayCommitToTheStoreWhoseNotifierWaitsForIt() async {

@@ -9,7 +9,7 @@ private final class TokenBox: Sendable {
   func cancel() { for token in tokens.all { token.cancel() } }
 }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ObserverTokenTests {
   private let store = CounterStore.counter("s")
   private let received = Recorder<String>()

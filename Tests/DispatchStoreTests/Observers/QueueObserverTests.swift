@@ -22,7 +22,7 @@ private final class TableReducer: Reducer<Table, TableAction> {
 }
 
 /// What observers on queues get, and what that costs a commit.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct QueueObserverTests {
   private let store = Store<Table, TableAction>(identifier: "table", reducer: TableReducer())
   private let dispatcher = Dispatcher()

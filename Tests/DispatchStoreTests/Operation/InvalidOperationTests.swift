@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a reducer may not return.
-@Suite("An operation that can't run", .timeLimit(.minutes(30)))
+@Suite("An operation that can't run", .timeLimit(.minutes(10)))
 struct InvalidOperationTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -36,7 +36,7 @@ extension Dispatcher {
 }
 
 /// Operations that the program keeps after their dispatch has ended.
-@Suite("A kept operation", .timeLimit(.minutes(30)))
+@Suite("A kept operation", .timeLimit(.minutes(10)))
 struct KeptOperationTests {
   typealias Operation = VisitedReducer.Operation
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// How an operation ends, inside a dispatcher.
-@Suite("How a dispatched operation ends", .timeLimit(.minutes(30)))
+@Suite("How a dispatched operation ends", .timeLimit(.minutes(10)))
 struct OutcomeTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -35,7 +35,7 @@ enum BlockKind: CaseIterable, Sendable {
 }
 
 /// An `ActionOperation` as a plain `Operation`, in a user's queue.
-@Suite("An operation in a user's queue", .timeLimit(.minutes(30)))
+@Suite("An operation in a user's queue", .timeLimit(.minutes(10)))
 struct OwnQueueTests {
   let stage = Stage(identifier: "own", model: [], reducer: ScriptReducer())
   let queue = OperationQueue.wide(4)

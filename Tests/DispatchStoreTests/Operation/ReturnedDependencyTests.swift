@@ -17,7 +17,7 @@ extension Script {
 }
 
 /// Operations that a reducer returned with dependencies on operations that it made.
-@Suite("Dependencies of a returned operation", .timeLimit(.minutes(30)))
+@Suite("Dependencies of a returned operation", .timeLimit(.minutes(10)))
 struct ReturnedDependencyTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()

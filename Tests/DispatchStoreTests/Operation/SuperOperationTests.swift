@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What `super.operation(for:in:)` returns to an override is an operation like any other.
-@Suite("The operation of a plain reduction", .timeLimit(.minutes(30)))
+@Suite("The operation of a plain reduction", .timeLimit(.minutes(10)))
 struct SuperOperationTests {
   typealias Operation = VisitedReducer.Operation
 

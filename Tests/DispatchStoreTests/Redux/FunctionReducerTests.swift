@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Reducers that are functions, also over models that are objects.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct FunctionReducerTests {
   private let dispatcher = Dispatcher()
 

@@ -2,7 +2,7 @@ import DispatchStore
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReduxStoreTests {
   private enum Count: ActionType, Equatable { case increase, decrease, add(Int) }
 

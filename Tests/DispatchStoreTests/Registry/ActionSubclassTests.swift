@@ -6,7 +6,7 @@ private class Circle: Shape, @unchecked Sendable {}
 private final class Dot: Circle, @unchecked Sendable {}
 private final class Square: Shape, @unchecked Sendable {}
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ActionSubclassTests {
   private let dispatcher = Dispatcher()
 

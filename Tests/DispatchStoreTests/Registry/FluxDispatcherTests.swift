@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// The tests of Flux's dispatcher, in this library's terms.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct FluxDispatcherTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

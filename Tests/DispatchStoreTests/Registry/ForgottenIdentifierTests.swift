@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Identifiers of stores that are gone", .timeLimit(.minutes(30)))
+@Suite("Identifiers of stores that are gone", .timeLimit(.minutes(10)))
 struct ForgottenIdentifierTests {
   private let dispatcher = Dispatcher()
 

@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("Many stores", .timeLimit(.minutes(30)))
+@Suite("Many stores", .timeLimit(.minutes(10)))
 struct ManyStoresTests {
   /// One action type for each three digits: a thousand.
   private struct Numbered<A: Digit, B: Digit, C: Digit>: ActionType {}

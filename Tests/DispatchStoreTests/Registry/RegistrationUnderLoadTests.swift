@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Registration under load", .serialized, .timeLimit(.minutes(30)))
+@Suite("Registration under load", .serialized, .timeLimit(.minutes(10)))
 struct RegistrationUnderLoadTests {
   private struct Dispatched: Sendable {
     var toStage: [DispatchHandle] = []

@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("What the registry reports", .timeLimit(.minutes(30)))
+@Suite("What the registry reports", .timeLimit(.minutes(10)))
 struct RegistryIncidentTests {
   private let dispatcher = Dispatcher(name: "shop")
   private let incidents = Recorder<DispatchIncident>()

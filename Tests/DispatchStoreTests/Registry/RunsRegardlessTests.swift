@@ -1,7 +1,7 @@
 import DispatchStore
 import Testing
 
-@Suite("A store that runs regardless", .timeLimit(.minutes(30)))
+@Suite("A store that runs regardless", .timeLimit(.minutes(10)))
 struct RunsRegardlessTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()

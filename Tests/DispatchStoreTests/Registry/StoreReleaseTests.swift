@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Once their work has ended, no queue and no thread keeps a store, a dispatcher or a middleware.
-@Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(30)))
+@Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(10)))
 struct StoreReleaseTests {
   private final class KeptReducer: Reducer<Int, Ping> {
     private let mortal: Mortal

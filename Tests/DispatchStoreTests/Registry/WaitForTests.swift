@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct WaitForTests {
   @Test func namesStoresAndIdentifiersInOneLiteral() {
     let a = CounterStore.counter("a")

@@ -5,7 +5,7 @@ private struct Held: Sendable {
   let signal: DeinitSignal
 }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct WeakOwnershipTests {
   private let dispatcher = Dispatcher()
   private let released = Latch()

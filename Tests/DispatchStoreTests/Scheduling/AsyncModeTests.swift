@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("async", .timeLimit(.minutes(30)))
+@Suite("async", .timeLimit(.minutes(10)))
 struct AsyncModeTests {
   @Test(arguments: [1, 2, 3])
   func runsAsManyAtOnceAsTheQueueIsWideAndNoMore(_ width: Int) async {

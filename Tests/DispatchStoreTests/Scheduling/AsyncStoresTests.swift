@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 /// Several stores of one action in the concurrent queue.
-@Suite("Stores in async", .timeLimit(.minutes(30)))
+@Suite("Stores in async", .timeLimit(.minutes(10)))
 struct AsyncStoresTests {
   private typealias Count = Store<Int, Script>
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// In a queue of two threads, of which a user's wait blocks one.
-@Suite("An operation that blocks its thread", .serialized, .timeLimit(.minutes(30)))
+@Suite("An operation that blocks its thread", .serialized, .timeLimit(.minutes(10)))
 struct BlockedSlotTests {
   static let queuedModes: [Dispatcher.Mode] = [.async, .serial(lane: "blocked")]
 

@@ -5,7 +5,7 @@ import Testing
 /// Many threads that block in the library at once: more than the system gives out.
 ///
 /// In processes of their own, from which they take all threads.
-@Suite("Blocking waits", .serialized, .timeLimit(.minutes(30)))
+@Suite("Blocking waits", .serialized, .timeLimit(.minutes(10)))
 struct BlockingWaitTests {
   @Test func aThousandOnPlainThreadsEnd() async {
     await #expect(processExitsWith: .success) { await Blocking.runAll(on: .plainThreads) }

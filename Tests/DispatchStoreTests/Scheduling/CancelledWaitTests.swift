@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A wait that can end although it looks like a deadlock, and one that can't although it does not.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct CancelledWaitTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aDispatchThatWasCancelledOnTheLaneMayBeAwaitedThere(mode: Dispatcher.Mode) async {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Rings of waits that pass through hooks, deliveries, tasks, several lanes and dependencies are refused.
-@Suite("Rings of waits", .timeLimit(.minutes(30)))
+@Suite("Rings of waits", .timeLimit(.minutes(10)))
 struct DeadlockRingTests {
   let dispatcher = Dispatcher()
   let results = Recorder<DispatchResult>()

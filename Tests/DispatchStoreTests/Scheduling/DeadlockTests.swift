@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A wait for what can't end before the waiting dispatch has is refused at once.
-@Suite("wouldDeadlock", .timeLimit(.minutes(30)))
+@Suite("wouldDeadlock", .timeLimit(.minutes(10)))
 struct DeadlockTests {
   let dispatcher = Dispatcher()
   let log = Recorder<String>()

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Fairness", .serialized, .timeLimit(.minutes(30)))
+@Suite("Fairness", .serialized, .timeLimit(.minutes(10)))
 struct FairnessTests {
   /// The most actions of a flood that may run before a guest does: a lane's batch, with room.
   static let bound = 1_024

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Floods", .serialized, .timeLimit(.minutes(30)))
+@Suite("Floods", .serialized, .timeLimit(.minutes(10)))
 struct FloodTests {
   @Test func aFloodedLaneDelaysAUsersOperationByABatchAtMost() async {
     await FairnessTests.expectABound(for: .usersOperation, in: .lane)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What holds for every mode that has a lane: `serial`, named lanes and `mainThread`.
-@Suite("Lanes", .timeLimit(.minutes(30)))
+@Suite("Lanes", .timeLimit(.minutes(10)))
 struct LaneModeTests {
   let dispatcher = Dispatcher(queue: .wide(4))
   let stage: Stage

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Lane state: priorities", .timeLimit(.minutes(30)))
+@Suite("Lane state: priorities", .timeLimit(.minutes(10)))
 struct LaneStateTests {
   let dispatcher = Dispatcher()
 

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("mainThread", .timeLimit(.minutes(30)))
+@Suite("mainThread", .timeLimit(.minutes(10)))
 struct MainThreadModeTests {
   let dispatcher = Dispatcher()
   let stage: Stage

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Many lanes", .serialized, .timeLimit(.minutes(30)))
+@Suite("Many lanes", .serialized, .timeLimit(.minutes(10)))
 struct ManyLanesTests {
   /// A lane's key that counts when its last copy is released.
   struct Name: Hashable, Sendable {

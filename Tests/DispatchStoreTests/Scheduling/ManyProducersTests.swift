@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Many producers", .serialized, .timeLimit(.minutes(30)))
+@Suite("Many producers", .serialized, .timeLimit(.minutes(10)))
 struct ManyProducersTests {
   static let producers = 64
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Named lanes", .timeLimit(.minutes(30)))
+@Suite("Named lanes", .timeLimit(.minutes(10)))
 struct NamedLaneTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()

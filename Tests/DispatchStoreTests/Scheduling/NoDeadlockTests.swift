@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Waits that can end are not refused, and end.
-@Suite("What would not deadlock", .timeLimit(.minutes(30)))
+@Suite("What would not deadlock", .timeLimit(.minutes(10)))
 struct NoDeadlockTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let log = Recorder<String>()

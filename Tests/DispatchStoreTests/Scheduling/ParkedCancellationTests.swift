@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Cancelled while parked in a lane", .timeLimit(.minutes(30)))
+@Suite("Cancelled while parked in a lane", .timeLimit(.minutes(10)))
 struct ParkedCancellationTests {
   /// A sequence has released its lane by then, which needs a drainer all the same.
   @Test(arguments: [false, true])

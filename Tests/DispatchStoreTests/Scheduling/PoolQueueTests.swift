@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// What the library reads of its own queue without the queue's lock.
-@Suite("The library's own queue", .timeLimit(.minutes(30)))
+@Suite("The library's own queue", .timeLimit(.minutes(10)))
 struct PoolQueueTests {
   let queue = PoolQueue()
 

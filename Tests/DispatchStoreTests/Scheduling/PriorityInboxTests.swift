@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Inbox with priorities", .timeLimit(.minutes(30)))
+@Suite("Inbox with priorities", .timeLimit(.minutes(10)))
 struct PriorityInboxTests {
   typealias Level = PriorityLine.Level
 

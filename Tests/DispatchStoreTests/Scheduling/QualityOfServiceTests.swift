@@ -6,7 +6,7 @@ import Testing
 ///
 /// On Linux threads have no quality of service: `Thread.current.qualityOfService` is
 /// `.default` everywhere, also in an operation that a queue runs.
-@Suite("The queue's quality of service", .timeLimit(.minutes(30)))
+@Suite("The queue's quality of service", .timeLimit(.minutes(10)))
 struct QualityOfServiceTests {
   static let queuedModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
   static let qualities: [QualityOfService] = [

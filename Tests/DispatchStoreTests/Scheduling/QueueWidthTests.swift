@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("The queue's width", .serialized, .timeLimit(.minutes(30)))
+@Suite("The queue's width", .serialized, .timeLimit(.minutes(10)))
 struct QueueWidthTests {
   /// What is to run concurrently.
   enum Kind: CaseIterable, Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Several dispatchers, and operations of the user, in one queue.
-@Suite("A queue that dispatchers share", .timeLimit(.minutes(30)))
+@Suite("A queue that dispatchers share", .timeLimit(.minutes(10)))
 struct SharedQueueTests {
   static let queuedModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 

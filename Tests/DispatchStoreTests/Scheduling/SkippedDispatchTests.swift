@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchStore
 
-@Suite("Dispatches that end while they wait", .timeLimit(.minutes(30)))
+@Suite("Dispatches that end while they wait", .timeLimit(.minutes(10)))
 struct SkippedDispatchTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   let dispatcher = Dispatcher()

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Suspension of the queue", .timeLimit(.minutes(30)))
+@Suite("Suspension of the queue", .timeLimit(.minutes(10)))
 struct SuspensionTests {
   static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 

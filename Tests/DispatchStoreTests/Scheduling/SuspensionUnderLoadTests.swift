@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Suspension of a queue under load", .timeLimit(.minutes(30)))
+@Suite("Suspension of a queue under load", .timeLimit(.minutes(10)))
 struct SuspensionUnderLoadTests {
   static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 

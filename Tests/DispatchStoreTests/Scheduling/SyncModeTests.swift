@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("sync", .timeLimit(.minutes(30)))
+@Suite("sync", .timeLimit(.minutes(10)))
 struct SyncModeTests {
   let dispatcher = Dispatcher(queue: .wide(1))
   let stage: Stage

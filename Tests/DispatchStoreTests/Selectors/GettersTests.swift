@@ -13,7 +13,7 @@ struct SummedTally: ModelType, GettersProviding {
   }
 }
 
-@Suite("Getters", .timeLimit(.minutes(30)))
+@Suite("Getters", .timeLimit(.minutes(10)))
 struct GettersTests {
   private let store = Store<SummedTally, Ping>(
     model: SummedTally(numbers: [1, 2, 3]), reducer: Reducer())

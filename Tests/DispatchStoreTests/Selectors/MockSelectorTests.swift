@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("An overridden selector", .timeLimit(.minutes(30)))
+@Suite("An overridden selector", .timeLimit(.minutes(10)))
 struct MockSelectorTests {
   private let mock = MockStore<PricedCart, PricedAction>(
     model: PricedCart(items: [PricedItem(name: "pen", price: 200)]))

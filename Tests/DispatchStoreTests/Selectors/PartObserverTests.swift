@@ -2,7 +2,7 @@ import Dispatch
 import DispatchStore
 import Testing
 
-@Suite("An observer of a part", .timeLimit(.minutes(30)))
+@Suite("An observer of a part", .timeLimit(.minutes(10)))
 struct PartObserverTests {
   private let store = PricedStore.priced(PricedCart(items: [PricedItem(name: "pen", price: 200)]))
   private let selectors = CountedSelectors()

@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("What a store keeps of selectors", .timeLimit(.minutes(30)))
+@Suite("What a store keeps of selectors", .timeLimit(.minutes(10)))
 struct SelectorMemoTests {
   /// Counts when it is released.
   private struct Held: Sendable {

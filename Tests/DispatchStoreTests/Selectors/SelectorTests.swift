@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("A selector", .timeLimit(.minutes(30)))
+@Suite("A selector", .timeLimit(.minutes(10)))
 struct SelectorTests {
   private let store = PricedStore.priced(PricedCart(items: [PricedItem(name: "pen", price: 200)]))
   private let selectors = CountedSelectors()

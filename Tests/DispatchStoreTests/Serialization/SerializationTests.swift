@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Models to and from encoded forms.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct SerializationTests {
   private struct Line: Codable, Hashable, Sendable {
     var item: String

@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-@Suite("Applying an action", .timeLimit(.minutes(30)))
+@Suite("Applying an action", .timeLimit(.minutes(10)))
 struct ApplyTests {
   let dispatcher = Dispatcher()
 

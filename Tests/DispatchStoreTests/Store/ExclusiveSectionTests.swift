@@ -80,7 +80,7 @@ private func misuse(_ misuse: ExclusiveMisuse, ofOther: Bool, in place: Exclusiv
   }
 }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExclusiveSectionTests {
   @Test(arguments: ExclusiveMisuse.allCases, [false, true])
   func misuseInsideAnUpdateStopsTheProgramAndNamesBothStores(

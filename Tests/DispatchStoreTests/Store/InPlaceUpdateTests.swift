@@ -21,7 +21,7 @@ private final class BigReducer: Reducer<Big, BigAction> {
 }
 
 /// Changes of a large model copy nothing, as long as no snapshot is held.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct InPlaceUpdateTests {
   private let store = Store<Big, BigAction>(reducer: BigReducer())
 

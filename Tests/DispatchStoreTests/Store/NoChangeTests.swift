@@ -35,7 +35,7 @@ private final class ComposedReducer: Reducer<Int, Ping> {
   }
 }
 
-@Suite("A reduction that changes nothing", .timeLimit(.minutes(30)))
+@Suite("A reduction that changes nothing", .timeLimit(.minutes(10)))
 struct NoChangeTests {
   private let dispatcher = Dispatcher()
   private let changes = Recorder<Int>()

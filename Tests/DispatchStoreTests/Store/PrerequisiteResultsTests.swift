@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A store that runs regardless reads how those ended that it waits for.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct PrerequisiteResultsTests {
   private let dispatcher = Dispatcher()
   private let read = Recorder<String>()

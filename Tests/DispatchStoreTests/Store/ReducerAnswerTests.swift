@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Which of its methods a reducer answers by.
-@Suite("A reducer's answer", .timeLimit(.minutes(30)))
+@Suite("A reducer's answer", .timeLimit(.minutes(10)))
 struct ReducerAnswerTests {
   let dispatcher = Dispatcher()
 

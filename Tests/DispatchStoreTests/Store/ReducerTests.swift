@@ -24,7 +24,7 @@ private final class QuietReducer: Reducer<Counter, CounterAction> {
   }
 }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReducerTests {
   private let dispatcher = Dispatcher()
 

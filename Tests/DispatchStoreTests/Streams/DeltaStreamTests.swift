@@ -20,7 +20,7 @@ extension ParcelPath {
   }
 }
 
-@Suite("Streams of deltas", .timeLimit(.minutes(30)))
+@Suite("Streams of deltas", .timeLimit(.minutes(10)))
 struct DeltaStreamTests {
   private let store = ParcelStore.parcels()
 
@@ -166,7 +166,7 @@ struct DeltaStreamTests {
   }
 }
 
-@Suite("The end of streams of deltas", .timeLimit(.minutes(30)))
+@Suite("The end of streams of deltas", .timeLimit(.minutes(10)))
 struct DeltaStreamEndTests {
   private let store = ParcelStore.parcels()
 
@@ -238,7 +238,7 @@ struct DeltaStreamEndTests {
 }
 
 /// Many producers, and consumers of deltas that come and go.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct DeltaStreamLoadTests {
   private static let producers = 8
   private static let ids = 16

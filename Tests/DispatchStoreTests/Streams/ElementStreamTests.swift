@@ -30,7 +30,7 @@ private struct ComparedParcel: Equatable, Sendable {
   }
 }
 
-@Suite("Streams of one element", .timeLimit(.minutes(30)))
+@Suite("Streams of one element", .timeLimit(.minutes(10)))
 struct ElementStreamTests {
   private let store = ParcelStore.parcels()
 

@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("Streams of a selector's values", .timeLimit(.minutes(30)))
+@Suite("Streams of a selector's values", .timeLimit(.minutes(10)))
 struct SelectedValuesTests {
   private let store = PricedStore.priced()
   private let total = Selector.combine(Selector(\PricedCart.items)) { items in

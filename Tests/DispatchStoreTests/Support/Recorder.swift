@@ -33,6 +33,18 @@ final class Recorder<Element: Sendable>: @unchecked Sendable {
     return all
   }
 
+  /// Returns once an element that fits was recorded.
+  ///
+  /// It goes on from the elements that it has looked at: one that is recorded meanwhile may be the last of all.
+  func untilRecorded(_ fits: (Element) -> Bool) async {
+    var looked = 0
+    while true {
+      let elements = await first(looked + 1)
+      if elements[looked...].contains(where: fits) { return }
+      looked = elements.count
+    }
+  }
+
   /// Blocks the thread until this many were recorded.
   func waitFor(_ count: Int) {
     condition.withLock {

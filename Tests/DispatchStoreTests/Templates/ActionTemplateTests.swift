@@ -10,7 +10,7 @@ enum RenameTodo: ActionTemplate {
 }
 enum LegacyReset: ActionTemplate { typealias Payload = Void }
 
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ActionTemplateTests {
   private let dispatcher = Dispatcher()
 

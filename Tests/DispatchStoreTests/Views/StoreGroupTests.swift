@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Observers of several stores.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreGroupTests {
   typealias Seen = (counts: [Int], versions: [UInt64], transaction: TransactionID?)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import DispatchStore
 
 /// Snapshots of several stores at one instant.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreSnapshotTests {
   @Test func hasModelsAndVersionsInTheOrderOfTheStores() {
     let dispatcher = Dispatcher()

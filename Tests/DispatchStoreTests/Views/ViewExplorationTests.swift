@@ -3,7 +3,7 @@ import DispatchStoreTesting
 import Testing
 
 /// Snapshots and groups in seeded orders of threads.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(10)))
 struct ViewExplorationTests {
   @Test func snapshotsAreOfOneInstantInAnyOrder() async throws {
     let seeds: Range<UInt64> = 0..<UInt64(Load.count(200))
