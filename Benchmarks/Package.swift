@@ -42,7 +42,7 @@ let package = Package(
       ],
       swiftSettings: settings,
       // Without debug information, which valgrind can't read as Swift's linker lays it out.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "-s"])]),
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--strip-debug"])]),
     .executableTarget(
       name: "Dispatching",
       dependencies: [

@@ -31,6 +31,12 @@ struct Path: Sendable {
     Path(name: "refined-wait-for", run: refinedWaitFor),
     Path(name: "task-local", run: carryingATaskLocal),
     Path(name: "recorder", run: recorded),
+    Path(name: "sequence") { sequences($0, Fixture(PlainReducer())) },
+    Path(name: "send-reduction") { TaskCalls.send(Fixture(PlainReducer()))($0) },
+    Path(name: "send-block") { TaskCalls.send(Fixture(YieldingReducer()))($0) },
+    Path(name: "send-stores") { TaskCalls.sendToStores(4)($0) },
+    Path(name: "actor-block") { TaskCalls.yieldingActor()($0) },
+    Path(name: "actor-stores") { TaskCalls.actors(4)($0) },
   ]
 
   @TaskLocal private static var request = 0
@@ -77,6 +83,13 @@ struct Path: Sendable {
       previous = [store.identifier]
     }
     for index in 0..<count { dispatcher.dispatch(action: Add(index), mode: .sync) }
+  }
+
+  /// Lists of two actions.
+  private static func sequences(_ count: Int, _ fixture: Fixture<Add>) {
+    for index in 0..<count / 2 {
+      fixture.dispatcher.dispatch(actions: [Add(index), Add(index)], mode: .sync)
+    }
   }
 
   private static func observed(_ count: Int) {
