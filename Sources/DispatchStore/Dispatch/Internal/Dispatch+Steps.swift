@@ -92,16 +92,55 @@ extension Dispatch {
   /// Goes on with a round where an inline run has stopped.
   func begin(_ round: Round, after remainder: InlineRemainder) {
     yieldPoint(.beginRound, id.description)
-    if round.begin(after: remainder) { roundClosed(round) }
+    guard round.begin(after: remainder) else { return }
+    // Not inside of the run that has stopped: each store of a long line may end at once in a round of its own.
+    if round.only != nil { round.scheduler.resume { self.roundClosed(round) } } else { roundClosed(round) }
   }
 
-  /// All stores of a round have ended: the last step.
+  /// All stores of a round have ended.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
+    if round.only != nil { return goOn(after: round) }
     makeDetails().withState { $0.endWork() }
     let result = round.result
     complete(result, round.session, at: round.scheduler)
     round.dissolve()
+  }
+
+  /// An inline run goes on with the stores that have waited for the one of a round.
+  private func goOn(after round: Round) {
+    let (thread, scheduler) = (ThreadState.current, round.scheduler)
+    let details = makeDetails()
+    details.endRound()
+    let around = DispatchContext.enclosing(thread.run, on: thread)
+    if caller == nil {
+      keep(outer: around)
+    } else if let around, around !== outer {
+      // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
+      return goOnInRound(after: round, details)
+    }
+    var dispatch = self
+    let end = bound {
+      withAddress(of: round.action) { action in
+        InlineRun.withMemory { run in
+          run.initialize(to: InlineRun(of: dispatch, action, after: round, on: thread))
+          round.dissolve()
+          return run.goOn(&dispatch, after: round, on: thread)
+        }
+      }
+    }
+    if case .continues = end { return }
+    scheduler.release(self)
+  }
+
+  /// The same in a round with all stores.
+  private func goOnInRound(after former: Round, _ details: DispatchDetails) {
+    let position = former.only.unsafelyUnwrapped + 1
+    let round = Round(following: former)
+    former.dissolve()
+    if round.isClosed { return roundClosed(round) }
+    if details.begin(round, at: position) { round.cancel() }
+    begin(round, after: InlineRemainder(position: position, order: nil, begun: nil))
   }
 
   /// Runs the completion, ends the dispatch and releases its scheduler.

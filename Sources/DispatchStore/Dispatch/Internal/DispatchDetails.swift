@@ -403,12 +403,26 @@ final class DispatchDetails: @unchecked Sendable {
     if let (round, index) = successor { round.commitDelivered(at: index) }
   }
 
+  /// Whether an inline run may go on after a round: no failed store runs again, and no deadline ends the dispatch before
+  /// its stores.
+  var mayGoOnInline: Bool { retry == nil && !callsAtStoresEnd }
+
+  /// A round has ended, and an inline run goes on.
+  func endRound() {
+    let former = state.withLock { state in
+      state.life.endWork()
+      return state.successor.take()
+    }
+    withExtendedLifetime(former) {}
+  }
+
   /// A round goes on after an inline run; whether it is to be cancelled first.
   ///
   /// - Parameter index: The store whose deferred commits it takes over.
   func begin(_ round: Round, at index: Int) -> Bool {
     state.withLock { state in
       for _ in 0..<state.undelivered { round.commitDeferred(at: index) }
+      state.undelivered = 0
       state.successor = (round, index)
       return state.life.begin(.round(round)) && !isPlanted(.lostCancellation)
     }

@@ -84,6 +84,14 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
+  /// For a dispatch that goes on after a round of one store.
+  init(of record: Dispatch, _ action: UnsafeRawPointer, after round: Round, on thread: ThreadState) {
+    self.init(of: record, action, on: thread)
+    session = round.session.map(Unmanaged.passRetained)
+    outcomes = round.outcomesSoFar
+    isPlain = session == nil && outcomes.isEmpty
+  }
+
   /// Gives a closure memory on the stack for a run, and destroys that afterwards.
   ///
   /// A plain run without a completion has nothing to release: leaving out what a variable's end would look
@@ -191,14 +199,8 @@ struct InlineRun: ~Copyable {
   func prerequisiteResults(of store: any StoreType) -> [StoreResult] {
     guard isInStore else { return [] }
     return route._withUnsafeGuaranteedRef { route in
-      guard route.entries[index].store === store, let prerequisites = route.prerequisites else {
-        return []
-      }
-      return prerequisites[index].map {
-        StoreResult(
-          storeIdentifier: route.identifiers[$0],
-          outcome: outcomes.isEmpty ? .finished : outcomes[$0])
-      }
+      guard route.entries[index].store === store else { return [] }
+      return route.prerequisiteResults(at: index, outcomes)
     }
   }
 
@@ -540,6 +542,14 @@ extension InlineRun.Address {
     return end(&record, finishRun(from: position, on: thread), on: thread)
   }
 
+  /// Goes on after a round of one store, with those that have waited for that.
+  ///
+  /// - Parameter record: The caller's reference.
+  func goOn(_ record: inout Dispatch, after round: Round, on thread: ThreadState) -> InlineEnd {
+    thread.run = self
+    return end(&record, finishRun(from: round.only.unsafelyUnwrapped + 1, on: thread), on: thread)
+  }
+
   /// Takes the action to stores that end at once, as long as there is nothing to note; the position of the
   /// next one, which may have begun.
   private func runDirectly(from first: Int, on thread: ThreadState) -> Int {
@@ -759,12 +769,6 @@ extension InlineRun.Address {
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
     let route = pointee.route.takeUnretainedValue()
-    var ended: [StoreOutcome?] = []
-    if remainder.position > 0 { ended = Array(repeating: nil, count: route.count) }
-    for position in 0..<remainder.position {
-      let index = remainder.order?[position] ?? position
-      ended[index] = pointee.outcomes.isEmpty ? .finished : pointee.outcomes[index]
-    }
     let session = pointee.session.take()?.takeRetainedValue()
     session?.keepAlive()
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
@@ -779,9 +783,15 @@ extension InlineRun.Address {
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
-    let round = Round(
-      of: record, at: scheduler, action, to: route, session, ended: ended,
-      begun: remainder.begun?.index)
+    let round: Round
+    if let only = remainder.only(of: route), details.mayGoOnInline {
+      round = Round(
+        of: record, at: scheduler, action, to: route, session, only: only, after: pointee.outcomes)
+    } else {
+      round = Round(
+        of: record, at: scheduler, action, to: route, session,
+        ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index)
+    }
     if details.begin(round, at: remainder.begun?.index ?? 0) { round.cancel() }
     record.begin(round, after: remainder)
   }

@@ -36,6 +36,25 @@ struct InlineRemainder {
     self.order = order
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
   }
+
+  /// The store that has begun, where a round of that one alone can go on: no other could start beside it.
+  func only(of route: Route) -> Int? {
+    guard let begun, order == nil, route.holdsBackAll(after: begun.index) else { return nil }
+    return begun.index
+  }
+
+  /// By store index, how those ended that have; empty where none has.
+  ///
+  /// - Parameter outcomes: The same as far as one has not finished.
+  func ended(of route: Route, _ outcomes: [StoreOutcome]) -> [StoreOutcome?] {
+    if position == 0 { return [] }
+    var ended = [StoreOutcome?](repeating: nil, count: route.count)
+    for position in 0..<position {
+      let index = order?[position] ?? position
+      ended[index] = outcomes.isEmpty ? .finished : outcomes[index]
+    }
+    return ended
+  }
 }
 
 /// How an inline run of a queued dispatch ended.

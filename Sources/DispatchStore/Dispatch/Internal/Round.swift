@@ -2,9 +2,10 @@ import Foundation
 
 /// One action on its way through stores that can't all end at once.
 ///
-/// It goes on where an inline run has stopped. Its steps run at the dispatch's scheduler; operations and
-/// stores report to it on any thread, and it turns that into steps. Each step returns whether it was the one
-/// that closed the round.
+/// It goes on where an inline run has stopped: with all stores, or where all others wait for the one that has begun,
+/// with that one alone; then an inline run goes on with the others. Its steps run at the dispatch's scheduler;
+/// operations and stores report to it on any thread, and it turns that into steps. Each step returns whether it was the
+/// one that closed the round.
 final class Round: @unchecked Sendable {
   // because `storeRuns` changes once, when no step is left
   let dispatch: Dispatch
@@ -13,12 +14,16 @@ final class Round: @unchecked Sendable {
   let session: MiddlewareSession?
   private let route: Route
   /// The action as dispatched.
-  private let action: any ActionType
+  let action: any ActionType
+  /// The store that it goes on with alone; nil where it is all of them.
+  let only: Int?
+  /// Of such a round: how those before it ended, by store index; empty where all finished.
+  private let earlier: [StoreOutcome]
   /// Whether stores run again that have failed.
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run beside each other.
   private let runsConcurrently: Bool
-  /// By store index.
+  /// From its first store on.
   private var storeRuns: [StoreRun]
   private let state: Locked<RoundState>
 
@@ -34,6 +39,7 @@ final class Round: @unchecked Sendable {
     self.session = session
     self.route = route
     self.action = action
+    (only, earlier) = (nil, [])
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
     var storeRuns: [StoreRun] = []
@@ -49,12 +55,55 @@ final class Round: @unchecked Sendable {
     for (index, storeRun) in storeRuns.enumerated() { storeRun.enter(self, at: index) }
   }
 
+  /// Goes on with one store, which has begun, and for which all after it wait.
+  ///
+  /// - Parameter earlier: By store index: how those before it ended; empty where all finished.
+  init(
+    of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
+    _ session: MiddlewareSession?, only index: Int, after earlier: [StoreOutcome]
+  ) {
+    (self.dispatch, self.scheduler, self.session) = (dispatch, scheduler, session)
+    (self.route, self.action) = (route, action)
+    (only, self.earlier) = (index, earlier)
+    (retry, runsConcurrently) = (nil, false)
+    let storeRun = route.entries[index].makeStoreRun(of: session?.action(at: index) ?? action)
+    storeRuns = [storeRun]
+    state = Locked(
+      RoundState(
+        only: index, storeRun.storeIdentifier, runsRegardless: route.runsRegardless[index]))
+    storeRun.enter(self, at: index)
+  }
+
+  /// With all stores, after a round of one of them.
+  convenience init(following former: Round) {
+    let (count, outcomes) = (former.only.unsafelyUnwrapped + 1, former.outcomesSoFar)
+    let ended = (0..<former.route.count).map { index -> StoreOutcome? in
+      index < count ? outcomes.isEmpty ? .finished : outcomes[index] : nil
+    }
+    self.init(
+      of: former.dispatch, at: former.scheduler, former.action, to: former.route, former.session,
+      ended: ended, begun: nil)
+  }
+
+  /// Whether all of its stores have ended.
+  var isClosed: Bool { state.withLock(\.isClosed) }
+
   /// The number of the dispatcher.
   var dispatcher: UInt64 { route.dispatcher }
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
   var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
+  /// How the stores' parts have ended, up to the only one of the round: by store index; empty where all have finished.
+  var outcomesSoFar: [StoreOutcome] {
+    let present = state.withLock(\.outcomes)
+    guard let only, !(present.isEmpty && earlier.isEmpty) else { return present }
+    var outcomes = earlier.isEmpty ? Array(repeating: .finished, count: route.count) : earlier
+    if let outcome = present.first { outcomes[only] = outcome }
+    return outcomes
+  }
+
+  /// Of a round of all stores.
   var result: DispatchResult {
     let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
@@ -65,19 +114,31 @@ final class Round: @unchecked Sendable {
       error: refusal)
   }
 
-  /// Where each store stands, for diagnoses.
-  var standings: [StoreStanding] { state.withLock(\.standings) }
+  /// Where each store stands that has not ended, for diagnoses.
+  var standings: [StoreStanding] {
+    let present = state.withLock(\.standings)
+    guard let only else { return present }
+    let waiting = (only + 1)..<route.count
+    return present
+      + waiting.map { index in
+        let prerequisites = (route.prerequisites?[index] ?? []).filter { $0 >= only }
+        return StoreStanding(
+          identifier: route.identifiers[index], phase: .waiting,
+          prerequisites: prerequisites.map { route.identifiers[$0] }, operation: nil)
+      }
+  }
 
   /// Whether only one store's part is under way.
   var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
 
-  /// Whether only one store takes part.
-  var hasOneStore: Bool { route.count == 1 }
+  /// Whether no other store can be under way beside one.
+  var hasOneStore: Bool { only != nil || route.count == 1 }
 
   func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
 
   func prerequisiteResults(at index: Int) -> [StoreResult] {
-    state.withLock { $0.prerequisiteResults(index) }
+    if only == nil { return state.withLock { $0.prerequisiteResults(index) } }
+    return route.prerequisiteResults(at: index, earlier)
   }
 
   /// Releases the store runs, which refer to the round.
@@ -89,9 +150,9 @@ final class Round: @unchecked Sendable {
 
   /// Goes on with the store that has begun, and with all that may start.
   func begin(after remainder: InlineRemainder) -> Bool {
-    let others = state.withLock { $0.first }
+    let others = only == nil ? state.withLock { $0.first } : []
     guard let (index, step) = remainder.begun else { return start(others) }
-    if case .heldBack = step {} else { storeRuns[index].startedAt = session?.startedAt }
+    firstRun(at: index).startedAt = session?.startedAt
     let outcome: StoreOutcome? =
       switch step {
       case .finished: .finished
@@ -104,7 +165,7 @@ final class Round: @unchecked Sendable {
   }
 
   private func takeOver(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
-    let storeRun = storeRuns[index]
+    let storeRun = firstRun(at: index)
     return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
   }
 
@@ -245,8 +306,11 @@ final class Round: @unchecked Sendable {
 
   /// The run of a store that is under way, or was the last one.
   private func storeRun(at index: Int) -> StoreRun {
-    storeRuns[index].last ?? storeRuns[index]
+    let first = firstRun(at: index)
+    return first.last ?? first
   }
+
+  private func firstRun(at index: Int) -> StoreRun { storeRuns[index - (only ?? 0)] }
 
   /// What middlewares have said of it; nil where they let the action pass.
   private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
@@ -295,7 +359,7 @@ final class Round: @unchecked Sendable {
     let storeRun = entry.makeStoreRun(of: reply?.action ?? action)
     storeRun.enter(self, at: index)
     storeRun.repeated = StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now)
-    storeRuns[index].last = storeRun
+    firstRun(at: index).last = storeRun
   }
 
   // MARK: What operations and stores report, on any thread

@@ -65,7 +65,19 @@ struct RoundState {
   }
 
   /// By store index.
-  private var entries: [Entry]
+  private struct Entries: RandomAccessCollection, MutableCollection {
+    var present: [Entry] = []
+    /// The index of the first one.
+    var startIndex = 0
+    var endIndex: Int { startIndex + present.count }
+
+    subscript(index: Int) -> Entry {
+      get { present[index - startIndex] }
+      _modify { yield &present[index - startIndex] }
+    }
+  }
+
+  private var entries: Entries
   /// Steps that wait with a store whose changes are undelivered: the indices that each is to start.
   private var parked: [Int: [Int]] = [:]
   private var lastParked = 0
@@ -87,9 +99,9 @@ struct RoundState {
     stores: some Collection<String>, prerequisites: [[Int]]? = nil, runsRegardless: [Bool] = [],
     ended: [StoreOutcome?] = [], begun: Int? = nil
   ) {
-    // A local array, and loops: closures over `self` would copy it.
-    var entries: [Entry] = []
-    entries.reserveCapacity(stores.count)
+    // A local value, and loops: closures over `self` would copy it.
+    var entries = Entries()
+    entries.present.reserveCapacity(stores.count)
     var (open, hasStarted) = (0, begun != nil)
     for (index, identifier) in stores.enumerated() {
       let outcome = ended.isEmpty ? nil : ended[index]
@@ -97,7 +109,7 @@ struct RoundState {
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
       var missing = 0
       for wait in waits where ended.isEmpty || ended[wait] == nil { missing += 1 }
-      entries.append(
+      entries.present.append(
         Entry(
           storeIdentifier: identifier,
           runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
@@ -119,6 +131,16 @@ struct RoundState {
     self.entries = entries
     self.open = open
     self.hasStarted = hasStarted
+  }
+
+  /// Of one store alone, which has been started: those before it have closed, and all others wait for it.
+  init(only index: Int, _ identifier: String, runsRegardless: Bool) {
+    var entry = Entry(
+      storeIdentifier: identifier, runsRegardless: runsRegardless, prerequisites: [], missing: 0)
+    entry.phase = .starting(nil)
+    entry.begunCount = 1
+    entries = Entries(present: [entry], startIndex: index)
+    (open, active, hasStarted) = (1, 1, true)
   }
 
   var isClosed: Bool { open == 0 }
@@ -414,7 +436,7 @@ struct RoundState {
   /// Where each store stands.
   var standings: [StoreStanding] {
     let parked = Set(parked.values.joined())
-    return entries.enumerated().map { index, entry in
+    return zip(entries.indices, entries).map { index, entry in
       let phase: StoreStanding.Phase =
         switch entry.phase {
         case .waiting: parked.contains(index) ? .parked : .waiting
@@ -456,7 +478,7 @@ struct RoundState {
     isCancelled = true
     defer { parked = [:] }
     var cancelled = Cancelled(parked: Array(parked.values))
-    for (index, entry) in entries.enumerated() {
+    for (index, entry) in zip(entries.indices, entries) {
       if let operation = entry.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }
       if isPlanted(.lostPauseEnd) { continue }

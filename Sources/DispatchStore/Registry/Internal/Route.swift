@@ -37,6 +37,8 @@ final class Route: @unchecked Sendable {
   let identifiers: [String]
   /// By store index: the earlier indices that it waits for; nil where no store waits.
   let prerequisites: [[Int]]?
+  /// By store index: whether all stores after it wait for it, also through others; nil where there is but one store.
+  private let bottlenecks: [Bool]?
   /// By store index: whether it runs also where a store that it waits for did not finish.
   let runsRegardless: [Bool]
   /// The same stores in order of registration, which a refined order is worked out from.
@@ -133,6 +135,7 @@ final class Route: @unchecked Sendable {
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
+    bottlenecks = Self.bottlenecks(entries.count, prerequisites)
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -155,6 +158,7 @@ final class Route: @unchecked Sendable {
     (entries, identifiers) = (route.entries, route.identifiers)
     onlyIdentifier = route.onlyIdentifier
     (prerequisites, runsRegardless) = (route.prerequisites, route.runsRegardless)
+    bottlenecks = route.bottlenecks
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
@@ -171,6 +175,22 @@ final class Route: @unchecked Sendable {
 
   deinit {
     if original == nil { targets.deallocate() }
+  }
+
+  /// Whether no store after this one can start before it has ended.
+  func holdsBackAll(after index: Int) -> Bool { bottlenecks?[index] ?? true }
+
+  /// A store waits for another one, also through others, exactly if the last one of those that it waits for does, or is
+  /// that one: so it is enough to look at these.
+  private static func bottlenecks(_ count: Int, _ prerequisites: [[Int]]?) -> [Bool]? {
+    guard count > 1 else { return nil }
+    var holdsBackAll = Array(repeating: true, count: count)
+    var earliest = count
+    for index in holdsBackAll.indices.reversed() {
+      holdsBackAll[index] = earliest >= index
+      earliest = min(earliest, prerequisites?[index].max() ?? -1)
+    }
+    return holdsBackAll
   }
 
   /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what
@@ -281,6 +301,16 @@ final class Route: @unchecked Sendable {
     else { return nil }
     return .dependencyFailed(
       entries[index].identifier, after: entries[failed].identifier, outcomes[failed])
+  }
+
+  /// How those ended that a store has waited for.
+  ///
+  /// - Parameter outcomes: By store index; empty where all have finished.
+  func prerequisiteResults(at index: Int, _ outcomes: [StoreOutcome]) -> [StoreResult] {
+    (prerequisites?[index] ?? []).map {
+      StoreResult(
+        storeIdentifier: identifiers[$0], outcome: outcomes.isEmpty ? .finished : outcomes[$0])
+    }
   }
 
   // MARK: Outstanding dispatches
