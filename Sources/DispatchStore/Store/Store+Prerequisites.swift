@@ -7,7 +7,7 @@ extension Store {
   public var prerequisiteResults: [StoreResult] {
     let thread = ThreadState.current
     if let run = thread.run { return run.pointee.prerequisiteResults(of: self) }
-    guard let storeRun = DispatchContext.storeRun(on: thread), storeRun.storeForHooks === self
+    guard let storeRun = DispatchContext.storeRun(on: thread), storeRun.entry.isOf(self)
     else {
       return []
     }

@@ -92,55 +92,59 @@ extension Dispatch {
   /// Goes on with a round where an inline run has stopped.
   func begin(_ round: Round, after remainder: InlineRemainder) {
     yieldPoint(.beginRound, id.description)
-    guard round.begin(after: remainder) else { return }
-    // Not inside of the run that has stopped: each store of a long line may end at once in a round of its own.
-    if round.only != nil { round.scheduler.resume { self.roundClosed(round) } } else { roundClosed(round) }
+    if round.begin(after: remainder) { roundClosed(round) }
   }
 
-  /// All stores of a round have ended.
+  /// All stores of a round have ended: the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
-    if round.only != nil { return goOn(after: round) }
     makeDetails().withState { $0.endWork() }
     let result = round.result
     complete(result, round.session, at: round.scheduler)
     round.dissolve()
   }
 
-  /// An inline run goes on with the stores that have waited for the one of a round.
-  private func goOn(after round: Round) {
-    let (thread, scheduler) = (ThreadState.current, round.scheduler)
-    let details = makeDetails()
-    details.endRound()
+  // MARK: A store by itself
+
+  /// Goes on with a store at which an inline run has stopped.
+  func begin(_ storeRun: SoloStoreRun, after step: InlineStep) {
+    yieldPoint(.beginRound, id.description)
+    guard storeRun.begin(step) else { return }
+    // Not inside of the run that has stopped: so each store of a long line may end at once.
+    storeRun.scheduler.resume { self.goOn(after: storeRun) }
+  }
+
+  /// The store has ended: an inline run goes on with those that have waited for it.
+  func goOn(after storeRun: SoloStoreRun) {
+    yieldPoint(.closeRound, id.description)
+    let (thread, details) = (ThreadState.current, makeDetails())
+    details.endWork()
     let around = DispatchContext.enclosing(thread.run, on: thread)
     if caller == nil {
       keep(outer: around)
     } else if let around, around !== outer {
       // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
-      return goOnInRound(after: round, details)
+      return goOnInRound(after: storeRun, details)
     }
     var dispatch = self
     let end = bound {
-      withAddress(of: round.action) { action in
+      withAddress(of: storeRun.dispatched) { action in
         InlineRun.withMemory { run in
-          run.initialize(to: InlineRun(of: dispatch, action, after: round, on: thread))
-          round.dissolve()
-          return run.goOn(&dispatch, after: round, on: thread)
+          run.initialize(to: InlineRun(of: dispatch, action, after: storeRun, on: thread))
+          return run.goOn(&dispatch, from: storeRun.index + 1, on: thread)
         }
       }
     }
     if case .continues = end { return }
-    scheduler.release(self)
+    storeRun.scheduler.release(self)
   }
 
-  /// The same in a round with all stores.
-  private func goOnInRound(after former: Round, _ details: DispatchDetails) {
-    let position = former.only.unsafelyUnwrapped + 1
-    let round = Round(following: former)
-    former.dissolve()
+  /// The same in a round.
+  private func goOnInRound(after storeRun: SoloStoreRun, _ details: DispatchDetails) {
+    let round = Round(after: storeRun)
     if round.isClosed { return roundClosed(round) }
-    if details.begin(round, at: position) { round.cancel() }
-    begin(round, after: InlineRemainder(position: position, order: nil, begun: nil))
+    if details.begin(.round(round), nil) { round.cancel() }
+    begin(round, after: InlineRemainder(position: storeRun.index + 1, order: nil, begun: nil))
   }
 
   /// Runs the completion, ends the dispatch and releases its scheduler.

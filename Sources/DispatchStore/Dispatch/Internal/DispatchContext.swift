@@ -23,7 +23,7 @@ class DispatchContext: @unchecked Sendable {
   /// Whether what its code dispatches is cancelled with the dispatch, and times out with it: that of blocks.
   var passesOn: Bool {
     guard let owner else { return false }
-    return owner.round?.runsRegardless(at: owner.index) != true
+    return !owner.runsRegardless
   }
   /// Whether the dispatch has ended at its deadline, so that what runs here holds up nothing of it.
   var isEarly: Bool { false }
@@ -79,7 +79,7 @@ class DispatchContext: @unchecked Sendable {
   var dispatcherUnderWay: UInt64? {
     guard !dispatch.hasEnded else { return nil }
     // A store run's route is constant; a dispatch's own belongs to the thread that runs it, which is this one.
-    return owner?.round?.dispatcher ?? dispatch.dispatcherNumber
+    return owner?.dispatcherNumber ?? dispatch.dispatcherNumber
   }
 
   /// Whether code of a dispatch under way runs here, of this dispatcher, or waits for what runs here.

@@ -48,8 +48,8 @@ final class DispatchDetails: @unchecked Sendable {
     var linkedDeadline: Int64?
     /// That of the record, where it had no more effect: the thread that has scheduled the dispatch may still look at it.
     var formerLimit: TimeLimit?
-    /// The round that goes on with the inline run, and the index of that store.
-    var successor: (round: Round, index: Int)?
+    /// The store run to which the inline run's present store has been passed.
+    var successor: StoreRun?
   }
 
   init(_ life: DispatchState) {
@@ -377,18 +377,15 @@ final class DispatchDetails: @unchecked Sendable {
   // MARK: Deferred commits
 
   var undeliveredCount: Int {
-    state.withLock { state in
-      guard let (round, index) = state.successor else { return state.undelivered }
-      return round.undeliveredCount(at: index)
-    }
+    state.withLock { $0.successor?.undeliveredCount ?? $0.undelivered }
   }
 
   var hasUndeliveredCommits: Bool { state.withLock { $0.undelivered > 0 } }
 
   func commitDeferred() {
     state.withLock { state in
-      if let (round, index) = state.successor {
-        round.commitDeferred(at: index)
+      if let successor = state.successor {
+        successor.commitDeferred()
       } else {
         state.undelivered += 1
       }
@@ -400,32 +397,32 @@ final class DispatchDetails: @unchecked Sendable {
       if state.successor == nil { state.undelivered -= 1 }
       return state.successor
     }
-    if let (round, index) = successor { round.commitDelivered(at: index) }
+    successor?.commitDelivered()
   }
 
-  /// Whether an inline run may go on after a round: no failed store runs again, and no deadline ends the dispatch before
-  /// its stores.
+  /// Whether an inline run may go on after a store that does not end at once: no failed store runs again, and no deadline
+  /// ends the dispatch before its stores.
   var mayGoOnInline: Bool { retry == nil && !callsAtStoresEnd }
 
-  /// A round has ended, and an inline run goes on.
-  func endRound() {
+  /// Stores are under way beside an inline run; whether they are to be cancelled first.
+  ///
+  /// - Parameter successor: The store run that takes over the deferred commits of the inline run's present store.
+  func begin(_ work: DispatchWork, _ successor: StoreRun?) -> Bool {
+    state.withLock { state in
+      for _ in 0..<state.undelivered { successor?.commitDeferred() }
+      state.undelivered = 0
+      state.successor = successor
+      return state.life.begin(work) && !isPlanted(.lostCancellation)
+    }
+  }
+
+  /// They have ended, and an inline run goes on.
+  func endWork() {
     let former = state.withLock { state in
       state.life.endWork()
       return state.successor.take()
     }
     withExtendedLifetime(former) {}
-  }
-
-  /// A round goes on after an inline run; whether it is to be cancelled first.
-  ///
-  /// - Parameter index: The store whose deferred commits it takes over.
-  func begin(_ round: Round, at index: Int) -> Bool {
-    state.withLock { state in
-      for _ in 0..<state.undelivered { round.commitDeferred(at: index) }
-      state.undelivered = 0
-      state.successor = (round, index)
-      return state.life.begin(.round(round)) && !isPlanted(.lostCancellation)
-    }
   }
 
   // MARK: The end

@@ -380,6 +380,8 @@ enum DispatchWork {
   case none
   /// Its action, store by store.
   case round(Round)
+  /// One store, for which the others wait.
+  case store(SoloStoreRun)
   /// Of a sequence, the dispatch of one action.
   case step(Dispatch)
 
@@ -387,15 +389,17 @@ enum DispatchWork {
     switch self {
     case .none: break
     case .round(let round): round.cancel()
+    case .store(let storeRun): storeRun.cancel()
     case .step(let dispatch): dispatch.cancel()
     }
   }
 
-  /// Whether only one store's part of a round is under way.
+  /// Whether only one store's part is under way.
   var isAlone: Bool {
     switch self {
     case .none: false
     case .round(let round): round.isAlone
+    case .store: true
     case .step(let dispatch): dispatch.isAlone
     }
   }
@@ -405,6 +409,7 @@ enum DispatchWork {
     switch self {
     case .none: false
     case .round(let round): round.onlyDeliveryIsLeft
+    case .store(let storeRun): storeRun.onlyDeliveryIsLeft
     case .step(let dispatch): dispatch.onlyDeliveryIsLeft
     }
   }

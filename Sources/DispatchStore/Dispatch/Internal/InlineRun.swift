@@ -84,11 +84,14 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// For a dispatch that goes on after a round of one store.
-  init(of record: Dispatch, _ action: UnsafeRawPointer, after round: Round, on thread: ThreadState) {
+  /// For a dispatch that goes on after a store that ran by itself.
+  init(
+    of record: Dispatch, _ action: UnsafeRawPointer, after storeRun: SoloStoreRun,
+    on thread: ThreadState
+  ) {
     self.init(of: record, action, on: thread)
-    session = round.session.map(Unmanaged.passRetained)
-    outcomes = round.outcomesSoFar
+    session = storeRun.session.map(Unmanaged.passRetained)
+    outcomes = storeRun.outcomes
     isPlain = session == nil && outcomes.isEmpty
   }
 
@@ -542,12 +545,12 @@ extension InlineRun.Address {
     return end(&record, finishRun(from: position, on: thread), on: thread)
   }
 
-  /// Goes on after a round of one store, with those that have waited for that.
+  /// Goes on with the stores from a position, those before which have ended.
   ///
   /// - Parameter record: The caller's reference.
-  func goOn(_ record: inout Dispatch, after round: Round, on thread: ThreadState) -> InlineEnd {
+  func goOn(_ record: inout Dispatch, from position: Int, on thread: ThreadState) -> InlineEnd {
     thread.run = self
-    return end(&record, finishRun(from: round.only.unsafelyUnwrapped + 1, on: thread), on: thread)
+    return end(&record, finishRun(from: position, on: thread), on: thread)
   }
 
   /// Takes the action to stores that end at once, as long as there is nothing to note; the position of the
@@ -764,7 +767,7 @@ extension InlineRun.Address {
     return .ended
   }
 
-  /// Goes on in a round with what is left.
+  /// Goes on with what is left in a round, or with one store by itself, after which an inline run goes on.
   private func continueInRound(
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
@@ -783,16 +786,18 @@ extension InlineRun.Address {
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
-    let round: Round
-    if let only = remainder.only(of: route), details.mayGoOnInline {
-      round = Round(
-        of: record, at: scheduler, action, to: route, session, only: only, after: pointee.outcomes)
-    } else {
-      round = Round(
-        of: record, at: scheduler, action, to: route, session,
-        ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index)
+    if let begun = remainder.begun, let index = remainder.only(of: route), details.mayGoOnInline {
+      let storeRun = SoloStoreRun(
+        of: record, at: scheduler, action, to: route, session, index: index,
+        after: pointee.outcomes)
+      if details.begin(.store(storeRun), storeRun) { storeRun.cancel() }
+      return record.begin(storeRun, after: begun.step)
     }
-    if details.begin(round, at: remainder.begun?.index ?? 0) { round.cancel() }
+    let round = Round(
+      of: record, at: scheduler, action, to: route, session,
+      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index)
+    let begun = remainder.begun.map { round.storeRun(at: $0.index) }
+    if details.begin(.round(round), begun) { round.cancel() }
     record.begin(round, after: remainder)
   }
 }

@@ -22,7 +22,7 @@ enum InlineStep {
   }
 }
 
-/// Where an inline run stops: what is left is for a round.
+/// Where an inline run stops: what is left is for a round, or for one store by itself.
 struct InlineRemainder {
   /// The store runs before this position have ended.
   let position: Int
@@ -37,7 +37,7 @@ struct InlineRemainder {
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
   }
 
-  /// The store that has begun, where a round of that one alone can go on: no other could start beside it.
+  /// The store that has begun, where that goes on by itself: no other can start before it has ended.
   func only(of route: Route) -> Int? {
     guard let begun, order == nil, route.holdsBackAll(after: begun.index) else { return nil }
     return begun.index

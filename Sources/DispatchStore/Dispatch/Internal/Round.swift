@@ -2,10 +2,9 @@ import Foundation
 
 /// One action on its way through stores that can't all end at once.
 ///
-/// It goes on where an inline run has stopped: with all stores, or where all others wait for the one that has begun,
-/// with that one alone; then an inline run goes on with the others. Its steps run at the dispatch's scheduler;
-/// operations and stores report to it on any thread, and it turns that into steps. Each step returns whether it was the
-/// one that closed the round.
+/// It goes on where an inline run has stopped. Its steps run at the dispatch's scheduler; operations and
+/// stores report to it on any thread, and it turns that into steps. Each step returns whether it was the one
+/// that closed the round.
 final class Round: @unchecked Sendable {
   // because `storeRuns` changes once, when no step is left
   let dispatch: Dispatch
@@ -14,17 +13,13 @@ final class Round: @unchecked Sendable {
   let session: MiddlewareSession?
   private let route: Route
   /// The action as dispatched.
-  let action: any ActionType
-  /// The store that it goes on with alone; nil where it is all of them.
-  let only: Int?
-  /// Of such a round: how those before it ended, by store index; empty where all finished.
-  private let earlier: [StoreOutcome]
+  private let action: any ActionType
   /// Whether stores run again that have failed.
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run beside each other.
   private let runsConcurrently: Bool
-  /// From its first store on.
-  private var storeRuns: [StoreRun]
+  /// By store index.
+  private var storeRuns: [RoundStoreRun] = []
   private let state: Locked<RoundState>
 
   /// - Parameters:
@@ -39,50 +34,28 @@ final class Round: @unchecked Sendable {
     self.session = session
     self.route = route
     self.action = action
-    (only, earlier) = (nil, [])
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
-    var storeRuns: [StoreRun] = []
-    storeRuns.reserveCapacity(route.count)
-    for entry in route.entries {
-      storeRuns.append(entry.makeStoreRun(of: session?.action(at: storeRuns.count) ?? action))
-    }
-    self.storeRuns = storeRuns
     state = Locked(
       RoundState(
         stores: route.identifiers, prerequisites: route.prerequisites,
         runsRegardless: route.runsRegardless, ended: ended, begun: begun))
-    for (index, storeRun) in storeRuns.enumerated() { storeRun.enter(self, at: index) }
+    storeRuns.reserveCapacity(route.count)
+    for (index, entry) in route.entries.enumerated() {
+      storeRuns.append(
+        RoundStoreRun(entry, at: index, session?.action(at: index) ?? action, in: self))
+    }
   }
 
-  /// Goes on with one store, which has begun, and for which all after it wait.
-  ///
-  /// - Parameter earlier: By store index: how those before it ended; empty where all finished.
-  init(
-    of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, only index: Int, after earlier: [StoreOutcome]
-  ) {
-    (self.dispatch, self.scheduler, self.session) = (dispatch, scheduler, session)
-    (self.route, self.action) = (route, action)
-    (only, self.earlier) = (index, earlier)
-    (retry, runsConcurrently) = (nil, false)
-    let storeRun = route.entries[index].makeStoreRun(of: session?.action(at: index) ?? action)
-    storeRuns = [storeRun]
-    state = Locked(
-      RoundState(
-        only: index, storeRun.storeIdentifier, runsRegardless: route.runsRegardless[index]))
-    storeRun.enter(self, at: index)
-  }
-
-  /// With all stores, after a round of one of them.
-  convenience init(following former: Round) {
-    let (count, outcomes) = (former.only.unsafelyUnwrapped + 1, former.outcomesSoFar)
-    let ended = (0..<former.route.count).map { index -> StoreOutcome? in
-      index < count ? outcomes.isEmpty ? .finished : outcomes[index] : nil
+  /// With the stores that have waited for one that ran by itself.
+  convenience init(after storeRun: SoloStoreRun) {
+    let (route, outcomes) = (storeRun.route, storeRun.outcomes)
+    let ended = (0..<route.count).map { index -> StoreOutcome? in
+      index > storeRun.index ? nil : outcomes.isEmpty ? .finished : outcomes[index]
     }
     self.init(
-      of: former.dispatch, at: former.scheduler, former.action, to: former.route, former.session,
-      ended: ended, begun: nil)
+      of: storeRun.dispatch, at: storeRun.scheduler, storeRun.dispatched, to: route,
+      storeRun.session, ended: ended, begun: nil)
   }
 
   /// Whether all of its stores have ended.
@@ -94,16 +67,6 @@ final class Round: @unchecked Sendable {
   var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
-  /// How the stores' parts have ended, up to the only one of the round: by store index; empty where all have finished.
-  var outcomesSoFar: [StoreOutcome] {
-    let present = state.withLock(\.outcomes)
-    guard let only, !(present.isEmpty && earlier.isEmpty) else { return present }
-    var outcomes = earlier.isEmpty ? Array(repeating: .finished, count: route.count) : earlier
-    if let outcome = present.first { outcomes[only] = outcome }
-    return outcomes
-  }
-
-  /// Of a round of all stores.
   var result: DispatchResult {
     let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
@@ -114,31 +77,19 @@ final class Round: @unchecked Sendable {
       error: refusal)
   }
 
-  /// Where each store stands that has not ended, for diagnoses.
-  var standings: [StoreStanding] {
-    let present = state.withLock(\.standings)
-    guard let only else { return present }
-    let waiting = (only + 1)..<route.count
-    return present
-      + waiting.map { index in
-        let prerequisites = (route.prerequisites?[index] ?? []).filter { $0 >= only }
-        return StoreStanding(
-          identifier: route.identifiers[index], phase: .waiting,
-          prerequisites: prerequisites.map { route.identifiers[$0] }, operation: nil)
-      }
-  }
+  /// Where each store stands, for diagnoses.
+  var standings: [StoreStanding] { state.withLock(\.standings) }
 
   /// Whether only one store's part is under way.
   var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
 
-  /// Whether no other store can be under way beside one.
-  var hasOneStore: Bool { only != nil || route.count == 1 }
+  /// Whether only one store takes part.
+  var hasOneStore: Bool { route.count == 1 }
 
   func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
 
   func prerequisiteResults(at index: Int) -> [StoreResult] {
-    if only == nil { return state.withLock { $0.prerequisiteResults(index) } }
-    return route.prerequisiteResults(at: index, earlier)
+    state.withLock { $0.prerequisiteResults(index) }
   }
 
   /// Releases the store runs, which refer to the round.
@@ -150,9 +101,9 @@ final class Round: @unchecked Sendable {
 
   /// Goes on with the store that has begun, and with all that may start.
   func begin(after remainder: InlineRemainder) -> Bool {
-    let others = only == nil ? state.withLock { $0.first } : []
+    let others = state.withLock { $0.first }
     guard let (index, step) = remainder.begun else { return start(others) }
-    firstRun(at: index).startedAt = session?.startedAt
+    if case .heldBack = step {} else { storeRuns[index].startedAt = session?.startedAt }
     let outcome: StoreOutcome? =
       switch step {
       case .finished: .finished
@@ -165,7 +116,7 @@ final class Round: @unchecked Sendable {
   }
 
   private func takeOver(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
-    let storeRun = firstRun(at: index)
+    let storeRun = storeRuns[index]
     return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
   }
 
@@ -173,7 +124,7 @@ final class Round: @unchecked Sendable {
   var now: Int64? { session?.now }
 
   /// Starts a store run, and runs its operation where that is ready; the outcome, where it has none.
-  private func run(_ storeRun: StoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
+  private func run(_ storeRun: RoundStoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
     var outcome: StoreOutcome?
     dispatch.perform(storeRun) {
       switch start() {
@@ -237,7 +188,7 @@ final class Round: @unchecked Sendable {
     return follow(index, start(index))
   }
 
-  private func start(_ index: Int) -> RoundState.Step {
+  private func start(_ index: Int) -> StoreRunState.Step {
     let storeRun = storeRun(at: index)
     yieldPoint(.start, storeRun.storeIdentifier)
     let verdict = reply(to: storeRun)?.outcome
@@ -254,7 +205,7 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.startReturned(index, outcome) }
   }
 
-  private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
+  private func startAndRun(_ storeRun: RoundStoreRun) -> StoreOutcome? {
     storeRun.startedAt = now
     if let session, let startedAt = storeRun.startedAt {
       session.noteStart(of: storeRun.index, at: startedAt)
@@ -262,7 +213,7 @@ final class Round: @unchecked Sendable {
     return run(storeRun, storeRun.start)
   }
 
-  private func follow(_ index: Int, _ step: RoundState.Step) -> (next: [Int], isClosed: Bool) {
+  private func follow(_ index: Int, _ step: StoreRunState.Step) -> (next: [Int], isClosed: Bool) {
     switch step {
     case .close(let outcome): close(index, outcome)
     case .run: follow(index, run(index))
@@ -271,7 +222,7 @@ final class Round: @unchecked Sendable {
   }
 
   /// Runs the operation at an index whose dependencies have finished.
-  private func run(_ index: Int) -> RoundState.Step {
+  private func run(_ index: Int) -> StoreRunState.Step {
     guard state.withLock({ $0.run(index) }) else { return .wait }
     let storeRun = storeRun(at: index)
     storeRun.startedAt = now
@@ -284,7 +235,7 @@ final class Round: @unchecked Sendable {
     if let session {
       dispatch.perform(nil) {
         session.didDispatch(
-          outcome, at: index, in: storeRun.storeForHooks, startedAt: storeRun.startedAt,
+          outcome, at: index, in: storeRun.entry.storeForHooks, startedAt: storeRun.startedAt,
           endedAt: storeRun.endedAt ?? session.now, reply: reply(to: storeRun),
           began: storeRun.repeated?.began)
       }
@@ -295,31 +246,28 @@ final class Round: @unchecked Sendable {
   }
 
   /// - Parameter storeRun: Taken before, since another step may be the last one from here on.
-  private func closed(_ storeRun: StoreRun) -> (next: [Int], isClosed: Bool) {
+  private func closed(_ storeRun: RoundStoreRun) -> (next: [Int], isClosed: Bool) {
     // Released outside the lock: an operation's deinitialization may run the user's code.
     var (next, isClosed, operation) = state.withLock { $0.closed(storeRun.index) }
-    storeRun.release(&operation)
+    storeRun.entry.release(&operation)
     return (next, isClosed)
   }
 
   // MARK: Attempts
 
   /// The run of a store that is under way, or was the last one.
-  private func storeRun(at index: Int) -> StoreRun {
-    let first = firstRun(at: index)
-    return first.last ?? first
+  func storeRun(at index: Int) -> RoundStoreRun {
+    storeRuns[index].last ?? storeRuns[index]
   }
 
-  private func firstRun(at index: Int) -> StoreRun { storeRuns[index - (only ?? 0)] }
-
   /// What middlewares have said of it; nil where they let the action pass.
-  private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
+  private func reply(to storeRun: RoundStoreRun) -> MiddlewareChain.Reply? {
     if let repeated = storeRun.repeated { return repeated.reply }
     return session?.reply(at: storeRun.index)
   }
 
   /// Runs a store again, which has failed: what starts now, where that is without a pause; nil where it does not run.
-  private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
+  private func runAgain(_ storeRun: RoundStoreRun, after outcome: StoreOutcome) -> [Int]? {
     let index = storeRun.index
     guard let retry, case .failed(let error) = outcome,
       let attempt = state.withLock({ $0.failedAttempt(index) })
@@ -332,7 +280,7 @@ final class Round: @unchecked Sendable {
     yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
     guard let pause, var operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
     else { return nil }
-    storeRun.release(&operation)
+    storeRun.entry.release(&operation)
     guard pause > 0 else { return [index] }
     let timers = retry.dispatcher.timers
     let timer = timers.add(
@@ -356,10 +304,9 @@ final class Round: @unchecked Sendable {
     if let session {
       dispatch.perform(nil) { reply = session.willDispatch(at: index, to: entry) }
     }
-    let storeRun = entry.makeStoreRun(of: reply?.action ?? action)
-    storeRun.enter(self, at: index)
-    storeRun.repeated = StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now)
-    firstRun(at: index).last = storeRun
+    storeRuns[index].last = RoundStoreRun(
+      entry, at: index, reply?.action ?? action, in: self,
+      again: RoundStoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))
   }
 
   // MARK: What operations and stores report, on any thread
@@ -370,8 +317,9 @@ final class Round: @unchecked Sendable {
     resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
   }
 
-  func started(_ operation: Operation, at index: Int) {
+  func started(_ operation: AnyObject, at index: Int) {
     yieldPoint(.started, route.identifiers[index])
+    let operation = unsafeDowncast(operation, to: Operation.self)
     if state.withLock({ $0.started(operation, at: index) }) { cancel(operation, at: index) }
   }
 
@@ -428,7 +376,7 @@ final class Round: @unchecked Sendable {
     if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }
 
-  private func resume(_ step: RoundState.Step, at index: Int) {
+  private func resume(_ step: StoreRunState.Step, at index: Int) {
     if case .wait = step { return }
     // One closure, and not one around another: most rounds have one such step.
     scheduler.resume {

@@ -3,30 +3,16 @@ import Foundation
 /// The progress of one action through its stores, without threads.
 struct RoundState {
   private enum Phase {
-    /// Waits for stores that go before it. Can become starting.
+    /// Waits for stores that go before it. Can become under way.
     case waiting
-    /// A step makes its operation and runs it; what was reported of it meanwhile.
-    case starting(Report?)
-    /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
-    case running
-    /// Its operation has ended; tasks that it started commit. Can become undelivered or closing.
-    case committing(StoreOutcome)
-    /// Its operation has ended; some of its commits, deferred to other threads, are not delivered yet.
-    case undelivered(StoreOutcome)
-    /// Its operation has ended, and `didDispatch` is called. Can become closed, pausing or repeating.
-    case closing(StoreOutcome)
-    /// An attempt has failed, another one follows after a pause. Can become repeating or closing.
+    /// It runs, or its hooks are called. Can become closed, pausing or repeating.
+    case underWay
+    /// An attempt has failed, another one follows after a pause. Can become repeating or under way, to be closed.
     case pausing(StoreOutcome)
-    /// An attempt has failed, and a step begins another one. Can become starting or closing.
+    /// An attempt has failed, and a step begins another one. Can become under way.
     case repeating(StoreOutcome)
     /// Nothing follows.
     case closed(StoreOutcome)
-  }
-
-  private enum Report {
-    case ended(StoreOutcome)
-    /// What the operation depends on has finished.
-    case ready
   }
 
   private struct Entry {
@@ -38,13 +24,8 @@ struct RoundState {
     var missing: Int
     /// The later indices that wait for it.
     var dependents: [Int] = []
-    /// Commits under way of tasks that its operation started.
-    var taskCommits = 0
-    /// Its commits that were deferred and not delivered yet.
-    var undelivered = 0
-    var wasUndelivered = false
-    /// The operation under way, to be cancelled.
-    var operation: Operation?
+    /// While it is under way.
+    var run = StoreRunState()
     /// The attempt that is under way, or was the last one; and for how many its reducer is called, or was.
     var attempt = 1
     var begunCount = 0
@@ -62,22 +43,16 @@ struct RoundState {
     var isWaiting: Bool {
       if case .waiting = phase { true } else { false }
     }
-  }
 
-  /// By store index.
-  private struct Entries: RandomAccessCollection, MutableCollection {
-    var present: [Entry] = []
-    /// The index of the first one.
-    var startIndex = 0
-    var endIndex: Int { startIndex + present.count }
-
-    subscript(index: Int) -> Entry {
-      get { present[index - startIndex] }
-      _modify { yield &present[index - startIndex] }
+    /// It is under way once more, to be closed with an outcome.
+    mutating func close(with outcome: StoreOutcome) {
+      phase = .underWay
+      _ = run.startReturned(outcome)
     }
   }
 
-  private var entries: Entries
+  /// By store index.
+  private var entries: [Entry]
   /// Steps that wait with a store whose changes are undelivered: the indices that each is to start.
   private var parked: [Int: [Int]] = [:]
   private var lastParked = 0
@@ -99,9 +74,9 @@ struct RoundState {
     stores: some Collection<String>, prerequisites: [[Int]]? = nil, runsRegardless: [Bool] = [],
     ended: [StoreOutcome?] = [], begun: Int? = nil
   ) {
-    // A local value, and loops: closures over `self` would copy it.
-    var entries = Entries()
-    entries.present.reserveCapacity(stores.count)
+    // A local array, and loops: closures over `self` would copy it.
+    var entries: [Entry] = []
+    entries.reserveCapacity(stores.count)
     var (open, hasStarted) = (0, begun != nil)
     for (index, identifier) in stores.enumerated() {
       let outcome = ended.isEmpty ? nil : ended[index]
@@ -109,7 +84,7 @@ struct RoundState {
       if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
       var missing = 0
       for wait in waits where ended.isEmpty || ended[wait] == nil { missing += 1 }
-      entries.present.append(
+      entries.append(
         Entry(
           storeIdentifier: identifier,
           runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
@@ -124,23 +99,13 @@ struct RoundState {
       }
     }
     if let begun {
-      entries[begun].phase = .starting(nil)
+      entries[begun].phase = .underWay
       entries[begun].begunCount = 1
       active = 1
     }
     self.entries = entries
     self.open = open
     self.hasStarted = hasStarted
-  }
-
-  /// Of one store alone, which has been started: those before it have closed, and all others wait for it.
-  init(only index: Int, _ identifier: String, runsRegardless: Bool) {
-    var entry = Entry(
-      storeIdentifier: identifier, runsRegardless: runsRegardless, prerequisites: [], missing: 0)
-    entry.phase = .starting(nil)
-    entry.begunCount = 1
-    entries = Entries(present: [entry], startIndex: index)
-    (open, active, hasStarted) = (1, 1, true)
   }
 
   var isClosed: Bool { open == 0 }
@@ -156,12 +121,9 @@ struct RoundState {
     if haveFinished { return [] }
     return entries.map { entry -> StoreOutcome in
       switch entry.phase {
-      case .committing(let outcome), .undelivered(let outcome), .closing(let outcome),
-        .closed(let outcome):
-        outcome
+      case .closed(let outcome): outcome
       case .waiting: .cancelled(hasStarted: false)
-      case .starting: .cancelled(hasStarted: entry.hasBegun)
-      case .running: .cancelled(hasStarted: true)
+      case .underWay: entry.run.outcome ?? .cancelled(hasStarted: entry.hasBegun)
       case .pausing(let last), .repeating(let last): entry.outcomeOfPause(last)
       }
     }
@@ -204,7 +166,8 @@ struct RoundState {
   mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
     // One that runs again is active.
     if case .waiting = entries[index].phase { active += 1 }
-    entries[index].phase = .starting(nil)
+    entries[index].phase = .underWay
+    entries[index].run = StoreRunState()
     if let verdict { return .end(verdict) }
     if isCancelled, !(hasStarted && entries[index].runsRegardless) || isPlanted(.lostAudit) {
       return .end(.cancelled(hasStarted: entries[index].hasBegun))
@@ -231,136 +194,102 @@ struct RoundState {
     parked.removeValue(forKey: key).map { ($0, !hasStarted) }
   }
 
+  // MARK: A store under way
+
+  /// Makes a transition of a store's part.
+  private mutating func change<Result>(
+    _ index: Int, _ transition: (inout StoreRunState) -> Result
+  ) -> Result {
+    let wasDelivery = entries[index].run.isDelivery
+    let result = transition(&entries[index].run)
+    if !wasDelivery, entries[index].run.isDelivery {
+      active -= 1
+      undeliveredStores += 1
+    }
+    return result
+  }
+
+  /// The same for what is reported of an attempt: a former one's report is late.
+  private mutating func report(
+    _ index: Int, of attempt: Int, _ transition: (inout StoreRunState) -> StoreRunState.Step
+  ) -> StoreRunState.Step {
+    guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
+      return .wait
+    }
+    return change(index, transition)
+  }
+
   /// An operation is about to run, or has been started; whether the dispatch is cancelled.
   mutating func started(_ operation: Operation, at index: Int) -> Bool {
-    entries[index].operation = operation
+    entries[index].run.operation = operation
     return isCancelled
   }
 
   /// A step runs the operation, whose dependencies have finished; false where it was run already, in a
   /// queue of the user's.
   mutating func run(_ index: Int) -> Bool {
-    switch entries[index].phase {
-    case .running, .starting(.ready):
-      entries[index].phase = .starting(nil)
-      return true
-    default:
-      return false
-    }
-  }
-
-  /// What a step does next about a store.
-  enum Step {
-    /// Close it, with this outcome.
-    case close(StoreOutcome)
-    /// Run its operation, whose dependencies have finished.
-    case run
-    /// Another step will follow.
-    case wait
+    guard case .underWay = entries[index].phase else { return false }
+    return entries[index].run.run()
   }
 
   /// The step that started the store has done so; `outcome` where it ended without an operation.
-  mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> Step {
-    guard case .starting(let report) = entries[index].phase else { return .wait }
-    if let outcome { return end(index, outcome) }
-    switch report {
-    case .ended(let outcome):
-      return end(index, outcome)
-    case .ready:
-      return .run
-    case nil:
-      entries[index].phase = .running
-      return .wait
-    }
+  mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> StoreRunState.Step {
+    guard case .underWay = entries[index].phase else { return .wait }
+    return change(index) { $0.startReturned(outcome) }
   }
 
-  /// - Parameter attempt: The one whose operation reports it: a former one's is late.
-  mutating func becameReady(_ index: Int, of attempt: Int = 1) -> Step {
-    guard attempt == entries[index].attempt else { return .wait }
-    switch entries[index].phase {
-    case .starting(nil):
-      if isPlanted(.lostReady) { return .wait }
-      entries[index].phase = .starting(.ready)
-      return .wait
-    case .running:
-      return .run
-    default:
-      return .wait
-    }
+  mutating func becameReady(_ index: Int, of attempt: Int = 1) -> StoreRunState.Step {
+    report(index, of: attempt) { $0.becameReady() }
   }
 
-  mutating func operationEnded(_ index: Int, _ outcome: StoreOutcome) -> Step {
-    if case .starting = entries[index].phase {
-      entries[index].phase = .starting(.ended(outcome))
-      return .wait
-    }
-    return end(index, outcome)
-  }
-
-  private mutating func end(_ index: Int, _ outcome: StoreOutcome) -> Step {
-    guard entries[index].taskCommits == 0 else {
-      entries[index].phase = .committing(outcome)
-      return .wait
-    }
-    guard entries[index].undelivered == 0 else {
-      entries[index].phase = .undelivered(outcome)
-      active -= 1
-      undeliveredStores += 1
-      return .wait
-    }
-    entries[index].phase = .closing(outcome)
-    return .close(outcome)
+  mutating func operationEnded(_ index: Int, _ outcome: StoreOutcome) -> StoreRunState.Step {
+    change(index) { $0.operationEnded(outcome) }
   }
 
   /// A task that the operation started begins a commit; false where the operation has ended.
   mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
-    guard attempt == entries[index].attempt else { return false }
-    switch entries[index].phase {
-    case .starting(nil), .starting(.ready), .running: entries[index].taskCommits += 1
-    default: return false
+    guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
+      return false
     }
-    return true
+    return entries[index].run.beginTaskCommit()
   }
 
   /// That commit is delivered, or left to a notifier.
-  mutating func endTaskCommit(_ index: Int) -> Step {
-    entries[index].taskCommits -= 1
-    guard case .committing(let outcome) = entries[index].phase else { return .wait }
-    return end(index, outcome)
+  mutating func endTaskCommit(_ index: Int) -> StoreRunState.Step {
+    change(index) { $0.endTaskCommit() }
   }
 
   mutating func commitDeferred(_ index: Int) {
-    entries[index].undelivered += 1
+    entries[index].run.commitDeferred()
   }
 
   func undeliveredCount(_ index: Int) -> Int {
-    entries[index].undelivered
+    entries[index].run.undelivered
   }
 
-  mutating func commitDelivered(_ index: Int) -> Step {
-    entries[index].undelivered -= 1
-    guard entries[index].undelivered == 0, case .undelivered(let outcome) = entries[index].phase
-    else {
-      return .wait
-    }
-    // Until it has closed, it counts as undelivered: no `.sync` caller waits for the thread that closes it.
-    entries[index].phase = .closing(outcome)
-    entries[index].wasUndelivered = true
-    return .close(outcome)
+  mutating func commitDelivered(_ index: Int) -> StoreRunState.Step {
+    change(index) { $0.commitDelivered() }
   }
+
+  // MARK: The end of a store
 
   /// `didDispatch` has been called; the stores that may start now, and what is to be released.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
-    guard case .closing(let outcome) = entries[index].phase else { return ([], false, nil) }
+    guard let outcome = closingOutcome(index) else { return ([], false, nil) }
     entries[index].phase = .closed(outcome)
-    if entries[index].wasUndelivered { undeliveredStores -= 1 } else { active -= 1 }
+    if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
     open -= 1
     var next: [Int] = []
     for dependent in entries[index].dependents {
       entries[dependent].missing -= 1
       if entries[dependent].missing == 0 { next.append(dependent) }
     }
-    return (next, isClosed, entries[index].operation.take())
+    return (next, isClosed, entries[index].run.operation.take())
+  }
+
+  private func closingOutcome(_ index: Int) -> StoreOutcome? {
+    guard case .underWay = entries[index].phase else { return nil }
+    return entries[index].run.closingOutcome
   }
 
   // MARK: Attempts
@@ -368,7 +297,7 @@ struct RoundState {
   /// The attempt with which a store closes, where another one may follow: its operation was made, and has failed.
   func failedAttempt(_ index: Int) -> Int? {
     let entry = entries[index]
-    guard case .closing(.failed) = entry.phase, entry.begunCount == entry.attempt, !isCancelled
+    guard closingOutcome(index)?.isFailed == true, entry.begunCount == entry.attempt, !isCancelled
     else { return nil }
     return entry.attempt
   }
@@ -377,17 +306,17 @@ struct RoundState {
   ///
   /// - Returns: What is to be released; nil where the dispatch is cancelled, and the store closes.
   mutating func retry(_ index: Int, pauses: Bool) -> Operation?? {
-    guard case .closing(let outcome) = entries[index].phase,
-      !isCancelled || isPlanted(.pauseAfterCancel)
+    guard let outcome = closingOutcome(index), !isCancelled || isPlanted(.pauseAfterCancel)
     else { return nil }
-    entries[index].phase = pauses ? .pausing(outcome) : .repeating(outcome)
-    entries[index].attempt += 1
-    if entries[index].wasUndelivered {
-      entries[index].wasUndelivered = false
+    let operation = entries[index].run.operation.take()
+    if entries[index].run.isDelivery {
       undeliveredStores -= 1
       active += 1
     }
-    return .some(entries[index].operation.take())
+    entries[index].phase = pauses ? .pausing(outcome) : .repeating(outcome)
+    entries[index].run = StoreRunState()
+    entries[index].attempt += 1
+    return .some(operation)
   }
 
   /// Keeps the timer of a pause; false where the pause is over.
@@ -424,7 +353,7 @@ struct RoundState {
   mutating func beginAttempt(_ index: Int) -> Attempt {
     switch entries[index].phase {
     case .repeating(let last) where isCancelled:
-      entries[index].phase = .closing(entries[index].outcomeOfPause(last))
+      entries[index].close(with: entries[index].outcomeOfPause(last))
       return .none
     case .repeating:
       return .another(entries[index].attempt)
@@ -436,13 +365,11 @@ struct RoundState {
   /// Where each store stands.
   var standings: [StoreStanding] {
     let parked = Set(parked.values.joined())
-    return zip(entries.indices, entries).map { index, entry in
+    return entries.enumerated().map { index, entry in
       let phase: StoreStanding.Phase =
         switch entry.phase {
         case .waiting: parked.contains(index) ? .parked : .waiting
-        case .starting, .running, .committing: parked.contains(index) ? .parked : .running
-        case .undelivered: .undelivered
-        case .closing: .closing
+        case .underWay: parked.contains(index) ? .parked : entry.run.standing
         case .pausing: .pausing(before: entry.attempt)
         case .repeating: .waiting
         case .closed: .closed
@@ -452,12 +379,12 @@ struct RoundState {
       }
       return StoreStanding(
         identifier: entry.storeIdentifier, phase: phase,
-        prerequisites: awaited.map { entries[$0].storeIdentifier }, operation: entry.operation)
+        prerequisites: awaited.map { entries[$0].storeIdentifier }, operation: entry.run.operation)
     }
   }
 
   /// The operations under way, or waiting for what they depend on.
-  var operations: [Operation] { entries.compactMap(\.operation) }
+  var operations: [Operation] { entries.compactMap(\.run.operation) }
 
   /// What has not started does not; `cancel()` follows.
   mutating func startNoMore() {
@@ -478,38 +405,13 @@ struct RoundState {
     isCancelled = true
     defer { parked = [:] }
     var cancelled = Cancelled(parked: Array(parked.values))
-    for (index, entry) in zip(entries.indices, entries) {
-      if let operation = entry.operation { cancelled.operations.append((index, operation)) }
+    for (index, entry) in entries.enumerated() {
+      if let operation = entry.run.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }
       if isPlanted(.lostPauseEnd) { continue }
-      entries[index].phase = .closing(entry.outcomeOfPause(last))
+      entries[index].close(with: entry.outcomeOfPause(last))
       cancelled.pauses.append((index, entries[index].timer.take()))
     }
     return cancelled
   }
-}
-
-/// Where a store of a round stands, as a diagnosis shows it.
-struct StoreStanding {
-  enum Phase {
-    /// It has not started.
-    case waiting
-    /// It does not start before changes are delivered that were left to its store's notifier.
-    case parked
-    /// Its operation is under way, or waits for what it depends on.
-    case running
-    /// Its operation has ended; changes of it that were left to a notifier are not delivered.
-    case undelivered
-    /// Its hooks are called.
-    case closing
-    /// An attempt has failed; the next one follows after a pause.
-    case pausing(before: Int)
-    case closed
-  }
-
-  let identifier: String
-  let phase: Phase
-  /// The stores that it waits for.
-  let prerequisites: [String]
-  let operation: Operation?
 }

@@ -17,8 +17,7 @@ extension ActionOperation {
     }
     yieldPoint(.watch, store.identifier)
     let awaited = Self.dependentOperations(of: unfinished)
-    guard let dispatch = storeRun.round?.dispatch else { return true }
-    try WaitGraph.begin(storeRun, of: dispatch, self, on: awaited) { wait in
+    try WaitGraph.begin(storeRun, of: storeRun.dispatch, self, on: awaited) { wait in
       withState { state in
         state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
         state.awaited = awaited
@@ -100,7 +99,7 @@ extension ActionOperation: DependentOperation {
     withState { state in
       // Also where it belongs to one: it may be about to wait itself, and would close a ring without a search.
       if !isPlanted(.unseenDependent) { state.isReached = true }
-      guard let dispatch = state.storeRun?.round?.dispatch ?? state.dispatch else { return nil }
+      guard let dispatch = state.storeRun?.dispatch ?? state.dispatch else { return nil }
       return OperationStanding(
         dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
         needsSteps: state.life.isPending || state.blockNeedsSteps, dependencies: state.awaited)

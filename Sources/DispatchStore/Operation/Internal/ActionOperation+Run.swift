@@ -18,9 +18,26 @@ extension ActionOperation {
       state.dispatch = nil
       if let outcome = state.life.outcome { return outcome }
       state.storeRun = storeRun
-      state.callSite = storeRun.round?.dispatch.callSite
+      state.callSite = storeRun.dispatch.callSite
       return nil
     }
+  }
+
+  /// Assigns it to a store run, and looks whether it is ready.
+  func enter(_ storeRun: StoreRun) -> StoreRunStart {
+    _ = join(storeRun)
+    storeRun.started(self)
+    do {
+      guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return .waiting }
+    } catch {
+      failBeforeStart(error)
+      return .ready
+    }
+    // What it depends on may have finished while the reducer ran: that was no time of its own.
+    if storeRun.startedAt != nil, withState({ $0.hasDependencies }) {
+      storeRun.startedAt = storeRun.now
+    }
+    return .ready
   }
 
   /// Calls the block, or ends at once where it was finished or cancelled before.
@@ -144,7 +161,7 @@ extension ActionOperation {
       // Jobs on the main queue need an executor; others are the task's own.
       let executor = task.needsMainQueue ? storeRun?.makeExecutor() : nil
       executor?.context = context
-      return task.run(isOnly: storeRun?.round?.hasOneStore == true) {
+      return task.run(isOnly: storeRun?.isOnly == true) {
         self.withState { $0.blockNeedsSteps = false }
         guard let executor else { return await self.run(block, in: context) }
         await withTaskExecutorPreference(executor) { await self.run(block, in: context) }

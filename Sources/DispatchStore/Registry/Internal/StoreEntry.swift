@@ -1,3 +1,5 @@
+import Foundation
+
 /// A registered store, as the registry and routes refer to it.
 class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
   let identifier: String
@@ -60,9 +62,33 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     fatalError("StoreEntry is abstract.")
   }
 
-  func makeStoreRun(of action: any ActionType) -> StoreRun {
+  /// Whether it is of a store.
+  func isOf(_ store: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
+
+  // MARK: Operations, which are of the store's types
+
+  /// Calls the reducer for an operation, and claims that.
+  func makeOperation(for action: any ActionType) -> OperationAnswer {
     fatalError("StoreEntry is abstract.")
   }
+
+  /// Assigns an operation, which is claimed, to a store run; where it is not ready, that is called back.
+  func enter(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// The same for one that an inline run has started.
+  func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// Runs an operation that is ready.
+  func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
+
+  /// Releases an operation that has ended.
+  func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
+
+  // MARK: Action types
 
   /// Whether it gets actions of this type.
   func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
@@ -82,6 +108,13 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
   /// Called when the entry has left the registry: the store leaves its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
+}
+
+/// What a reducer answers to a round.
+enum OperationAnswer {
+  case made(AnyObject)
+  /// There is none.
+  case ended(StoreOutcome)
 }
 
 /// How a store is registered.
@@ -114,8 +147,6 @@ func copyAction(_ type: any ActionType.Type, at address: UnsafeRawPointer) -> an
 class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @unchecked Sendable {
   // because `strong` is a constant, and weak references are safe to read on several threads
   private final let strong: Store<Model, Action>?
-  /// At hand, because looking a generic type up takes as long as making the store run.
-  private final let storeRunType = TypedStoreRun<Model, Action>.self
   private final weak let weakly: Store<Model, Action>?
 
   init(
@@ -166,9 +197,48 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     return refined.isSame(as: waitFor) ? nil : refined
   }
 
-  override func makeStoreRun(of action: any ActionType) -> StoreRun {
-    storeRunType.init(self, action: action)
+  override func isOf(_ store: AnyObject) -> Bool { typed === store }
+
+  // MARK: Operations
+
+  override func makeOperation(for action: any ActionType) -> OperationAnswer {
+    guard let store = typed, let action = typed(action) else {
+      return .ended(.cancelled(hasStarted: false))
+    }
+    let operation = store.reducer.operation(for: action, in: store)
+    if let error = store.fault(of: operation, returnedFor: action) {
+      return .ended(.failed(error))
+    }
+    guard operation.claim() else {
+      return .ended(.failed(store.usedBefore(operation, returnedFor: action)))
+    }
+    return .made(operation)
   }
+
+  override func enter(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
+    Self.typed(operation).enter(storeRun)
+  }
+
+  override func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
+    // The store run first: until it knows the operation, a cancellation reaches that through its dispatch.
+    storeRun.started(operation)
+    return Self.typed(operation).join(storeRun).map(StoreRunStart.ended) ?? .waiting
+  }
+
+  override func run(_ operation: AnyObject) {
+    Self.typed(operation).run()
+  }
+
+  override func release(_ operation: inout Operation?) {
+    guard isUniquelyReferencedForReuse(&operation), let ended = operation.take() else { return }
+    Self.typed(ended).keepAsSpare()
+  }
+
+  private static func typed(_ operation: AnyObject) -> ActionOperation<Model, Action> {
+    unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
+  }
+
+  // MARK: Action types
 
   override func responds(to type: any ActionType.Type) -> Bool {
     type is Action.Type

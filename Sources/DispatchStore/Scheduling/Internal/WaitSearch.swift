@@ -242,11 +242,9 @@ struct WaitSearch {
     case .none: break
     case .step(let step): meet(.dispatch(step), .waits, from: place)
     case .round(let round):
-      for operation in round.operations {
-        if let operation = operation as? any DependentOperation {
-          meetDependencies(of: operation, from: place)
-        }
-      }
+      for operation in round.operations { meetDependencies(of: operation, from: place) }
+    case .store(let storeRun):
+      if let operation = storeRun.operation { meetDependencies(of: operation, from: place) }
     }
     return nil
   }
@@ -296,8 +294,8 @@ struct WaitSearch {
     }
   }
 
-  private mutating func meetDependencies(of operation: any DependentOperation, from place: Int) {
-    guard !operation.hasEnded, let standing = operation.standing(), standing.isPending,
+  private mutating func meetDependencies(of operation: AnyObject, from place: Int) {
+    guard let operation = operation as? any DependentOperation, !operation.hasEnded, let standing = operation.standing(), standing.isPending,
       !isPlanted(.dependencyForgotten)
     else { return }
     for dependency in standing.dependencies {
