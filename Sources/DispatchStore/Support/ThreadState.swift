@@ -61,6 +61,8 @@ struct ThreadState {
     /// Records to be reused.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
+    var spareStoreRun: SoloStoreRun?
+    var spareTask: TaskScheduler?
     /// A session to be used again.
     var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
@@ -245,6 +247,22 @@ struct ThreadState {
   func keepSpare(_ details: DispatchDetails) {
     if fields.pointee.spareDetails != nil || !details.reset() { return }
     fields.pointee.spareDetails = details
+  }
+
+  func takeSpareStoreRun() -> SoloStoreRun? {
+    fields.pointee.spareStoreRun.take()
+  }
+
+  func keepSpare(_ storeRun: consuming SoloStoreRun) {
+    if fields.pointee.spareStoreRun == nil { fields.pointee.spareStoreRun = storeRun }
+  }
+
+  func takeSpareTask() -> TaskScheduler? {
+    fields.pointee.spareTask.take()
+  }
+
+  func keepSpare(_ task: consuming TaskScheduler) {
+    if fields.pointee.spareTask == nil { fields.pointee.spareTask = task }
   }
 
   func takeSpareSession() -> Unmanaged<MiddlewareSession>? {

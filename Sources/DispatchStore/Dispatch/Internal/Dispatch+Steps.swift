@@ -116,27 +116,51 @@ extension Dispatch {
 
   /// The store has ended: an inline run goes on with those that have waited for it.
   func goOn(after storeRun: SoloStoreRun) {
-    yieldPoint(.closeRound, id.description)
-    let (thread, details) = (ThreadState.current, makeDetails())
+    var dispatch = self
+    _ = Self.goOn(&dispatch, after: storeRun, on: .current)
+  }
+
+  /// The same for a caller that gives up its references.
+  ///
+  /// - Returns: The result, where all stores have finished and the record can be used again.
+  static func goOn(
+    _ dispatch: inout Dispatch, after storeRun: consuming SoloStoreRun, on thread: ThreadState
+  ) -> DispatchResult? {
+    yieldPoint(.closeRound, dispatch.id.description)
+    let details = dispatch.makeDetails()
     details.endWork()
     let around = DispatchContext.enclosing(thread.run, on: thread)
-    if caller == nil {
-      keep(outer: around)
-    } else if let around, around !== outer {
+    if dispatch.caller == nil {
+      dispatch.keep(outer: around)
+    } else if let around, around !== dispatch.outer {
       // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
-      return goOnInRound(after: storeRun, details)
+      dispatch.goOnInRound(after: storeRun, details)
+      return nil
     }
-    var dispatch = self
-    let end = bound {
-      withAddress(of: storeRun.dispatched) { action in
-        InlineRun.withMemory { run in
-          run.initialize(to: InlineRun(of: dispatch, action, after: storeRun, on: thread))
-          return run.goOn(&dispatch, from: storeRun.index + 1, on: thread)
-        }
+    let (action, session, outcomes) = (storeRun.dispatched, storeRun.session, storeRun.outcomes)
+    let (scheduler, position) = (storeRun.scheduler, storeRun.index + 1)
+    let finished = DispatchResult(
+      transaction: dispatch.id, identifiers: storeRun.route.identifiers)
+    SoloStoreRun.recycle(storeRun, on: thread)
+    let end = withAddress(of: action) { action in
+      InlineRun.withMemory { run in
+        run.initialize(
+          to: InlineRun(of: dispatch, action, session, after: outcomes, on: thread))
+        return dispatch.isCarrying
+          ? dispatch.carried!.bind { run.goOn(&dispatch, from: position, on: thread) }
+          : run.goOn(&dispatch, from: position, on: thread)
       }
     }
-    if case .continues = end { return }
-    storeRun.scheduler.release(self)
+    switch end {
+    case .continues:
+      return nil
+    case .ended:
+      scheduler.release(dispatch)
+      return nil
+    case .reusable:
+      scheduler.release(dispatch)
+      return finished
+    }
   }
 
   /// The same in a round.

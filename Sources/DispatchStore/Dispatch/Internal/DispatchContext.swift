@@ -209,23 +209,31 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
 
 /// The context of an `async` block, or of what follows a dispatch, in its task and in those made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
-  // because `address` is atomic, and all other properties are constants
+  // because `address` is atomic, and all else is constant until it is used again, by the only reference to it
   /// Nil for what follows a dispatch.
-  private let storeRun: StoreRun?
+  @exclusivity(unchecked) private var storeRun: StoreRun?
   /// Of what follows a dispatch, the number of the dispatcher.
   private let dispatcher: UInt64?
-  private let ofDispatch: Dispatch
-  private let caller: DispatchContext?
-  private let ownJobScheduler: Scheduler?
-  private let isOnMainQueue: Bool
+  @exclusivity(unchecked) private var ofDispatch: Dispatch!
+  @exclusivity(unchecked) private var caller: DispatchContext?
+  @exclusivity(unchecked) private var ownJobScheduler: Scheduler?
+  @exclusivity(unchecked) private var isOnMainQueue = false
   /// Where the block's task has bound it, until the block has returned.
   private let address = Atomic<UInt>(0)
 
   init(
     _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
   ) {
-    self.storeRun = storeRun
     dispatcher = nil
+    super.init()
+    begin(storeRun, of: dispatch, at: scheduler, holdsUpMainQueue: holdsUpMainQueue)
+  }
+
+  /// Begins, or is used again, before others know it.
+  func begin(
+    _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
+  ) {
+    self.storeRun = storeRun
     ofDispatch = dispatch
     caller = dispatch.caller
     ownJobScheduler =
@@ -233,16 +241,21 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     isOnMainQueue = holdsUpMainQueue
   }
 
+  /// It is used by none.
+  func clear() {
+    (storeRun, ofDispatch) = (nil, nil)
+    if caller != nil { caller = nil }
+    if ownJobScheduler != nil { ownJobScheduler = nil }
+  }
+
   /// For what follows a dispatch.
   ///
   /// - Parameter dispatch: Stands for that, until it has ended.
   init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
-    storeRun = nil
     self.dispatcher = dispatcher.number
+    super.init()
     ofDispatch = dispatch
-    caller = nil
     ownJobScheduler = dispatcher.pool
-    isOnMainQueue = false
   }
 
   override var passesOn: Bool { storeRun == nil || super.passesOn }

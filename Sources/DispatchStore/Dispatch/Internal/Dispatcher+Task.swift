@@ -85,7 +85,7 @@ extension Dispatcher {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     // Until it is admitted, it has no place: a named lane that is looked up is to be used.
-    let task = TaskScheduler(pool, of: self)
+    let task = TaskScheduler.make(at: pool, of: self, on: thread)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
@@ -147,52 +147,75 @@ extension Dispatch {
   nonisolated(nonsending) static func runToEnd(
     _ dispatch: consuming Dispatch
   ) async -> DispatchResult {
-    let result = await dispatch.runToEnd()
-    recycle(dispatch, on: .current)
+    guard let task = dispatch.details?.scheduler?.asTask else {
+      let result = dispatch.result!
+      recycle(dispatch, on: .current)
+      return result
+    }
+    let wait = dispatch.beginWait()
+    var pause = await runSteps(of: &dispatch, in: task)
+    while case .block(let block) = pause {
+      pause = await withDiscardingTaskGroup { group in
+        group.addTask { await block() }
+        var pause = await runSteps(of: &dispatch, in: task)
+        while case .block(let block) = pause {
+          group.addTask { await block() }
+          pause = await runSteps(of: &dispatch, in: task)
+        }
+        return pause
+      }
+    }
+    wait?.end()
+    let result: DispatchResult
+    if case .finished(let finished) = pause { result = finished } else { result = dispatch.result! }
+    let thread = ThreadState.current
+    recycle(dispatch, on: thread)
+    TaskScheduler.recycle(task, on: thread)
     return result
   }
 
-  private nonisolated(nonsending) func runToEnd() async -> DispatchResult {
-    guard let task = details?.scheduler as? TaskScheduler else { return result! }
-    let wait = beginWait()
-    defer { wait?.end() }
-    while let block = await runSteps(in: task) {
-      await withDiscardingTaskGroup { group in
-        group.addTask { await block() }
-        while let block = await runSteps(in: task) {
-          group.addTask { await block() }
-        }
-      }
-    }
-    return result!
+  /// Why the task no longer runs steps.
+  private enum Pause {
+    /// This block is to have a child task: others go on beside it, or it must not bind its context here.
+    case block(TaskScheduler.Block)
+    /// The dispatch has ended.
+    case ended
+    /// All stores have finished, and the record can be used again.
+    case finished(DispatchResult)
   }
 
-  /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
-  private nonisolated(nonsending) func runSteps(
-    in task: TaskScheduler
-  ) async -> TaskScheduler.Block? {
-    while !hasEnded || !task.detach() {
-      if task.noticesCancellation() { cancel() }
+  /// Runs steps, to the end where it can.
+  private nonisolated(nonsending) static func runSteps(
+    of dispatch: inout Dispatch, in task: TaskScheduler
+  ) async -> Pause {
+    while !dispatch.hasEnded || !task.detach() {
+      if task.noticesCancellation() { dispatch.cancel() }
       guard let step = task.next() else {
         await task.wait()
         continue
       }
       switch step {
       case .start:
-        var dispatch = self
-        if case .continues = Self.run(&dispatch, on: .current) { continue }
-        task.release(self)
+        let thread = ThreadState.current
+        var started = dispatch
+        if case .continues = run(&started, on: thread) { continue }
+        task.release(dispatch)
       case .cancel:
         break
       case .step(let step):
         step()
       case .block(let block, let isOnly):
         // The block's context is bound in the task that runs it, and its child tasks must not get a copy.
-        guard isOnly || isAlone, !TaskLocalAddress.isCopied else { return block }
+        guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return .block(block) }
         await block()
+      case .store(let storeRun):
+        let next = await storeRun.runBlock()
+        if task.noticesCancellation() { dispatch.cancel() }
+        guard storeRun.follow(next) else { continue }
+        if let result = goOn(&dispatch, after: storeRun, on: .current) { return .finished(result) }
       }
     }
-    return nil
+    return .ended
   }
 
   /// The wait of an operation's block that runs a dispatch in its task.

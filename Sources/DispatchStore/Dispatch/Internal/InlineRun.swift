@@ -85,13 +85,15 @@ struct InlineRun: ~Copyable {
   }
 
   /// For a dispatch that goes on after a store that ran by itself.
+  ///
+  /// - Parameter outcomes: How the stores have ended so far; empty where all finished.
   init(
-    of record: Dispatch, _ action: UnsafeRawPointer, after storeRun: SoloStoreRun,
-    on thread: ThreadState
+    of record: Dispatch, _ action: UnsafeRawPointer, _ session: MiddlewareSession?,
+    after outcomes: [StoreOutcome], on thread: ThreadState
   ) {
     self.init(of: record, action, on: thread)
-    session = storeRun.session.map(Unmanaged.passRetained)
-    outcomes = storeRun.outcomes
+    self.session = session.map(Unmanaged.passRetained)
+    self.outcomes = outcomes
     isPlain = session == nil && outcomes.isEmpty
   }
 
@@ -163,7 +165,8 @@ struct InlineRun: ~Copyable {
 
   fileprivate mutating func holdPlace(for record: Dispatch) {
     guard task == nil, let place = place?.takeUnretainedValue() else { return }
-    let task = TaskScheduler(place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue())
+    let task = TaskScheduler.make(
+      at: place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue(), on: .current)
     self.task = task
     record.enter(task)
     place.hold(record)
@@ -669,7 +672,7 @@ extension InlineRun.Address {
     case .ended(let ended):
       pointee.note(ended, at: index, of: route)
       outcome = ended
-    case .unfinished, .heldBack:
+    case .unfinished, .running, .heldBack:
       return false
     }
     pointee.index = InlineRun.noStore
@@ -787,9 +790,9 @@ extension InlineRun.Address {
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
     if let begun = remainder.begun, let index = remainder.only(of: route), details.mayGoOnInline {
-      let storeRun = SoloStoreRun(
+      let storeRun = SoloStoreRun.make(
         of: record, at: scheduler, action, to: route, session, index: index,
-        after: pointee.outcomes)
+        after: pointee.outcomes, on: thread)
       if details.begin(.store(storeRun), storeRun) { storeRun.cancel() }
       return record.begin(storeRun, after: begun.step)
     }

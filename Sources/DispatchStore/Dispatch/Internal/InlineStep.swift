@@ -4,8 +4,10 @@ enum InlineStep {
   case finished
   /// It ended otherwise.
   indirect case ended(StoreOutcome)
-  /// Its operation, an `ActionOperation` of the store's types, waits for others, or for its end.
-  indirect case unfinished(AnyObject, isRunning: Bool)
+  /// Its operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
+  case unfinished(AnyObject)
+  /// The same, and it has been started: it ends later.
+  case running(AnyObject)
   /// It has not begun: earlier changes of the store are delivered first.
   case heldBack
 

@@ -108,14 +108,15 @@ final class Round: @unchecked Sendable {
       switch step {
       case .finished: .finished
       case .ended(let outcome): outcome
-      case .unfinished(let operation, let isRunning): takeOver(at: index, operation, isRunning)
+      case .unfinished(let operation): takeOver(at: index, operation, isRunning: false)
+      case .running(let operation): takeOver(at: index, operation, isRunning: true)
       case .heldBack: nil
       }
     let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())
   }
 
-  private func takeOver(at index: Int, _ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
+  private func takeOver(at index: Int, _ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
     let storeRun = storeRuns[index]
     return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
   }

@@ -23,7 +23,8 @@ final class RoundStoreRun: StoreRun, @unchecked Sendable {
     again repeated: Repeated? = nil
   ) {
     (self.round, self.repeated) = (round, repeated)
-    super.init(entry, at: index, action, in: round.dispatch.id)
+    super.init()
+    begin(entry, at: index, action, in: round.dispatch.id)
   }
 
   private var attempt: Int { repeated?.attempt ?? 1 }

@@ -4,34 +4,73 @@ import Foundation
 /// after it.
 ///
 /// Its steps run at the dispatch's scheduler; its operation and its store report to it on any thread, and it makes a
-/// step of what they report.
+/// step of what they report. Where the dispatch runs in its caller's task, so does the operation's block, without steps.
+@usableFromInline
 final class SoloStoreRun: StoreRun, @unchecked Sendable {
-  // because all of its own properties are constants or locked
+  // because what is not locked is constant from `begin` until it is used again, by the only reference to it
   /// The action as dispatched.
-  let dispatched: any ActionType
-  let session: MiddlewareSession?
-  let route: Route
+  @exclusivity(unchecked) private(set) var dispatched: any ActionType = NoAction()
+  @exclusivity(unchecked) private(set) var session: MiddlewareSession?
+  @exclusivity(unchecked) private var ofRoute: Route!
   /// How the stores before it ended, by store index; empty where all finished.
-  private let earlier: [StoreOutcome]
-  private let ofDispatch: Dispatch
-  private let steps: Scheduler
+  @exclusivity(unchecked) private var earlier: [StoreOutcome] = []
+  @exclusivity(unchecked) private var ofDispatch: Dispatch!
+  @exclusivity(unchecked) private var steps: Scheduler!
+  /// Of its last block, to be used again.
+  @exclusivity(unchecked) private var spareContext: TaskContext?
   private let state = Locked(State())
 
   private struct State {
     var run = StoreRunState()
     var isCancelled = false
+    /// Whether the task that runs the block takes up what follows it.
+    var isAwaited = false
+    /// What that is.
+    var next: StoreRunState.Step?
   }
 
-  init(
+  /// What a spare one has.
+  private struct NoAction: ActionType {}
+
+  /// Makes one, or uses the thread's spare one.
+  static func make(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, index: Int, after earlier: [StoreOutcome]
-  ) {
-    (ofDispatch, steps, dispatched) = (dispatch, scheduler, action)
-    (self.route, self.session, self.earlier) = (route, session, earlier)
-    super.init(
+    _ session: MiddlewareSession?, index: Int, after earlier: [StoreOutcome],
+    on thread: ThreadState
+  ) -> SoloStoreRun {
+    let storeRun = thread.takeSpareStoreRun() ?? SoloStoreRun()
+    storeRun.begin(
       route.entries[index], at: index, session?.action(at: index) ?? action, in: dispatch.id)
+    storeRun.ofDispatch = dispatch
+    storeRun.steps = scheduler
+    storeRun.dispatched = action
+    storeRun.ofRoute = route
+    if let session { storeRun.session = session }
+    if !earlier.isEmpty { storeRun.earlier = earlier }
+    return storeRun
   }
 
+  /// Keeps one that has ended as the thread's spare one, where nothing else refers to it.
+  ///
+  /// From then on it refers to no dispatch.
+  static func recycle(_ storeRun: consuming SoloStoreRun, on thread: ThreadState) {
+    guard isUniquelyReferencedForReuse(&storeRun), hasNoWeakOrUnownedReferences(storeRun) else {
+      return
+    }
+    storeRun.clear()
+    thread.keepSpare(storeRun)
+  }
+
+  private func clear() {
+    end()
+    (ofDispatch, steps, ofRoute) = (nil, nil, nil)
+    dispatched = NoAction()
+    if session != nil { session = nil }
+    if !earlier.isEmpty { earlier = [] }
+    state.withLock { $0 = State() }
+  }
+
+  var route: Route { ofRoute }
   override var dispatch: Dispatch { ofDispatch }
   override var scheduler: Scheduler { steps }
   override var dispatcherNumber: UInt64 { route.dispatcher }
@@ -74,18 +113,24 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   /// Goes on with what the inline run has begun; whether that has ended.
   func begin(_ step: InlineStep) -> Bool {
     startedAt = session?.startedAt
-    let outcome: StoreOutcome? =
-      switch step {
-      case .finished: .finished
-      case .ended(let outcome): outcome
-      case .unfinished(let operation, let isRunning): takeOver(operation, isRunning)
-      case .heldBack: nil
+    let outcome: StoreOutcome?
+    switch step {
+    case .finished: outcome = .finished
+    case .ended(let ended): outcome = ended
+    case .unfinished(let operation):
+      if let task = task(for: operation) {
+        leave(operation, to: task)
+        return false
       }
+      outcome = takeOver(operation, isRunning: false)
+    case .running(let operation): outcome = takeOver(operation, isRunning: true)
+    case .heldBack: outcome = nil
+    }
     yieldPoint(.startReturned, storeIdentifier)
     return follow(state.withLock { $0.run.startReturned(outcome) })
   }
 
-  private func takeOver(_ operation: AnyObject, _ isRunning: Bool) -> StoreOutcome? {
+  private func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
     var outcome: StoreOutcome?
     dispatch.perform(self) {
       switch isRunning ? entry.takeOver(operation, for: self) : entry.enter(operation, for: self) {
@@ -98,7 +143,7 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   }
 
   /// Whether it has ended, and its hooks were called.
-  private func follow(_ step: StoreRunState.Step) -> Bool {
+  func follow(_ step: StoreRunState.Step) -> Bool {
     switch step {
     case .wait: return false
     case .run: return run()
@@ -152,6 +197,72 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
     if !runsRegardless || operation.isExecuting { operation.cancel() }
   }
 
+  // MARK: In the task of the dispatch's caller
+
+  /// The task that runs the block of an operation itself; nil where that has to be in another one, or may have to wait.
+  ///
+  /// The block's context is bound in the task that runs it, and its child tasks must not get a copy. Jobs on the main
+  /// queue need an executor.
+  private func task(for operation: AnyObject) -> TaskScheduler? {
+    guard let task = callersTask, !task.needsMainQueue, entry.isPrivate(operation),
+      !TaskLocalAddress.isCopied
+    else { return nil }
+    return task
+  }
+
+  private func leave(_ operation: AnyObject, to task: TaskScheduler) {
+    let operation = unsafeDowncast(operation, to: Operation.self)
+    let isCancelled = state.withLock { state in
+      state.run.operation = operation
+      _ = state.run.startReturned()
+      return state.isCancelled
+    }
+    if isCancelled { operation.cancel() }
+    task.run(self)
+  }
+
+  /// Runs the block of its operation in the current task.
+  ///
+  /// - Returns: What follows, for the task to take up; another step may do that.
+  func runBlock() async -> StoreRunState.Step {
+    let operation = state.withLock { state in
+      state.isAwaited = true
+      return state.run.operation
+    }
+    if let operation { await entry.runBlock(of: operation, for: self) }
+    return state.withLock { state in
+      state.isAwaited = false
+      return state.next.take() ?? .wait
+    }
+  }
+
+  /// Calls the block, compiled for the store's types.
+  @usableFromInline
+  @concurrent
+  func runBlock(of operation: OperationCore, _ body: () async throws -> Void) async {
+    let context = takeContext()
+    await DispatchContext.$inTask.withValue(context) {
+      context.begin()
+      var outcome = StoreOutcome.finished
+      do { try await body() } catch { outcome = StoreOutcome(thrown: error) }
+      if let ended = operation.endBlock(outcome) { operationEnded(ended) }
+      context.end()
+    }
+    keep(context)
+  }
+
+  private func takeContext() -> TaskContext {
+    guard let context = spareContext.take() else { return makeTaskContext() }
+    context.begin(self, of: dispatch, at: scheduler, holdsUpMainQueue: false)
+    return context
+  }
+
+  private func keep(_ context: consuming TaskContext) {
+    guard isUniquelyReferencedForReuse(&context) else { return }
+    context.clear()
+    spareContext = context
+  }
+
   // MARK: Reports
 
   override func started(_ operation: AnyObject) {
@@ -172,7 +283,13 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   override func operationEnded(_ outcome: StoreOutcome) {
     yieldPoint(.operationEnded, storeIdentifier)
     endedAt = now
-    resume(state.withLock { $0.run.operationEnded(outcome) })
+    let step = state.withLock { state in
+      let step = state.run.operationEnded(outcome)
+      guard state.isAwaited else { return step }
+      state.next = step
+      return .wait
+    }
+    resume(step)
   }
 
   override func beginTaskCommit() -> Bool {

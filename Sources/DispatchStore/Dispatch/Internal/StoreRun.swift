@@ -1,20 +1,33 @@
 /// A store's part in an action that has not ended at once: on behalf of what the store's code changes models, and what
 /// its operation reports to.
+@usableFromInline
 class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has what is not constant while others know the store run
-  /// The store's entry, which knows its types.
-  final let entry: StoreEntry
+  // because one step at a time has the times, and the rest is constant while others know the store run
+  /// The store's entry, which knows its types; nil while it is not in use.
+  @exclusivity(unchecked) private(set) final var entry: StoreEntry!
   /// The action that the store gets.
-  final let action: any ActionType
+  @exclusivity(unchecked) private(set) final var action: (any ActionType)!
   /// The dispatch's store index.
-  final let index: Int
-  final let transaction: TransactionID
+  @exclusivity(unchecked) private(set) final var index = 0
+  @exclusivity(unchecked) @usableFromInline private(set) final var transaction = TransactionID(
+    rawValue: 0)
   /// By the dispatcher's clock, where there are middlewares: when the store started; when its operation ended.
-  final var startedAt: Int64?
-  final var endedAt: Int64?
+  @exclusivity(unchecked) final var startedAt: Int64?
+  @exclusivity(unchecked) final var endedAt: Int64?
 
-  init(_ entry: StoreEntry, at index: Int, _ action: any ActionType, in transaction: TransactionID) {
-    (self.entry, self.index, self.action, self.transaction) = (entry, index, action, transaction)
+  init() {}
+
+  /// Before others know it.
+  final func begin(
+    _ entry: StoreEntry, at index: Int, _ action: any ActionType, in transaction: TransactionID
+  ) {
+    (self.entry, self.action) = (entry, action)
+    (self.index, self.transaction) = (index, transaction)
+  }
+
+  /// It is not in use.
+  final func end() {
+    (entry, action, startedAt, endedAt) = (nil, nil, nil, nil)
   }
 
   final var storeIdentifier: String { entry.identifier }
@@ -56,15 +69,15 @@ class StoreRun: CommitOwner, @unchecked Sendable {
 
   func endTaskCommit() { fatalError("StoreRun is abstract.") }
 
-  var undeliveredCount: Int { fatalError("StoreRun is abstract.") }
+  @usableFromInline var undeliveredCount: Int { fatalError("StoreRun is abstract.") }
 
-  func commitDeferred() { fatalError("StoreRun is abstract.") }
+  @usableFromInline func commitDeferred() { fatalError("StoreRun is abstract.") }
 
-  func commitDelivered() { fatalError("StoreRun is abstract.") }
+  @usableFromInline func commitDelivered() { fatalError("StoreRun is abstract.") }
 
-  final var waiting: Dispatch? { dispatch }
+  @usableFromInline final var waiting: Dispatch? { dispatch }
 
-  final func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+  @usableFromInline final func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard entry.isOf(store) else { return nil }
     return withAddress(of: action) { entry.action(at: $0, as: Action.self) }
   }
@@ -86,7 +99,7 @@ class StoreRun: CommitOwner, @unchecked Sendable {
   /// A store that runs regardless is not cancelled with that task, and one of a dispatch that others may cancel is
   /// cancelled without it: their blocks get a task to themselves.
   final var callersTask: TaskScheduler? {
-    guard let task = scheduler as? TaskScheduler, !runsRegardless,
+    guard let task = scheduler.asTask, !runsRegardless,
       dispatch.details?.isControlled != true
     else { return nil }
     return task

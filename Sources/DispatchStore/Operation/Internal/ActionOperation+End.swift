@@ -10,7 +10,7 @@ extension ActionOperation {
       if outcome != nil { state.dispatch = nil }
       return outcome
     }
-    guard let end else { return .unfinished(self, isRunning: true) }
+    guard let end else { return .running(self) }
     notifyDependents()
     return InlineStep(end)
   }

@@ -79,7 +79,7 @@ extension ActionOperation {
       notifyDependents()
       return InlineStep(outcome)
     case (_, isClaimed: true):
-      return .unfinished(self, isRunning: false)
+      return .unfinished(self)
     default:
       return nil
     }
@@ -113,6 +113,26 @@ extension ActionOperation {
     case .replying(let isolation, let block):
       runTask(block, isolation)
       return (nil, false)
+    }
+  }
+
+  /// Runs its `async` block in the current task, on behalf of a store run; it was claimed privately.
+  @inlinable
+  nonisolated(nonsending) func runBlock(for storeRun: SoloStoreRun) async {
+    let block = block
+    self.block = nil
+    guard core.beginBlock(for: storeRun) else { return }
+    switch block {
+    case .suspending(let block):
+      await storeRun.runBlock(of: core) {
+        try await block(actionAddress.pointee, presentStore.unsafelyUnwrapped)
+      }
+    case .replying(_, let block):
+      await storeRun.runBlock(of: core) {
+        try await block(actionAddress.pointee, presentStore.unsafelyUnwrapped)
+      }
+    case .controlled, .returning, .reducing, nil:
+      break
     }
   }
 

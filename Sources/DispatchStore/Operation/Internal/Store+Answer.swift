@@ -15,7 +15,7 @@ extension Store {
       let block = operation.block.take()
     else {
       if claimPrivately(&operation, for: action) {
-        return .unfinished(operation, isRunning: false)
+        return .unfinished(operation)
       }
       return run(operation, for: action, of: dispatch, on: thread)
     }

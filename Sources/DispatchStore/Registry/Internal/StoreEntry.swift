@@ -85,6 +85,17 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Runs an operation that is ready.
   func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
 
+  /// Whether only the library has had a reference to an operation since its reducer returned it, and its block
+  /// suspends.
+  func isPrivate(_ operation: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
+
+  /// Runs the block of such an operation in the current task.
+  nonisolated(nonsending) func runBlock(
+    of operation: AnyObject, for storeRun: SoloStoreRun
+  ) async {
+    fatalError("StoreEntry is abstract.")
+  }
+
   /// Releases an operation that has ended.
   func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
 
@@ -227,6 +238,17 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override func run(_ operation: AnyObject) {
     Self.typed(operation).run()
+  }
+
+  override func isPrivate(_ operation: AnyObject) -> Bool {
+    Self.typed(operation).core.isPrivate
+  }
+
+  override nonisolated(nonsending) func runBlock(
+    of operation: AnyObject, for storeRun: SoloStoreRun
+  ) async {
+    guard let calls = typed?.calls else { return }
+    await calls.runBlock(operation, storeRun)
   }
 
   override func release(_ operation: inout Operation?) {

@@ -12,8 +12,11 @@ class Scheduler: @unchecked Sendable {
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
-  /// Whether it is the task of a dispatch's caller.
-  var isTask: Bool { false }
+  /// The same as the task of a dispatch's caller; nil where it is none.
+  var asTask: TaskScheduler? { nil }
+
+  /// Whether it is such a task.
+  final var isTask: Bool { asTask != nil }
 
   /// Whether `async` blocks run on the thread that runs steps, or begin there.
   var runsBlocksInSteps: Bool { false }

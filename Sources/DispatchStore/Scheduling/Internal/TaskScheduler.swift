@@ -3,11 +3,12 @@
 /// It takes its turn at a lane, or at the concurrent queue, as any dispatch does: what starts there is not its
 /// action, but the task, which has the lane from then on.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, `turns` changes only before other threads know the dispatch, and the task alone has access
-  // to `wasCancelled`
+  // because `state` is locked, what else changes does so only before other threads know the dispatch, or after they do,
+  // and the task alone has access to `wasCancelled`
   /// The lane or the concurrent queue.
   private var turns: Scheduler
-  private let ofDispatcher: Dispatcher
+  /// Nil while it is a spare one.
+  private var ofDispatcher: Dispatcher!
   private let state = Locked(State())
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
@@ -23,6 +24,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     ///
     /// - Parameter isOnly: Whether no other block can go on meanwhile.
     case block(Block, isOnly: Bool)
+    /// Run the block of a store that runs by itself.
+    case store(SoloStoreRun)
   }
 
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
@@ -49,16 +52,37 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  init(_ place: Scheduler, of dispatcher: Dispatcher) {
-    turns = place
-    ofDispatcher = dispatcher
+  private override init() {
+    turns = SyncLoop.callerThread
+  }
+
+  /// Makes one, or uses the thread's spare one.
+  static func make(
+    at place: Scheduler, of dispatcher: Dispatcher, on thread: ThreadState
+  ) -> TaskScheduler {
+    let task = thread.takeSpareTask() ?? TaskScheduler()
+    (task.turns, task.ofDispatcher) = (place, dispatcher)
+    return task
   }
 
   deinit {
-    // A named lane that has retired is used again where nothing else refers to it.
+    clear()
+  }
+
+  private func clear() {
     var last: Scheduler = SyncLoop.callerThread
     swap(&turns, &last)
-    ofDispatcher.recycle(last)
+    // A named lane that has retired is used again where nothing else refers to it.
+    ofDispatcher.take()?.recycle(last)
+  }
+
+  /// Keeps one whose dispatch has ended as the thread's spare one, where nothing else refers to it.
+  static func recycle(_ task: consuming TaskScheduler, on thread: ThreadState) {
+    guard isUniquelyReferencedForReuse(&task), hasNoWeakOrUnownedReferences(task) else { return }
+    task.clear()
+    task.wasCancelled = false
+    task.state.withLock { $0 = State() }
+    thread.keepSpare(task)
   }
 
   /// Takes another lane: a named one has retired since it was looked up.
@@ -124,6 +148,11 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     append(.block(block, isOnly: isOnly))
   }
 
+  /// Runs the block of a store that runs by itself; to be called in the task.
+  func run(_ storeRun: SoloStoreRun) {
+    state.withLock { $0.append(.store(storeRun)) }
+  }
+
   private func append(_ step: Step) {
     yieldPoint(.resume, description)
     appendInPlace(step)
@@ -140,7 +169,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
-  override var isTask: Bool { true }
+  override var asTask: TaskScheduler? { self }
   override var runsBlocksInSteps: Bool { true }
   override var place: Scheduler { turns }
   override var dispatcher: Dispatcher? { ofDispatcher }
