@@ -23,8 +23,7 @@ public struct DispatchResult: Sendable {
     /// By store index: how often each was started; nil where none was more than once.
     let attempts: [Int]?
 
-    init?(_ replies: [String: any Sendable], _ attempts: [Int]?) {
-      if replies.isEmpty, attempts == nil { return nil }
+    init(_ replies: [String: any Sendable], _ attempts: [Int]?) {
       self.replies = replies
       self.attempts = attempts
     }
@@ -41,7 +40,7 @@ public struct DispatchResult: Sendable {
     replies: [String: any Sendable] = [:], attempts: [Int]? = nil, error: (any Error)? = nil
   ) {
     self.transaction = transaction
-    further = Further(replies, attempts)
+    further = replies.isEmpty && attempts == nil ? nil : Further(replies, attempts)
     self.identifiers = identifiers
     self.outcomes = outcomes
     self.error = outcomes.isEmpty ? error : error ?? outcomes.lazy.compactMap(\.error).first

@@ -36,6 +36,11 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
+  /// The same without the lock, for a caller with the only reference to what has it.
+  func withOnlyReference<Result>(_ body: (inout Value) -> Result) -> Result {
+    storage.withUnsafeMutablePointers { value, _ in body(&value.pointee) }
+  }
+
   func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -116,41 +116,32 @@ extension Dispatch {
 
   /// The store has ended: an inline run goes on with those that have waited for it.
   func goOn(after storeRun: SoloStoreRun) {
-    var dispatch = self
-    _ = Self.goOn(&dispatch, after: storeRun, on: .current)
+    let (thread, details, scheduler) = (ThreadState.current, makeDetails(), storeRun.scheduler)
+    let around = DispatchContext.enclosing(thread.run, on: thread)
+    if caller == nil {
+      keep(outer: around)
+    } else if let around, around !== outer {
+      // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
+      details.endWork()
+      return goOnInRound(after: storeRun, details)
+    }
+    var (dispatch, last) = (self, Optional(storeRun))
+    _ = Self.goOn(&dispatch, after: &last, at: scheduler, on: thread)
   }
 
-  /// The same for a caller that gives up its references.
+  /// The same where what is around is still what was around its start, for a caller that gives its references up.
   ///
   /// - Returns: The result, where all stores have finished and the record can be used again.
   static func goOn(
-    _ dispatch: inout Dispatch, after storeRun: consuming SoloStoreRun, on thread: ThreadState
+    _ dispatch: inout Dispatch, after storeRun: inout SoloStoreRun?, at scheduler: Scheduler,
+    on thread: ThreadState
   ) -> DispatchResult? {
     yieldPoint(.closeRound, dispatch.id.description)
-    let details = dispatch.makeDetails()
-    details.endWork()
-    let around = DispatchContext.enclosing(thread.run, on: thread)
-    if dispatch.caller == nil {
-      dispatch.keep(outer: around)
-    } else if let around, around !== dispatch.outer {
-      // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
-      dispatch.goOnInRound(after: storeRun, details)
-      return nil
-    }
-    let (action, session, outcomes) = (storeRun.dispatched, storeRun.session, storeRun.outcomes)
-    let (scheduler, position) = (storeRun.scheduler, storeRun.index + 1)
-    let finished = DispatchResult(
-      transaction: dispatch.id, identifiers: storeRun.route.identifiers)
-    SoloStoreRun.recycle(storeRun, on: thread)
-    let end = withAddress(of: action) { action in
-      InlineRun.withMemory { run in
-        run.initialize(
-          to: InlineRun(of: dispatch, action, session, after: outcomes, on: thread))
-        return dispatch.isCarrying
-          ? dispatch.carried!.bind { run.goOn(&dispatch, from: position, on: thread) }
-          : run.goOn(&dispatch, from: position, on: thread)
-      }
-    }
+    _ = dispatch.withDetails { $0.endWork() }
+    let rest = storeRun.unsafelyUnwrapped.rest
+    // Before the inline run: it can use the record again where nothing else refers to that.
+    SoloStoreRun.recycle(&storeRun, on: thread)
+    let (id, end) = (dispatch.id, goOn(&dispatch, with: rest, on: thread))
     switch end {
     case .continues:
       return nil
@@ -159,7 +150,21 @@ extension Dispatch {
       return nil
     case .reusable:
       scheduler.release(dispatch)
-      return finished
+      return DispatchResult(transaction: id, identifiers: rest.identifiers)
+    }
+  }
+
+  private static func goOn(
+    _ dispatch: inout Dispatch, with rest: borrowing SoloStoreRun.Rest, on thread: ThreadState
+  ) -> InlineEnd {
+    withAddress(of: rest.action) { action in
+      InlineRun.withMemory { run in
+        run.initialize(to: InlineRun(of: dispatch, action, after: rest, on: thread))
+        guard let carried = dispatch.carried else {
+          return run.goOn(&dispatch, from: rest.position, on: thread)
+        }
+        return carried.bind { run.goOn(&dispatch, from: rest.position, on: thread) }
+      }
     }
   }
 

@@ -263,7 +263,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it runs in its caller's task, where it has its turn or goes on in a round.
   ///
   /// Read under the details' lock: a thread that drains a lane reads it of what is next, which another may cancel.
-  var isOfTask: Bool { details?.scheduler?.isTask == true }
+  var isOfTask: Bool { withDetails(\.isOfTask) == true }
 
   /// Whether stores that do not wait for each other run beside each other.
   var runsConcurrently: Bool {
@@ -297,6 +297,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// What other threads see of it; nil where none has taken part yet.
   var details: DispatchDetails? { presentWord.details?.takeUnretainedValue() }
 
+  var hasDetails: Bool { presentWord.details != nil }
+
+  /// Passes the details to a closure, without the reference that the record has; nil where there are none.
+  @inline(__always)
+  func withDetails<Result>(_ body: (DispatchDetails) -> Result) -> Result? {
+    presentWord.details?._withUnsafeGuaranteedRef(body)
+  }
+
   /// The details, made where there are none: the one transition that hands the state over to them.
   ///
   /// Any thread may do it that has a reference. The step that runs the dispatch finds the details before it
@@ -322,7 +330,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Whether it can be used again where it simply finishes and the caller has the only reference.
   var isReusable: Bool {
-    details.map { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
+    withDetails { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
   /// Whether it has details or a limit, for `recycleRest`.
@@ -426,7 +434,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       if isDone { return }
       word = present
     }
-    guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
+    guard withDetails(\.callsAtStoresEnd) == true, !isPlanted(.lostDeadline) else { return }
+    let details = makeDetails()
     details.beginEnding()
     details.storesEnded()
   }
@@ -436,7 +445,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Before its end; without details, whether another thread could see that depends on when the compiler releases a
   /// handle.
   func yieldBeforeEnd() {
-    if details != nil { yieldPoint(.notifyWaiters, id.description) }
+    if hasDetails { yieldPoint(.notifyWaiters, id.description) }
   }
 
   /// Ends it; all that only the way to the end needed is released before waiting threads and tasks resume,
@@ -471,11 +480,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
 // What other threads call.
 extension Dispatch {
-  var hasEnded: Bool { details?.hasEnded.load(ordering: .acquiring) ?? false }
+  var hasEnded: Bool { withDetails { $0.hasEnded.load(ordering: .acquiring) } ?? false }
 
   var result: DispatchResult? { hasEnded ? details?.withState(\.result) : nil }
 
-  var isCancelled: Bool { details?.withState(\.isCancelled) ?? false }
+  var isCancelled: Bool { withDetails { $0.withState(\.isCancelled) } ?? false }
+
+  /// Whether commits of the inline run's present store are not delivered.
+  var hasUndeliveredCommits: Bool { withDetails(\.hasUndeliveredCommits) ?? false }
 
   /// Why it was cancelled, where it would have waited for ever, or its time has passed.
   var refusal: DispatchError? { details?.withState(\.refusal) }

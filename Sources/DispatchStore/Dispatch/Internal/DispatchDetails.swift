@@ -60,7 +60,7 @@ final class DispatchDetails: @unchecked Sendable {
   static func make(isRunning: Bool) -> DispatchDetails {
     let life = DispatchState(isRunning: isRunning)
     guard let spare = ThreadState.current.takeSpareDetails() else { return DispatchDetails(life) }
-    spare.withState { $0 = life }
+    if isRunning { spare.state.withOnlyReference { $0.life = life } }
     return spare
   }
 
@@ -93,6 +93,9 @@ final class DispatchDetails: @unchecked Sendable {
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
     state.withLock { body(&$0.life) }
   }
+
+  /// Whether its steps run in its caller's task.
+  var isOfTask: Bool { state.withLock { $0.scheduler?.isTask == true } }
 
   var scheduler: Scheduler? {
     get { state.withLock { $0.scheduler } }
@@ -404,6 +407,9 @@ final class DispatchDetails: @unchecked Sendable {
   /// ends the dispatch before its stores.
   var mayGoOnInline: Bool { retry == nil && !callsAtStoresEnd }
 
+  /// Whether the caller's task may run its blocks itself: nothing else cancels them.
+  var mayGoOnInTask: Bool { mayGoOnInline && !isControlled }
+
   /// Stores are under way beside an inline run; whether they are to be cancelled first.
   ///
   /// - Parameter successor: The store run that takes over the deferred commits of the inline run's present store.
@@ -413,6 +419,17 @@ final class DispatchDetails: @unchecked Sendable {
       state.undelivered = 0
       state.successor = successor
       return state.life.begin(work) && !isPlanted(.lostCancellation)
+    }
+  }
+
+  /// A store's block is to run in the caller's task; whether it is to be cancelled first.
+  func begin(_ storeRun: SoloStoreRun, in task: TaskScheduler) -> Bool {
+    state.withLock { state in
+      if state.scheduler == nil { state.scheduler = task }
+      for _ in 0..<state.undelivered { storeRun.commitDeferred() }
+      state.undelivered = 0
+      state.successor = storeRun
+      return state.life.begin(.store(storeRun)) && !isPlanted(.lostCancellation)
     }
   }
 

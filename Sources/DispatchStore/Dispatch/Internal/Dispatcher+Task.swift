@@ -153,42 +153,36 @@ extension Dispatch {
       return result
     }
     let wait = dispatch.beginWait()
-    var pause = await runSteps(of: &dispatch, in: task)
-    while case .block(let block) = pause {
-      pause = await withDiscardingTaskGroup { group in
+    var result: DispatchResult?
+    while result == nil, let block = await runSteps(of: &dispatch, in: task, &result) {
+      await withDiscardingTaskGroup { group in
         group.addTask { await block() }
-        var pause = await runSteps(of: &dispatch, in: task)
-        while case .block(let block) = pause {
+        while let block = await runSteps(of: &dispatch, in: task, &result) {
           group.addTask { await block() }
-          pause = await runSteps(of: &dispatch, in: task)
         }
-        return pause
       }
     }
     wait?.end()
-    let result: DispatchResult
-    if case .finished(let finished) = pause { result = finished } else { result = dispatch.result! }
     let thread = ThreadState.current
+    if result == nil { result = dispatch.result }
     recycle(dispatch, on: thread)
     TaskScheduler.recycle(task, on: thread)
-    return result
+    return result.unsafelyUnwrapped
   }
 
-  /// Why the task no longer runs steps.
-  private enum Pause {
-    /// This block is to have a child task: others go on beside it, or it must not bind its context here.
-    case block(TaskScheduler.Block)
-    /// The dispatch has ended.
-    case ended
-    /// All stores have finished, and the record can be used again.
-    case finished(DispatchResult)
-  }
-
-  /// Runs steps, to the end where it can.
+  /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
+  ///
+  /// - Parameter result: Set where all stores have finished and the record can be used again.
   private nonisolated(nonsending) static func runSteps(
-    of dispatch: inout Dispatch, in task: TaskScheduler
-  ) async -> Pause {
-    while !dispatch.hasEnded || !task.detach() {
+    of dispatch: inout Dispatch, in task: TaskScheduler, _ result: inout DispatchResult?
+  ) async -> TaskScheduler.Block? {
+    while true {
+      if task.storeRun != nil {
+        result = await runStore(of: &dispatch, in: task)
+        if result != nil { return nil }
+        continue
+      }
+      if dispatch.hasEnded, task.detach() { return nil }
       if task.noticesCancellation() { dispatch.cancel() }
       guard let step = task.next() else {
         await task.wait()
@@ -206,16 +200,21 @@ extension Dispatch {
         step()
       case .block(let block, let isOnly):
         // The block's context is bound in the task that runs it, and its child tasks must not get a copy.
-        guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return .block(block) }
+        guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
         await block()
-      case .store(let storeRun):
-        let next = await storeRun.runBlock()
-        if task.noticesCancellation() { dispatch.cancel() }
-        guard storeRun.follow(next) else { continue }
-        if let result = goOn(&dispatch, after: storeRun, on: .current) { return .finished(result) }
       }
     }
-    return .ended
+  }
+
+  /// Runs the block of a store, and goes on with the next ones.
+  private nonisolated(nonsending) static func runStore(
+    of dispatch: inout Dispatch, in task: TaskScheduler
+  ) async -> DispatchResult? {
+    var storeRun = task.storeRun.take()
+    let next = await storeRun.unsafelyUnwrapped.runBlock()
+    if task.noticesCancellation() { dispatch.cancel() }
+    guard storeRun.unsafelyUnwrapped.follow(next) else { return nil }
+    return goOn(&dispatch, after: &storeRun, at: task, on: .current)
   }
 
   /// The wait of an operation's block that runs a dispatch in its task.

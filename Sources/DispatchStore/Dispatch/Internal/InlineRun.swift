@@ -15,7 +15,7 @@ struct InlineRun: ~Copyable {
   /// Of a run that begins without a record; nil where it only reduces.
   fileprivate let dispatcher: Unmanaged<Dispatcher>?
   /// What a task that runs its dispatch has acquired for it, of a run that begins without a record.
-  private let place: Unmanaged<Scheduler>?
+  fileprivate let place: Unmanaged<Scheduler>?
   /// That task, once there is a record.
   private(set) var task: TaskScheduler?
   /// Whether a round goes on in that task.
@@ -85,15 +85,13 @@ struct InlineRun: ~Copyable {
   }
 
   /// For a dispatch that goes on after a store that ran by itself.
-  ///
-  /// - Parameter outcomes: How the stores have ended so far; empty where all finished.
   init(
-    of record: Dispatch, _ action: UnsafeRawPointer, _ session: MiddlewareSession?,
-    after outcomes: [StoreOutcome], on thread: ThreadState
+    of record: Dispatch, _ action: UnsafeRawPointer, after rest: borrowing SoloStoreRun.Rest,
+    on thread: ThreadState
   ) {
     self.init(of: record, action, on: thread)
-    self.session = session.map(Unmanaged.passRetained)
-    self.outcomes = outcomes
+    session = rest.session.map(Unmanaged.passRetained)
+    outcomes = rest.outcomes
     isPlain = session == nil && outcomes.isEmpty
   }
 
@@ -255,7 +253,7 @@ struct InlineRun: ~Copyable {
 
   fileprivate var hasNoDetails: Bool {
     guard let record else { return true }
-    return record._withUnsafeGuaranteedRef { $0.details == nil }
+    return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }
 
   /// Whether the stores can't run one after the other in the order of their indices; in a task they do.
@@ -289,13 +287,16 @@ struct InlineRun: ~Copyable {
 
   /// Notes that a store starts, for a deadline that comes meanwhile; false where it has come.
   fileprivate func noteStart(at index: Int, of route: Route) -> Bool {
-    record?._withUnsafeGuaranteedRef { $0.details?.noteStart(at: index, of: route.identifiers) }
-      ?? true
+    record?._withUnsafeGuaranteedRef {
+      $0.withDetails { $0.noteStart(at: index, of: route.identifiers) }
+    } ?? true
   }
 
   /// Notes how a store has ended, likewise.
   fileprivate func noteEnd(_ outcome: StoreOutcome, at index: Int, of route: Route) {
-    record?._withUnsafeGuaranteedRef { $0.details?.note(outcome, at: index, of: route.identifiers) }
+    record?._withUnsafeGuaranteedRef {
+      _ = $0.withDetails { $0.note(outcome, at: index, of: route.identifiers) }
+    }
   }
 
   /// Whether it runs at a scheduler: no caller waits for it.
@@ -305,7 +306,8 @@ struct InlineRun: ~Copyable {
 
   /// Whether its stores may run again: only a round does that.
   fileprivate var needsRound: Bool {
-    record?._withUnsafeGuaranteedRef { $0.details?.retry != nil && !$0.isCancelled } == true
+    record?._withUnsafeGuaranteedRef { $0.withDetails { $0.retry != nil } == true && !$0.isCancelled }
+      == true
   }
 
   /// Whether it was queued, by a caller that went on.
@@ -664,7 +666,7 @@ extension InlineRun.Address {
 
   /// Notes how a store's part ended and calls `didDispatch`; false where it has not ended.
   private func end(_ step: InlineStep, at index: Int, of route: Route) -> Bool {
-    if pointee.record?.takeUnretainedValue().details?.hasUndeliveredCommits == true { return false }
+    if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }
     var outcome = StoreOutcome.finished
     switch step {
     case .finished:
@@ -770,10 +772,48 @@ extension InlineRun.Address {
     return .ended
   }
 
+  /// Leaves a store's block to the caller's task, which runs it itself; false where it is not to.
+  ///
+  /// Where others could start meanwhile, where it may have to wait before, where it is not cancelled with the task, or
+  /// where the task would pass on what it binds.
+  private func continueInTask(
+    with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
+  ) -> Bool {
+    guard pointee.place != nil || record.isOfTask, let begun = remainder.begun,
+      case .unfinished(let operation) = begun.step
+    else { return false }
+    return pointee.route._withUnsafeGuaranteedRef { route in
+      let entry = route.entries[begun.index]
+      guard remainder.only(of: route) != nil, !route.runsRegardless[begun.index],
+        entry.isPrivate(operation), record.withDetails(\.mayGoOnInTask) != false,
+        !TaskLocalAddress.isCopied
+      else { return false }
+      pointee.holdPlace(for: record)
+      let (details, task) = (record.makeDetails(), pointee.task ?? record.scheduler.asTask!)
+      if task.needsMainQueue { return false }
+      if pointee.task != nil {
+        pointee.continuesInTask = true
+        // The task goes on without what is on this thread's stack.
+        record.keep(outer: DispatchContext.ofTask)
+      }
+      if let completion = pointee.completion.take() { record.keep(completion) }
+      let session = pointee.session.take()?.takeRetainedValue()
+      session?.keepAlive()
+      let storeRun = SoloStoreRun.make(
+        of: record, at: task,
+        session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action), to: route,
+        session, index: begun.index, after: pointee.outcomes, on: thread)
+      storeRun.leave(operation, to: task)
+      if details.begin(storeRun, in: task) { storeRun.cancel() }
+      return true
+    }
+  }
+
   /// Goes on with what is left in a round, or with one store by itself, after which an inline run goes on.
   private func continueInRound(
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
+    if continueInTask(with: record, from: remainder, on: thread) { return }
     let route = pointee.route.takeUnretainedValue()
     let session = pointee.session.take()?.takeRetainedValue()
     session?.keepAlive()

@@ -27,6 +27,11 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
     var isAwaited = false
     /// What that is.
     var next: StoreRunState.Step?
+
+    mutating func reset() {
+      run.reset()
+      (isCancelled, isAwaited, next) = (false, false, nil)
+    }
   }
 
   /// What a spare one has.
@@ -53,12 +58,12 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   /// Keeps one that has ended as the thread's spare one, where nothing else refers to it.
   ///
   /// From then on it refers to no dispatch.
-  static func recycle(_ storeRun: consuming SoloStoreRun, on thread: ThreadState) {
-    guard isUniquelyReferencedForReuse(&storeRun), hasNoWeakOrUnownedReferences(storeRun) else {
-      return
-    }
-    storeRun.clear()
-    thread.keepSpare(storeRun)
+  static func recycle(_ storeRun: inout SoloStoreRun?, on thread: ThreadState) {
+    guard isUniquelyReferencedForReuse(&storeRun), let spare = storeRun.take(),
+      hasNoWeakOrUnownedReferences(spare)
+    else { return }
+    spare.clear()
+    thread.keepSpare(spare)
   }
 
   private func clear() {
@@ -67,7 +72,7 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
     dispatched = NoAction()
     if session != nil { session = nil }
     if !earlier.isEmpty { earlier = [] }
-    state.withLock { $0 = State() }
+    state.withLock { $0.reset() }
   }
 
   var route: Route { ofRoute }
@@ -89,6 +94,21 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
       earlier.isEmpty ? Array(repeating: StoreOutcome.finished, count: route.count) : earlier
     outcomes[index] = outcome
     return outcomes
+  }
+
+  /// What an inline run goes on with, once it has ended.
+  struct Rest: ~Copyable {
+    let action: any ActionType
+    let session: MiddlewareSession?
+    let identifiers: [String]
+    let outcomes: [StoreOutcome]
+    let position: Int
+  }
+
+  var rest: Rest {
+    Rest(
+      action: dispatched, session: session, identifiers: route.identifiers, outcomes: outcomes,
+      position: index + 1)
   }
 
   var operation: Operation? { state.withLock { $0.run.operation } }
@@ -117,12 +137,7 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
     switch step {
     case .finished: outcome = .finished
     case .ended(let ended): outcome = ended
-    case .unfinished(let operation):
-      if let task = task(for: operation) {
-        leave(operation, to: task)
-        return false
-      }
-      outcome = takeOver(operation, isRunning: false)
+    case .unfinished(let operation): outcome = takeOver(operation, isRunning: false)
     case .running(let operation): outcome = takeOver(operation, isRunning: true)
     case .heldBack: outcome = nil
     }
@@ -199,26 +214,14 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
 
   // MARK: In the task of the dispatch's caller
 
-  /// The task that runs the block of an operation itself; nil where that has to be in another one, or may have to wait.
-  ///
-  /// The block's context is bound in the task that runs it, and its child tasks must not get a copy. Jobs on the main
-  /// queue need an executor.
-  private func task(for operation: AnyObject) -> TaskScheduler? {
-    guard let task = callersTask, !task.needsMainQueue, entry.isPrivate(operation),
-      !TaskLocalAddress.isCopied
-    else { return nil }
-    return task
-  }
-
-  private func leave(_ operation: AnyObject, to task: TaskScheduler) {
-    let operation = unsafeDowncast(operation, to: Operation.self)
-    let isCancelled = state.withLock { state in
-      state.run.operation = operation
+  /// Its operation is to be run by the task, before others know it.
+  func leave(_ operation: AnyObject, to task: TaskScheduler) {
+    startedAt = session?.startedAt
+    state.withOnlyReference { state in
+      state.run.operation = unsafeDowncast(operation, to: Operation.self)
       _ = state.run.startReturned()
-      return state.isCancelled
     }
-    if isCancelled { operation.cancel() }
-    task.run(self)
+    task.storeRun = self
   }
 
   /// Runs the block of its operation in the current task.

@@ -31,6 +31,12 @@ struct StoreRunState {
   /// The operation under way, to be cancelled.
   var operation: Operation?
 
+  /// Makes it as it was at first.
+  mutating func reset() {
+    (phase, taskCommits, undelivered, wasUndelivered) = (.starting(nil), 0, 0, false)
+    if operation != nil { operation = nil }
+  }
+
   /// Whether what is left of it is the delivery of its commits, or came after that.
   ///
   /// Until it has closed: no `.sync` caller waits for the thread that closes it.

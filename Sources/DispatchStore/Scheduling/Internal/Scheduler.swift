@@ -12,11 +12,13 @@ class Scheduler: @unchecked Sendable {
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
-  /// The same as the task of a dispatch's caller; nil where it is none.
-  var asTask: TaskScheduler? { nil }
+  /// Whether it is the task of a dispatch's caller.
+  var isTask: Bool { false }
 
-  /// Whether it is such a task.
-  final var isTask: Bool { asTask != nil }
+  /// It as such a task; nil where it is none.
+  final var asTask: TaskScheduler? {
+    isTask ? unsafeDowncast(self, to: TaskScheduler.self) : nil
+  }
 
   /// Whether `async` blocks run on the thread that runs steps, or begin there.
   var runsBlocksInSteps: Bool { false }

@@ -4,7 +4,7 @@
 /// action, but the task, which has the lane from then on.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
   // because `state` is locked, what else changes does so only before other threads know the dispatch, or after they do,
-  // and the task alone has access to `wasCancelled`
+  // and the task alone has access to `wasCancelled` and `storeRun`
   /// The lane or the concurrent queue.
   private var turns: Scheduler
   /// Nil while it is a spare one.
@@ -12,6 +12,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   private let state = Locked(State())
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
+  /// The store whose block the task is to run next, before any step.
+  var storeRun: SoloStoreRun?
 
   /// What the task does next.
   enum Step {
@@ -24,8 +26,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     ///
     /// - Parameter isOnly: Whether no other block can go on meanwhile.
     case block(Block, isOnly: Bool)
-    /// Run the block of a store that runs by itself.
-    case store(SoloStoreRun)
   }
 
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
@@ -148,10 +148,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     append(.block(block, isOnly: isOnly))
   }
 
-  /// Runs the block of a store that runs by itself; to be called in the task.
-  func run(_ storeRun: SoloStoreRun) {
-    state.withLock { $0.append(.store(storeRun)) }
-  }
 
   private func append(_ step: Step) {
     yieldPoint(.resume, description)
@@ -169,7 +165,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
-  override var asTask: TaskScheduler? { self }
+  override var isTask: Bool { true }
   override var runsBlocksInSteps: Bool { true }
   override var place: Scheduler { turns }
   override var dispatcher: Dispatcher? { ofDispatcher }
