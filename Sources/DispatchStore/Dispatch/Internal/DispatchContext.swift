@@ -214,7 +214,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) private var storeRun: StoreRun?
   /// Of what follows a dispatch, the number of the dispatcher.
   private let dispatcher: UInt64?
-  @exclusivity(unchecked) private var ofDispatch: Dispatch!
+  /// The same, the dispatch that stands for it.
+  private let following: Dispatch?
   @exclusivity(unchecked) private var caller: DispatchContext?
   @exclusivity(unchecked) private var ownJobScheduler: Scheduler?
   @exclusivity(unchecked) private var isOnMainQueue = false
@@ -224,26 +225,32 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   init(
     _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
   ) {
-    dispatcher = nil
-    super.init()
-    begin(storeRun, of: dispatch, at: scheduler, holdsUpMainQueue: holdsUpMainQueue)
-  }
-
-  /// Begins, or is used again, before others know it.
-  func begin(
-    _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
-  ) {
+    (dispatcher, following) = (nil, nil)
     self.storeRun = storeRun
-    ofDispatch = dispatch
     caller = dispatch.caller
     ownJobScheduler =
       scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue
   }
 
+  /// Of a block that runs in its dispatch's task.
+  init(inTaskOf storeRun: StoreRun) {
+    (dispatcher, following) = (nil, nil)
+    super.init()
+    begin(storeRun)
+  }
+
+  /// It is used again for such a block, before others know it.
+  func begin(_ storeRun: StoreRun) {
+    self.storeRun = storeRun
+    guard let caller = storeRun.dispatch.caller else { return }
+    self.caller = caller
+    ownJobScheduler = caller.jobScheduler
+  }
+
   /// It is used by none.
   func clear() {
-    (storeRun, ofDispatch) = (nil, nil)
+    storeRun = nil
     if caller != nil { caller = nil }
     if ownJobScheduler != nil { ownJobScheduler = nil }
   }
@@ -253,8 +260,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   /// - Parameter dispatch: Stands for that, until it has ended.
   init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
     self.dispatcher = dispatcher.number
-    super.init()
-    ofDispatch = dispatch
+    following = dispatch
     ownJobScheduler = dispatcher.pool
   }
 
@@ -262,10 +268,10 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
 
   override var dispatcherUnderWay: UInt64? {
     guard let dispatcher else { return super.dispatcherUnderWay }
-    return ofDispatch.hasEnded ? nil : dispatcher
+    return dispatch.hasEnded ? nil : dispatcher
   }
 
-  override var dispatch: Dispatch { ofDispatch }
+  override var dispatch: Dispatch { following ?? storeRun.unsafelyUnwrapped.dispatch }
   override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
   override var isOfBlock: Bool { true }

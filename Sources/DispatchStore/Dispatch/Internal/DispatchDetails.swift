@@ -50,6 +50,12 @@ final class DispatchDetails: @unchecked Sendable {
     var formerLimit: TimeLimit?
     /// The store run to which the inline run's present store has been passed.
     var successor: StoreRun?
+
+    /// Whether nothing was set but its phase, its scheduler, and what needs no release.
+    var isPlain: Bool {
+      life.isPlain && replies.isEmpty && atStoresEnd.isEmpty && family == nil && followUp == nil
+        && around == nil && formerLimit == nil && successor == nil
+    }
   }
 
   init(_ life: DispatchState) {
@@ -74,20 +80,39 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Makes them as they were at first; false where they stay in use, by what the dispatch's blocks have dispatched.
   func reset() -> Bool {
+    guard resetPlain() || resetAll() else { return false }
+    hasEnded.store(false, ordering: .relaxed)
+    if !waits.isEmpty { waits = [:] }
+    (isReached, isControlled, isDetached) = (false, false, false)
+    (isKnown, isJoining, priority) = (false, false, nil)
+    if dispatcher != nil { dispatcher = nil }
+    if retry != nil { retry = nil }
+    return true
+  }
+
+  /// The same for a state in which little was set; false, and nothing done, for another one.
+  private func resetPlain() -> Bool {
+    var former: Scheduler?
+    defer { withExtendedLifetime(former) {} }
+    if isPlanted(.keptReplies) { return false }
+    return state.withLock { state in
+      guard state.isPlain else { return false }
+      state.life.reset()
+      swap(&state.scheduler, &former)
+      (state.undelivered, state.linkedDeadline) = (0, nil)
+      return true
+    }
+  }
+
+  private func resetAll() -> Bool {
     var fresh = Guarded(life: DispatchState(isRunning: false))
     if isPlanted(.keptReplies) { fresh.replies = replies }
     // The former one is released outside of the lock.
-    let isFree = state.withLock { state in
+    return state.withLock { state in
       guard state.family?.children.isEmpty != false else { return false }
       swap(&state, &fresh)
       return true
     }
-    guard isFree else { return false }
-    hasEnded.store(false, ordering: .relaxed)
-    (waits, isReached, isControlled, isDetached) = ([:], false, false, false)
-    (dispatcher, retry, priority) = (nil, nil, nil)
-    (isKnown, isJoining) = (false, false)
-    return true
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {

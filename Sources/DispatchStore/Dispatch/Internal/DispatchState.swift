@@ -70,6 +70,14 @@ struct DispatchState {
       && overWaiters.isEmpty && releases.isEmpty
   }
 
+  /// Whether nothing but its phase was set.
+  var isPlain: Bool { isUndisturbed && limit == nil }
+
+  /// Makes it as it was at first, where it is plain.
+  mutating func reset() {
+    phase = .waiting(Waiting())
+  }
+
   /// How many closures wait for its end.
   var waiterCount: Int { waiters.count }
 

@@ -783,14 +783,14 @@ extension InlineRun.Address {
       case .unfinished(let operation) = begun.step
     else { return false }
     return pointee.route._withUnsafeGuaranteedRef { route in
-      let entry = route.entries[begun.index]
       guard remainder.only(of: route) != nil, !route.runsRegardless[begun.index],
-        entry.isPrivate(operation), record.withDetails(\.mayGoOnInTask) != false,
-        !TaskLocalAddress.isCopied
+        route.withEntry(at: begun.index, { $0.isPrivate(operation) }),
+        record.withDetails(\.mayGoOnInTask) != false, !TaskLocalAddress.isCopied
       else { return false }
       pointee.holdPlace(for: record)
-      let (details, task) = (record.makeDetails(), pointee.task ?? record.scheduler.asTask!)
+      let task = pointee.task ?? record.scheduler.asTask!
       if task.needsMainQueue { return false }
+      if !record.hasDetails { _ = record.makeDetails() }
       if pointee.task != nil {
         pointee.continuesInTask = true
         // The task goes on without what is on this thread's stack.
@@ -804,7 +804,7 @@ extension InlineRun.Address {
         session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action), to: route,
         session, index: begun.index, after: pointee.outcomes, on: thread)
       storeRun.leave(operation, to: task)
-      if details.begin(storeRun, in: task) { storeRun.cancel() }
+      if record.withDetails({ $0.begin(storeRun, in: task) }) == true { storeRun.cancel() }
       return true
     }
   }

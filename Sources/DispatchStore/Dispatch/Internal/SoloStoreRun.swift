@@ -227,12 +227,12 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   /// Runs the block of its operation in the current task.
   ///
   /// - Returns: What follows, for the task to take up; another step may do that.
-  func runBlock() async -> StoreRunState.Step {
+  nonisolated(nonsending) func runBlock() async -> StoreRunState.Step {
     let operation = state.withLock { state in
       state.isAwaited = true
       return state.run.operation
     }
-    if let operation { await entry.runBlock(of: operation, for: self) }
+    if let operation, let run = entry.blockCall { await run(operation, self) }
     return state.withLock { state in
       state.isAwaited = false
       return state.next.take() ?? .wait
@@ -255,8 +255,8 @@ final class SoloStoreRun: StoreRun, @unchecked Sendable {
   }
 
   private func takeContext() -> TaskContext {
-    guard let context = spareContext.take() else { return makeTaskContext() }
-    context.begin(self, of: dispatch, at: scheduler, holdsUpMainQueue: false)
+    guard let context = spareContext.take() else { return TaskContext(inTaskOf: self) }
+    context.begin(self)
     return context
   }
 

@@ -3,8 +3,9 @@
 @usableFromInline
 class StoreRun: CommitOwner, @unchecked Sendable {
   // because one step at a time has the times, and the rest is constant while others know the store run
-  /// The store's entry, which knows its types; nil while it is not in use.
-  @exclusivity(unchecked) private(set) final var entry: StoreEntry!
+  /// The store's entry, which knows its types: a part of the route, which the store run refers to; nil while it is not
+  /// in use.
+  @exclusivity(unchecked) private(set) final unowned(unsafe) var entry: StoreEntry!
   /// The action that the store gets.
   @exclusivity(unchecked) private(set) final var action: (any ActionType)!
   /// The dispatch's store index.

@@ -35,6 +35,18 @@ struct OperationCore: @unchecked Sendable {
     /// Whether only the library has ever had a reference to it since its reducer returned it: nothing is notified.
     var isPrivate = false
 
+    /// Makes it as it was at first, where only the library has had a reference to it, and it has ended.
+    mutating func resetPrivate() {
+      guard task == nil, storeRun == nil, onReady == nil, watches.isEmpty, awaited.isEmpty else {
+        self = State()
+        return
+      }
+      life = OperationState()
+      (isSuspending, blockNeedsSteps, isReached) = (false, false, false)
+      (isReduction, wasReadinessRead, isPrivate) = (false, false, false)
+      (dispatch, callSite) = (nil, nil)
+    }
+
     mutating func takeWatch(of operation: ObjectIdentifier) -> (
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
     ) {
@@ -132,7 +144,7 @@ struct OperationCore: @unchecked Sendable {
     defer { lock.unlock() }
     guard state.pointee.isPrivate, !state.pointee.isTouched, state.pointee.life.outcome != nil
     else { return false }
-    state.pointee = State()
+    state.pointee.resetPrivate()
     return true
   }
 

@@ -89,12 +89,8 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// suspends.
   func isPrivate(_ operation: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
 
-  /// Runs the block of such an operation in the current task.
-  nonisolated(nonsending) func runBlock(
-    of operation: AnyObject, for storeRun: SoloStoreRun
-  ) async {
-    fatalError("StoreEntry is abstract.")
-  }
+  /// Runs the block of such an operation in the current task; nil where the store was released.
+  var blockCall: ReducerCalls.BlockCall? { fatalError("StoreEntry is abstract.") }
 
   /// Releases an operation that has ended.
   func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
@@ -244,11 +240,8 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     Self.typed(operation).core.isPrivate
   }
 
-  override nonisolated(nonsending) func runBlock(
-    of operation: AnyObject, for storeRun: SoloStoreRun
-  ) async {
-    guard let calls = typed?.calls else { return }
-    await calls.runBlock(operation, storeRun)
+  override var blockCall: ReducerCalls.BlockCall? {
+    if let calls { calls.runBlock } else { typed?.calls.runBlock }
   }
 
   override func release(_ operation: inout Operation?) {

@@ -22,7 +22,10 @@ final class ReducerCalls: Sendable {
   /// Takes an operation, and calls its block; as `ActionOperation.callBlock`.
   let callBlock: @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
   /// Takes an operation whose block suspends, and runs that in the current task; as `ActionOperation.runBlock`.
-  let runBlock: nonisolated(nonsending) @Sendable (AnyObject, SoloStoreRun) async -> Void
+  let runBlock: BlockCall
+
+  @usableFromInline
+  typealias BlockCall = nonisolated(nonsending) @Sendable (AnyObject, SoloStoreRun) async -> Void
 
   @usableFromInline
   init(
@@ -32,7 +35,7 @@ final class ReducerCalls: Sendable {
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
     callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool),
-    runBlock: nonisolated(nonsending) @escaping @Sendable (AnyObject, SoloStoreRun) async -> Void
+    runBlock: @escaping BlockCall
   ) {
     self.storage = storage
     self.reduce = reduce
