@@ -50,6 +50,8 @@ struct ThreadState {
     var operationQueue: OperationQueue?
     /// Whether it runs a job of an `async` block beside the system's threads for tasks.
     var runsBlockJob = false
+    /// The task that is about to leave this thread, to wait for its turn in a lane.
+    var comingTask: ComingTask?
     /// Whether it is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
@@ -221,6 +223,11 @@ struct ThreadState {
   /// Whether it is one of the system's threads for tasks, of which there are as many as processors.
   var isTaskThread: Bool {
     !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
+  }
+
+  var comingTask: ComingTask? {
+    get { fields.pointee.comingTask }
+    nonmutating set { fields.pointee.comingTask = newValue }
   }
 
   var isJobHelper: Bool {

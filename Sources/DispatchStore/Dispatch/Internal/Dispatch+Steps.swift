@@ -3,8 +3,12 @@
 extension Dispatch {
   /// The scheduler starts it, in its turn.
   ///
-  /// - Parameter dispatch: The scheduler's only reference.
-  static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+  /// - Parameters:
+  ///   - dispatch: The scheduler's only reference.
+  ///   - takesTurns: Whether this thread takes the turns of tasks.
+  static func start(
+    _ dispatch: inout Dispatch, on thread: ThreadState, takesTurns: @autoclosure () -> Bool = false
+  ) -> InlineEnd {
     if dispatch.beginInline() { return run(&dispatch, on: thread) }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
@@ -19,14 +23,8 @@ extension Dispatch {
       // It was cancelled, and ends elsewhere: its place is free.
       return isPlanted(.keptPlace) ? .continues : .ended
     }
-    return startNow(&dispatch, details, on: thread)
-  }
-
-  private static func startNow(
-    _ dispatch: inout Dispatch, _ details: DispatchDetails, on thread: ThreadState
-  ) -> InlineEnd {
-    guard dispatch.isOfTask else { return run(&dispatch, on: thread) }
-    (details.scheduler as? TaskScheduler)?.start()
+    guard let task = details.scheduler?.asTask else { return run(&dispatch, on: thread) }
+    task.start(by: takesTurns() ? thread : nil)
     return .continues
   }
 

@@ -197,6 +197,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
+  /// Whether all of its stores only reduce; before it is scheduled.
+  var onlyReduces: Bool {
+    route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
+  }
+
   /// Whether it is of one action: it has a route.
   var isAction: Bool { route != nil }
 

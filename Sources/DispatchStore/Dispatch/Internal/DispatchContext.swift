@@ -39,8 +39,11 @@ class DispatchContext: @unchecked Sendable {
   /// The same for code that runs in no block most of the time: where the runtime has no value, reading it takes four
   /// times as long as this.
   private static var ofBlockAround: DispatchContext? {
-    TaskLocalAddress.current(of: $inTask) == 0 ? nil : inTask
+    isInTaskOfBlock ? inTask : nil
   }
+
+  /// Whether the current task is that of an `async` block, or was made there.
+  static var isInTaskOfBlock: Bool { TaskLocalAddress.current(of: $inTask) != 0 }
 
   /// Whether code that runs here may block its thread for a delivery turn.
   ///

@@ -110,6 +110,8 @@ extension Dispatcher {
     if Task.isCancelled {
       dispatch.cancel()
     } else {
+      task.mayBeTaken =
+        dispatch.onlyReduces && !mode.isMainThread && !DispatchContext.isInTaskOfBlock
       start(dispatch, details, after, mode, in: task)
     }
     if let admitted { admitted.enter() }
@@ -185,7 +187,12 @@ extension Dispatch {
       if dispatch.hasEnded, task.detach() { return nil }
       if task.noticesCancellation() { dispatch.cancel() }
       guard let step = task.next() else {
-        await task.wait()
+        if task.mayBeTaken {
+          task.mayBeTaken = false
+          await task.waitForTurn(of: dispatch)
+        } else {
+          await task.wait()
+        }
         continue
       }
       switch step {

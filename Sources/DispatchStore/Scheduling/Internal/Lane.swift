@@ -268,6 +268,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     var ended: Dispatch?
     var mayLeave = false
     // A caller that awaits each action before the next one pushes that soon, too.
+    var turns = TurnTaking(on: thread, isMain: isMain)
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
@@ -280,9 +281,10 @@ final class Lane: Scheduler, @unchecked Sendable {
       case .step(let step):
         step()
       case .start(var dispatch):
-        if case .continues = Dispatch.start(&dispatch, on: thread) {
+        if case .continues = Dispatch.start(&dispatch, on: thread, takesTurns: turns.mayTake) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
+          turns.note()
           if isPlanted(.earlyRelease) { release(dispatch) }
         } else {
           ended = dispatch

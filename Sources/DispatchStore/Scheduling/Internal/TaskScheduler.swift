@@ -4,7 +4,8 @@
 /// action, but the task, which has the lane from then on.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
   // because `state` is locked, what else changes does so only before other threads know the dispatch, or after they do,
-  // and the task alone has access to `wasCancelled` and `storeRun`
+  // and the task alone has access to `wasCancelled`,
+  // `storeRun` and `mayBeTaken`
   /// The lane or the concurrent queue.
   private var turns: Scheduler
   /// Nil while it is a spare one.
@@ -14,6 +15,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   private var wasCancelled = false
   /// The store whose block the task is to run next, before any step.
   var storeRun: SoloStoreRun?
+  /// Whether the thread that starts the dispatch may take its turn.
+  var mayBeTaken = false
 
   /// What the task does next.
   enum Step {
@@ -32,10 +35,12 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   private struct State {
     /// Mostly there is no other one.
-    private var first: Step?
+    private(set) var first: Step?
     private var others = FIFO<Step>()
     /// The task, where it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
+    /// The same where it waits for its turn, which a thread may take.
+    var job: UnownedJob?
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
 
@@ -80,7 +85,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   static func recycle(_ task: consuming TaskScheduler, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&task), hasNoWeakOrUnownedReferences(task) else { return }
     task.clear()
-    task.wasCancelled = false
+    (task.wasCancelled, task.mayBeTaken) = (false, false)
     task.state.withLock { $0 = State() }
     thread.keepSpare(task)
   }
@@ -136,9 +141,47 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
+  /// Waits for the turn of a dispatch that has none yet, and takes it; returns before where something else is to be done.
+  nonisolated(nonsending) func waitForTurn(of dispatch: Dispatch) async {
+    let wait = TaskWait.begin()
+    await withTaskCancellationHandler {
+      ThreadState.current.comes(self)
+      await TaskTurns.shared.takeTurn(of: dispatch, in: self)
+    } onCancel: {
+      appendInPlace(.cancel)
+    }
+    wait?.end()
+  }
+
+  /// Whether the dispatch has its turn, which the task takes then.
+  func startsNext() -> Bool {
+    yieldPoint(.takeStep)
+    return state.withLock { state in
+      guard case .start? = state.first else { return false }
+      _ = state.popStep()
+      return true
+    }
+  }
+
+  /// The task waits for a step with this job; false where there is one.
+  func waits(with job: UnownedJob) -> Bool {
+    state.withLock { state in
+      if !state.hasStep { state.job = job }
+      return !state.hasStep
+    }
+  }
+
   /// The dispatch has its turn.
-  func start() {
-    append(.start)
+  ///
+  /// - Parameter taker: A thread that takes the turn, where the task waits for that.
+  func start(by taker: ThreadState? = nil) {
+    yieldPoint(.resume, description)
+    let job = state.withLock { state -> UnownedJob? in
+      guard taker != nil, let job = state.job.take() else { return nil }
+      state.append(.start)
+      return job
+    }
+    if let job { TaskTurns.shared.run(job) } else { appendInPlace(.start) }
   }
 
   /// Runs an `async` block of the dispatch.
@@ -155,12 +198,13 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   private func appendInPlace(_ step: Step) {
-    let (waiter, isDetached) = state.withLock { state in
+    let (waiter, job, isDetached) = state.withLock { state in
       if !state.isDetached { state.append(step) }
-      return (state.waiter.take(), state.isDetached)
+      return (state.waiter.take(), state.job.take(), state.isDetached)
     }
     if isDetached, case .step(let step) = step { step() }
     waiter?.resume()
+    if let job { TaskTurns.shared.runLater(job) }
   }
 
   // MARK: Scheduler

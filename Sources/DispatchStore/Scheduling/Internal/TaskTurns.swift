@@ -1,0 +1,114 @@
+import Dispatch
+
+/// Where tasks wait for their turns in lanes: the thread that starts a turn runs it.
+///
+/// A task that is resumed in the system's pool has the lane until that comes to it; meanwhile others come, and have to wait,
+/// too: then each action costs a resumption, for good. Here the job of the waiting task is its turn, a call on the thread
+/// that starts it. After it the task goes on in the pool, without the lane, which is idle again once all that waited have
+/// had their turns. Only turns that reduce are taken so: they neither block nor suspend.
+actor TaskTurns: SerialExecutor, JobRunner {
+  // It has no state, so that turns in different lanes may be taken at the same time.
+  static let shared = TaskTurns()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { asUnownedSerialExecutor() }
+
+  /// Takes the turn of a dispatch, where it has come.
+  func takeTurn(of dispatch: Dispatch, in task: TaskScheduler) {
+    guard task.startsNext() else { return }
+    var started = dispatch
+    if case .continues = Dispatch.run(&started, on: .current) { return }
+    task.release(dispatch)
+  }
+
+  /// A task comes, and waits.
+  nonisolated func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    guard let task = ThreadState.current.takeComing(with: job) else { return runLater(job) }
+    if !task.waits(with: job) { run(job) }
+  }
+
+  /// Runs what a task does here, on this thread.
+  nonisolated func run(_ job: UnownedJob) {
+    job.runSynchronously(on: unownedExecutor)
+  }
+
+  /// The same on another thread.
+  nonisolated func runLater(_ job: UnownedJob) {
+    let thread = ThreadState.current
+    if let world = thread.simulated?.world {
+      world.run(.job) { self.run(job) }
+    } else {
+      JobInbox.ofProcess.push(job, for: self, on: thread)
+    }
+  }
+
+  /// As on a thread of the system's for tasks, on which most turns are taken: so the same is refused there.
+  nonisolated func runBesideTasks(_ job: UnownedJob) {
+    run(job)
+  }
+}
+
+/// A task that is about to wait for its turn, on the thread from which it comes.
+struct ComingTask {
+  /// The address of the task, and of its job.
+  let address: UInt
+  let scheduler: Unmanaged<TaskScheduler>
+}
+
+extension ThreadState {
+  /// The current task is about to come to `TaskTurns`.
+  func comes(_ task: TaskScheduler) {
+    comingTask = TaskWait.currentTask.map {
+      ComingTask(address: $0, scheduler: .passUnretained(task))
+    }
+  }
+
+  /// That task, if this is its job.
+  func takeComing(with job: UnownedJob) -> TaskScheduler? {
+    guard let coming = comingTask, coming.address == unsafeBitCast(job, to: UInt.self) else {
+      return nil
+    }
+    comingTask = nil
+    return coming.scheduler.takeUnretainedValue()
+  }
+
+  /// Whether this thread may take the turns of tasks: it runs no code of a dispatch that others may wait for.
+  var mayTakeTurns: Bool {
+    !isInside && !isInSection && turns.isEmpty && !DispatchContext.isInTaskOfBlock
+  }
+}
+
+/// Whether a thread that drains a lane takes the turns of the tasks that are next: for a while.
+struct TurnTaking {
+  /// A thread that took turns for so long leaves the others to other threads: mostly it is that of a task which has had its
+  /// own turn.
+  private static let nanoseconds: UInt64 = 50_000
+
+  private let thread: ThreadState
+  private let isMain: Bool
+  /// Nil until it is asked for.
+  private var may: Bool?
+  private var began: UInt64 = 0
+
+  init(on thread: ThreadState, isMain: Bool) {
+    (self.thread, self.isMain) = (thread, isMain)
+  }
+
+  var mayTake: Bool {
+    mutating get {
+      if let may { return may }
+      let mayTake = !isMain && thread.mayTakeTurns
+      (may, began) = (mayTake, now)
+      return mayTake
+    }
+  }
+
+  /// A turn may have been taken.
+  mutating func note() {
+    if may == true { may = now - began < Self.nanoseconds }
+  }
+
+  private var now: UInt64 {
+    thread.simulated == nil ? DispatchTime.now().uptimeNanoseconds : 0
+  }
+}
