@@ -53,6 +53,8 @@ enum Mutants {
     .doubleLane: Scenario.laneNames.name,
     .lostNamesakes: Scenario.laneNames.name,
     .takenTwice: Scenario.sends.name,
+    .lostTurn: Scenario.turns.name,
+    .turnInsideBlock: Scenario.turns.name,
     .lostBeforeSubscription: Scenario.streams.name,
     .lostElement: Scenario.streams.name,
     .heldByWaitingConsumer: Scenario.streams.name,

@@ -12,7 +12,7 @@ struct Scenario: Sendable {
     operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes, widening,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
-    dependencyRings, lateDependencies, leftChanges, sends, nestedSends, routes, laneNames, replies,
+    dependencyRings, lateDependencies, leftChanges, sends, nestedSends, turns, routes, laneNames, replies,
     streams, groups, limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
     lanePriorityRings,

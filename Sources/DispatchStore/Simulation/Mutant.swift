@@ -116,6 +116,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case compensatedInOrder
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
+  /// A task that comes to wait for its turn does not look whether it has come.
+  case lostTurn
+  /// A thread takes turns also where it runs a block for which others wait.
+  case turnInsideBlock
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
   /// Once the first deadline of distant timers has come, no alarm is set for the others.

@@ -21,6 +21,9 @@ struct FuzzContext {
   /// Whether a dispatch or an exclusive section waits for it.
   var isInsideDispatch = false
 
+  /// Whether its thread is to resume a queue after it: it may wait for nothing that is queued there.
+  var holdsQueue = false
+
   static func root(isTask: Bool) -> FuzzContext { FuzzContext(kind: .root(isTask: isTask)) }
 
   static func observer(_ place: Int) -> FuzzContext {
@@ -32,6 +35,7 @@ struct FuzzContext {
     var inner = self
     inner.kind = kind
     inner.depth += 1
+    inner.holdsQueue = kind == .suspended || kind == .section && holdsQueue
     switch kind {
     case .root:
       inner.hasOwnStore = false

@@ -11,17 +11,26 @@ extension FuzzDraw {
     }
   }
 
-  /// - Parameter isWaitedFor: Whether its maker waits for it in a program without rings: then it waits for nothing.
-  mutating func controls(isWaitedFor: Bool) -> [FuzzProgram.Control] {
+  /// - Parameters:
+  ///   - isWaitedFor: Whether its maker waits for it in a program without rings: then it waits for nothing.
+  ///   - holdsQueue: Whether its maker may wait for nothing that is queued.
+  mutating func controls(isWaitedFor: Bool, holdsQueue: Bool) -> [FuzzProgram.Control] {
     guard program.isControlled, !isWaitedFor, chance(1, in: 2) else { return [] }
     var controls: [FuzzProgram.Control] = []
     for _ in 0...below(2) {
       // Of several such keys the last one counts.
-      if let control = control(), controls.allSatisfy({ !$0.isReplaced(by: control) }) {
+      if let control = control(), controls.allSatisfy({ !$0.isReplaced(by: control) }),
+        !holdsQueue || !mayBlock(control)
+      {
         controls.append(control)
       }
     }
     return controls
+  }
+
+  /// Whether a thread that dispatches with it may have to wait.
+  private func mayBlock(_ control: FuzzProgram.Control) -> Bool {
+    if case .limit(let place) = control { program.limits[place].overflow == .wait } else { false }
   }
 
   private mutating func control() -> FuzzProgram.Control? {

@@ -18,7 +18,7 @@ extension FuzzDraw {
     }
     plan.isSequence = chance(1, in: 10)
     plan.continuesOnFailure = chance(1, in: 2)
-    plan.controls = controls(isWaitedFor: isWaitedFor)
+    plan.controls = controls(isWaitedFor: isWaitedFor, holdsQueue: context.holdsQueue)
     change { $0.dispatches.append(plan) }
     for _ in 0..<(plan.isSequence ? below(4) : 1) {
       let action = change { program in

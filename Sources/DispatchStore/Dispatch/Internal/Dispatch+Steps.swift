@@ -24,7 +24,7 @@ extension Dispatch {
       return isPlanted(.keptPlace) ? .continues : .ended
     }
     guard let task = details.scheduler?.asTask else { return run(&dispatch, on: thread) }
-    task.start(by: takesTurns() ? thread : nil)
+    task.start(isTaken: takesTurns)
     return .continues
   }
 

@@ -165,23 +165,26 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   /// The task waits for a step with this job; false where there is one.
   func waits(with job: UnownedJob) -> Bool {
-    state.withLock { state in
-      if !state.hasStep { state.job = job }
-      return !state.hasStep
+    yieldPoint(.takeStep)
+    return state.withLock { state in
+      if state.hasStep, !isPlanted(.lostTurn) { return false }
+      state.job = job
+      return true
     }
   }
 
   /// The dispatch has its turn.
   ///
-  /// - Parameter taker: A thread that takes the turn, where the task waits for that.
-  func start(by taker: ThreadState? = nil) {
+  /// - Parameter isTaken: Whether this thread takes the turn, where the task waits for one that does.
+  func start(isTaken: () -> Bool = { false }) {
     yieldPoint(.resume, description)
-    let job = state.withLock { state -> UnownedJob? in
-      guard taker != nil, let job = state.job.take() else { return nil }
+    let (waiter, job) = state.withLock { state in
       state.append(.start)
-      return job
+      return (state.waiter.take(), state.job.take())
     }
-    if let job { TaskTurns.shared.run(job) } else { appendInPlace(.start) }
+    waiter?.resume()
+    guard let job else { return }
+    if isTaken() { TaskTurns.shared.run(job) } else { TaskTurns.shared.runLater(job) }
   }
 
   /// Runs an `async` block of the dispatch.

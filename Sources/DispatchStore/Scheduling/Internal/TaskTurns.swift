@@ -74,7 +74,8 @@ extension ThreadState {
 
   /// Whether this thread may take the turns of tasks: it runs no code of a dispatch that others may wait for.
   var mayTakeTurns: Bool {
-    !isInside && !isInSection && turns.isEmpty && !DispatchContext.isInTaskOfBlock
+    !isInSection && turns.isEmpty
+      && (!isInside && !DispatchContext.isInTaskOfBlock || isPlanted(.turnInsideBlock))
   }
 }
 

@@ -1,0 +1,93 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Tasks that contend for a lane in which actions only reduce, so that threads take each other's turns; one of them is
+  /// the block of a dispatch for which the observer of another one's change waits.
+  static let turns = Scenario(
+    name: "turns", summary: "a turn is its task's, whichever thread takes it, and holds up no other"
+  ) { dispatcher in
+    let mode = Dispatcher.Mode.serial(lane: "a")
+    let store = dispatcher.makePlainJournal("journal")
+    let log = dispatcher.makePlainJournal("log")
+    let isBlockRefused = Shared(false)
+    dispatcher.register(
+      store: JournalStore(
+        identifier: "block",
+        reducer: BlockReducer(to: store, mode) { result in
+          isBlockRefused.with { $0 = result.dispatchError?.code == .wouldDeadlock }
+        }))
+    let block = dispatcher.dispatch(
+      storeIdentifier: "block", action: Entry.note(9), mode: .serial(lane: "b"))
+    let bound = Shared<[Int: Int]>([:])
+    let isRefused = Shared(false)
+    let observer = store.observe { change in
+      guard let number = change.action?.number else { return }
+      bound.with { $0[number] = Turn.producer }
+      guard number == 21 else { return }
+      let result = dispatcher.dispatch(
+        storeIdentifier: "log", action: Entry.note(99), mode: .sync,
+        options: DispatchOptions(after: [block])
+      ).resultIfEnded
+      isRefused.with { $0 = result?.dispatchError?.code == .wouldDeadlock }
+    }
+    await withTaskGroup { group in
+      for producer in 1...3 {
+        group.addTask {
+          await Turn.$producer.withValue(producer) {
+            for step in 1...3 { await store.send(Entry.note(producer * 10 + step), mode: mode) }
+          }
+        }
+      }
+      group.addTask {
+        await withTaskGroup { inner in
+          inner.addTask { await store.send(Entry.note(41), mode: mode) }
+          try? await dispatcher.simulation?.delay(upTo: .seconds(1))
+          inner.cancelAll()
+        }
+      }
+    }
+    let result = await block.result
+    let entries = store.model.entries
+    try check(result.isSuccess, "\(result)")
+    try check(log.model.entries == (isRefused.now ? [] : [99]), "\(log.model.entries)")
+    // The two wait for each other, or one has ended before the other begins to wait.
+    try check(!isRefused.now || !isBlockRefused.now, "both are refused")
+    let own = (isBlockRefused.now ? [] : [9]) + [11, 12, 13, 21, 22, 23, 31, 32, 33]
+    try check(entries.filter { $0 != 41 }.sorted() == own, "\(entries)")
+    for producer in 1...3 {
+      let made = entries.filter { $0 / 10 == producer }
+      try check(made == made.sorted(), "\(made) is not the order of producer \(producer)")
+      for number in made {
+        try check(bound.now[number] == producer, "\(number) ran with \(bound.now[number] ?? -1)")
+      }
+    }
+    observer.cancel()
+  }
+}
+
+private enum Turn {
+  @TaskLocal static var producer = 0
+}
+
+/// Its block sends the action on.
+private final class BlockReducer: Reducer<Journal, Entry> {
+  private let target: JournalStore
+  private let mode: Dispatcher.Mode
+  private let ended: @Sendable (DispatchResult) -> Void
+
+  init(
+    to target: JournalStore, _ mode: Dispatcher.Mode,
+    ended: @escaping @Sendable (DispatchResult) -> Void
+  ) {
+    (self.target, self.mode, self.ended) = (target, mode, ended)
+  }
+
+  override func operation(
+    for action: Entry, in store: JournalStore
+  ) -> ActionOperation<Journal, Entry> {
+    ActionOperation(action: action, store: store) { [target, mode, ended] action, _ async in
+      ended(await target.send(action, mode: mode))
+    }
+  }
+}

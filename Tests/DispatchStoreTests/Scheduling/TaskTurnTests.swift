@@ -1,0 +1,172 @@
+import Synchronization
+import Testing
+
+@testable import DispatchStore
+
+/// Tasks that contend for a lane whose actions only reduce: the thread that starts a turn takes it.
+@Suite("Turns of tasks", .timeLimit(.minutes(10)))
+struct TaskTurnTests {
+  @TaskLocal fileprivate static var producer = -1
+
+  private let dispatcher = Dispatcher()
+  private static let producers = 16
+  private static let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "turns"), .mainThread]
+
+  /// Sends in each task, which has its number bound, `count` actions.
+  private func contend(
+    _ mode: Dispatcher.Mode, _ count: Int,
+    each: @escaping @Sendable (_ producer: Int, DispatchResult) async -> Void = { _, _ in }
+  ) async -> Store<Turns, Turn> {
+    let store = dispatcher.register(store: Store(identifier: "turns", reducer: TurnReducer()))
+    await withDiscardingTaskGroup { group in
+      for producer in 0..<Self.producers {
+        group.addTask {
+          await Self.$producer.withValue(producer) {
+            for step in 0..<count {
+              await each(producer, await store.send(Turn(producer: producer, step: step), mode: mode))
+            }
+          }
+        }
+      }
+    }
+    return store
+  }
+
+  @Test(arguments: modes)
+  func areEachTheirTasksOwnAndInItsOrder(_ mode: Dispatcher.Mode) async {
+    let count = Load.count(500)
+    let store = await contend(mode, count) { _, result in #expect(result.isSuccess) }
+    #expect(store.version == UInt64(Self.producers * count))
+    #expect(store.model.steps == Array(repeating: count, count: Self.producers))
+    #expect(store.model.foreign == 0, "Reducers ran with the values of another task.")
+    #expect(dispatcher.laneCount == 0)
+  }
+
+  /// What waits on the main actor, or on an actor of the program's, goes on there.
+  @Test(arguments: modes)
+  func bringTheirTasksBackToTheirActors(_ mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: Store(identifier: "turns", reducer: TurnReducer()))
+    let count = Load.count(200)
+    let homes = (0..<4).map { _ in Home() }
+    await withDiscardingTaskGroup { group in
+      for (index, home) in homes.enumerated() {
+        group.addTask { await home.send(count, by: index, to: store, mode) }
+        group.addTask { await Self.sendFromMainActor(count, by: 4 + index, to: store, mode) }
+      }
+    }
+    #expect(store.version == UInt64(8 * count))
+  }
+
+  @MainActor
+  private static func sendFromMainActor(
+    _ count: Int, by producer: Int, to store: Store<Turns, Turn>, _ mode: Dispatcher.Mode
+  ) async {
+    for step in 0..<count {
+      await store.send(Turn(producer: producer, step: step), mode: mode)
+      MainActor.preconditionIsolated()
+    }
+  }
+
+  /// A task that is cancelled while it waits takes no turn, and the turns of the others go on.
+  @Test(arguments: modes)
+  func arePassedOverWhereTheirTasksAreCancelled(_ mode: Dispatcher.Mode) async {
+    let (ended, run) = (EventCount(of: .max), EventCount(of: .max))
+    let store = dispatcher.register(store: Store(identifier: "turns", reducer: TurnReducer()))
+    for _ in 0..<Load.count(20) {
+      await withTaskGroup { group in
+        for producer in 0..<Self.producers {
+          group.addTask {
+            for _ in 0..<20 {
+              let result = await store.send(Turn(producer: producer, step: nil), mode: mode)
+              ended.add()
+              if result.isSuccess { run.add() }
+              #expect(result.isSuccess || result.error is CancellationError, "\(result)")
+            }
+          }
+        }
+        await Task.yield()
+        group.cancelAll()
+      }
+    }
+    #expect(ended.count == Load.count(20) * Self.producers * 20)
+    #expect(store.version == UInt64(run.count))
+    #expect(await store.send(Turn(producer: 0, step: nil), mode: mode).isSuccess)
+  }
+
+  /// Blocks send into the lane, too: their threads take no turns, for which others may wait.
+  @Test func mixWithThoseOfBlocksAndOfDispatches() async {
+    let store = dispatcher.register(store: Store(identifier: "turns", reducer: TurnReducer()))
+    let (count, lane) = (Load.count(200), Dispatcher.Mode.serial(lane: "turns"))
+    dispatcher.register(store: Store(identifier: "block", reducer: SendingReducer(to: store, lane)))
+    await withDiscardingTaskGroup { group in
+      for producer in 0..<4 {
+        group.addTask {
+          for _ in 0..<count { await store.send(Turn(producer: producer, step: nil), mode: lane) }
+        }
+        group.addTask { [dispatcher] in
+          for _ in 0..<count {
+            let mode = Dispatcher.Mode.serial(lane: producer)
+            await dispatcher.send(Turn(producer: producer, step: nil), to: "block", mode: mode)
+          }
+        }
+        group.addTask {
+          for _ in 0..<count {
+            store.dispatch(Turn(producer: producer, step: nil), mode: lane)
+          }
+        }
+      }
+    }
+    await store.send(Turn(producer: 0, step: nil), mode: lane)
+    #expect(store.version == UInt64(12 * count + 1))
+  }
+}
+
+private struct Turn: ActionType {
+  let producer: Int
+  /// Nil where neither the order nor the task's values count.
+  let step: Int?
+}
+
+private struct Turns: ModelType {
+  /// By producer: the next step.
+  var steps = Array(repeating: 0, count: 16)
+  /// How many found the values of another task.
+  var foreign = 0
+}
+
+private final class TurnReducer: Reducer<Turns, Turn> {
+  override func reduce(into model: inout Turns, action: Turn) {
+    guard let step = action.step else { return }
+    if TaskTurnTests.producer != action.producer, TaskTurnTests.producer >= 0 { model.foreign += 1 }
+    if model.steps[action.producer] == step { model.steps[action.producer] += 1 }
+  }
+}
+
+/// Its block sends the action on.
+private final class SendingReducer: Reducer<Turns, Turn> {
+  private let target: Store<Turns, Turn>
+  private let mode: Dispatcher.Mode
+
+  init(to target: Store<Turns, Turn>, _ mode: Dispatcher.Mode) {
+    (self.target, self.mode) = (target, mode)
+  }
+
+  override func operation(
+    for action: Turn, in store: Store<Turns, Turn>
+  ) -> ActionOperation<Turns, Turn> {
+    ActionOperation(action: action, store: store) { [target, mode] action, _ async in
+      await target.send(action, mode: mode)
+    }
+  }
+}
+
+private actor Home {
+  func send(
+    _ count: Int, by producer: Int, to store: Store<Turns, Turn>, _ mode: Dispatcher.Mode
+  ) async {
+    for step in 0..<count {
+      await store.send(Turn(producer: producer, step: step), mode: mode)
+      preconditionIsolated()
+    }
+  }
+}
