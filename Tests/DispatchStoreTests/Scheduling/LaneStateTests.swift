@@ -10,7 +10,8 @@ struct LaneStateTests {
     let dispatch = Dispatch()
     if level != nil || isTask { dispatch.makeDetails().priority = level }
     if isTask {
-      dispatch.makeDetails().scheduler = TaskScheduler.make(at: dispatcher.pool, of: dispatcher, on: .current)
+      dispatch.makeDetails().scheduler = TaskScheduler.make(
+        at: dispatcher.pool, of: dispatcher, on: .current)
     }
     return dispatch
   }

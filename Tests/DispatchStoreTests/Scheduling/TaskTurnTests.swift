@@ -23,7 +23,8 @@ struct TaskTurnTests {
         group.addTask {
           await Self.$producer.withValue(producer) {
             for step in 0..<count {
-              await each(producer, await store.send(Turn(producer: producer, step: step), mode: mode))
+              await each(
+                producer, await store.send(Turn(producer: producer, step: step), mode: mode))
             }
           }
         }

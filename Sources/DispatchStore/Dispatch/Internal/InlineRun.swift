@@ -306,7 +306,9 @@ struct InlineRun: ~Copyable {
 
   /// Whether its stores may run again: only a round does that.
   fileprivate var needsRound: Bool {
-    record?._withUnsafeGuaranteedRef { $0.withDetails { $0.retry != nil } == true && !$0.isCancelled }
+    record?._withUnsafeGuaranteedRef {
+      $0.withDetails { $0.retry != nil } == true && !$0.isCancelled
+    }
       == true
   }
 

@@ -3,9 +3,8 @@
 /// It takes its turn at a lane, or at the concurrent queue, as any dispatch does: what starts there is not its
 /// action, but the task, which has the lane from then on.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, what else changes does so only before other threads know the dispatch, or after they do,
-  // and the task alone has access to `wasCancelled`,
-  // `storeRun` and `mayBeTaken`
+  // because `state` is locked, the task alone has access to `wasCancelled`, `storeRun` and `mayBeTaken`, and the rest changes
+  // only before other threads know the dispatch, or once they no longer do
   /// The lane or the concurrent queue.
   private var turns: Scheduler
   /// Nil while it is a spare one.
@@ -193,7 +192,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func run(isOnly: Bool, _ block: @escaping Block) {
     append(.block(block, isOnly: isOnly))
   }
-
 
   private func append(_ step: Step) {
     yieldPoint(.resume, description)

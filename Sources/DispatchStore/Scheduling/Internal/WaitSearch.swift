@@ -295,7 +295,8 @@ struct WaitSearch {
   }
 
   private mutating func meetDependencies(of operation: AnyObject, from place: Int) {
-    guard let operation = operation as? any DependentOperation, !operation.hasEnded, let standing = operation.standing(), standing.isPending,
+    guard let operation = operation as? any DependentOperation, !operation.hasEnded,
+      let standing = operation.standing(), standing.isPending,
       !isPlanted(.dependencyForgotten)
     else { return }
     for dependency in standing.dependencies {
