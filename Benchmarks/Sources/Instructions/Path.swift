@@ -31,7 +31,8 @@ struct Path: Sendable {
     Path(name: "refined-wait-for", run: refinedWaitFor),
     Path(name: "task-local", run: carryingATaskLocal),
     Path(name: "recorder", run: recorded),
-    Path(name: "sequence") { sequences($0, Fixture(PlainReducer())) },
+    Path(name: "sync-sequence") { sequences($0, Fixture(PlainReducer())) },
+    Path(name: "serial-sequence") { pendingSequences($0, Fixture(PlainReducer())) },
     Path(name: "send-reduction") { TaskCalls.send(Fixture(PlainReducer()))($0) },
     Path(name: "send-block") { TaskCalls.send(Fixture(YieldingReducer()))($0) },
     Path(name: "send-stores") { TaskCalls.sendToStores(4)($0) },
@@ -89,6 +90,18 @@ struct Path: Sendable {
   private static func sequences(_ count: Int, _ fixture: Fixture<Add>) {
     for index in 0..<count / 2 {
       fixture.dispatcher.dispatch(actions: [Add(index), Add(index)], mode: .sync)
+    }
+  }
+
+  /// The same, pending in a lane.
+  private static func pendingSequences(_ count: Int, _ fixture: Fixture<Add>) {
+    for start in stride(from: 0, to: count, by: BurstGate.size) {
+      fixture.dispatcher.queue.isSuspended = true
+      for index in stride(from: start, to: start + BurstGate.size, by: 2) {
+        fixture.dispatcher.dispatch(actions: [Add(index), Add(index + 1)], mode: .serial)
+      }
+      fixture.dispatcher.queue.isSuspended = false
+      fixture.gate.wait(forAll: BurstGate.size)
     }
   }
 

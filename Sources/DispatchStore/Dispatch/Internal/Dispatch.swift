@@ -44,6 +44,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case carrying(CapturedTaskLocal)
     /// Between two dispatches, and in the next one where it needs none: the limit of the last one, to be used again.
     case spareLimit(TimeLimit)
+    /// The same for the sequence of the last one.
+    case spareSequence(DispatchSequence)
   }
 
   private var attachment: Attachment {
@@ -149,7 +151,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence, .spareLimit:
+    case .none, .outer, .sequence, .spareLimit, .spareSequence:
       return nil
     }
   }
@@ -166,6 +168,27 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// It is to run a sequence; before another thread knows it.
   func put(_ sequence: DispatchSequence) {
     attachment = .sequence(sequence)
+  }
+
+  /// The sequence of its last use, to be used again.
+  func takeSpareSequence() -> DispatchSequence? {
+    guard case .spareSequence = stored else { return nil }
+    var former = Attachment.none
+    swap(&stored, &former)
+    guard case .spareSequence(let spare) = consume former else { return nil }
+    return spare
+  }
+
+  /// Keeps its sequence, which has ended, for its next use, where nothing else refers to that.
+  private func keepSpareSequence() {
+    // Moved, where a copy of the reference would be counted.
+    var former = Attachment.none
+    swap(&stored, &former)
+    guard case .sequence(var spare) = consume former, isUniquelyReferencedForReuse(&spare),
+      hasNoWeakOrUnownedReferences(spare)
+    else { return }
+    spare.clear()
+    stored = .spareSequence(spare)
   }
 
   /// It binds task-local values where it runs.
@@ -284,7 +307,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying, .spareLimit: nil
+    case .none, .session, .carrying, .spareLimit, .spareSequence: nil
     }
   }
 
@@ -473,12 +496,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   /// Releases what only the way to the end needed; the record may then be used again.
-  func clear() {
+  func clear(keepingSequence: Bool = false) {
     noteEnd()
     action = nil
     completion = nil
     isCarrying = false
-    stored = .none
+    if keepingSequence { keepSpareSequence() } else { stored = .none }
     route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

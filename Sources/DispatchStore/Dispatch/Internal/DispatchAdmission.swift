@@ -281,7 +281,7 @@ extension Dispatcher {
     dispatch.makeDetails().isJoining = true
     dispatch.leaveRoute()
     dispatch.wait(for: dispatch.dispatchesBefore + [other])
-    dispatch.put(DispatchSequence(joining: other, in: mode, by: self, on: .current))
+    dispatch.put(DispatchSequence.make(joining: other, in: mode, by: self, on: .current))
   }
 
   private func put(

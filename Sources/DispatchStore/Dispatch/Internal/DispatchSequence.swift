@@ -1,17 +1,18 @@
 /// Several actions of one dispatch, each a dispatch by itself, one after the other where the whole runs.
 final class DispatchSequence: TransactionScope, @unchecked Sendable {
-  // because what changes belongs to the step that runs
-  let dispatcher: Dispatcher
-  let storeIdentifier: String?
-  let mode: Dispatcher.Mode
-  let actions: [any ActionType]
+  // because what changes belongs to the step that runs, and the rest is constant from `make` until it is used again, by the
+  // only reference to it
+  @exclusivity(unchecked) private var ofDispatcher: Dispatcher!
+  @exclusivity(unchecked) private(set) var storeIdentifier: String?
+  @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.serial
+  @exclusivity(unchecked) private(set) var actions: [any ActionType] = []
   /// The dispatch whose result it has, of one without actions.
-  private let joined: Dispatch?
-  private let middlewares: [any DispatchMiddleware]
-  private let watchers: [any DispatchWatcher]
+  @exclusivity(unchecked) private var joined: Dispatch?
+  @exclusivity(unchecked) private var middlewares: [any DispatchMiddleware] = []
+  @exclusivity(unchecked) private var watchers: [any DispatchWatcher] = []
   /// Where something watches it, until its end.
   @exclusivity(unchecked) private var trace: DispatchTrace?
-  private let continuesOnFailure: Bool
+  @exclusivity(unchecked) private var continuesOnFailure = false
   @exclusivity(unchecked) private var steps: [Step] = []
   /// Of a dispatch with a time limit, where its steps are noted.
   @exclusivity(unchecked) var limited: DispatchDetails?
@@ -20,10 +21,10 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   @exclusivity(unchecked) private var mayContinue = true
   /// The context around it on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
-  /// By which it was accepted, or not, and counts as under way.
-  private let acceptance: Unmanaged<Route>
+  /// By which it was accepted, or not, and counts as under way; nil while it is not in use.
+  @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
   /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
-  private let began: Int64
+  @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
 
   /// How an action ended.
@@ -40,46 +41,68 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     }
   }
 
-  init(
+  /// Makes one, or uses a spare one.
+  static func make(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
-    continuesOnFailure: Bool, by dispatcher: Dispatcher, _ chain: MiddlewareChain?,
-    joining other: Dispatch? = nil, on thread: ThreadState
-  ) {
-    acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    let isAccepted = acceptance._withUnsafeGuaranteedRef { !$0.hasFailed }
-    let middlewares = isAccepted ? chain?.wholes ?? [] : []
-    watchers = isAccepted ? chain?.watchers ?? [] : []
-    self.actions = actions
-    self.storeIdentifier = storeIdentifier
-    self.mode = mode
-    self.continuesOnFailure = continuesOnFailure
-    self.dispatcher = dispatcher
-    joined = other
-    self.middlewares = middlewares
-    began = middlewares.isEmpty ? 0 : dispatcher.clock.nanoseconds
+    continuesOnFailure: Bool, by dispatcher: Dispatcher, using spare: DispatchSequence? = nil,
+    on thread: ThreadState
+  ) -> DispatchSequence {
+    let sequence = spare ?? DispatchSequence()
+    let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    sequence.acceptance = acceptance
+    acceptance._withUnsafeGuaranteedRef { route in
+      guard !route.hasFailed, route.chain.hasWholes else { return }
+      (sequence.middlewares, sequence.watchers) = (route.chain.wholes, route.chain.watchers)
+      if !route.chain.wholes.isEmpty { sequence.began = dispatcher.clock.nanoseconds }
+    }
+    sequence.actions = actions
+    if let storeIdentifier { sequence.storeIdentifier = storeIdentifier }
+    sequence.mode = mode
+    sequence.continuesOnFailure = continuesOnFailure
+    sequence.ofDispatcher = dispatcher
+    return sequence
   }
 
   /// Runs nothing, and ends as another dispatch does, which it waits for.
-  convenience init(
+  static func make(
     joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
     on thread: ThreadState
-  ) {
-    self.init(
-      of: [], to: nil, in: mode, continuesOnFailure: false, by: dispatcher, nil, joining: other,
-      on: thread)
+  ) -> DispatchSequence {
+    let sequence = make(
+      of: [], to: nil, in: mode, continuesOnFailure: false, by: dispatcher, on: thread)
+    (sequence.joined, sequence.middlewares, sequence.watchers) = (other, [], [])
+    return sequence
   }
 
   deinit {
-    acceptance._withUnsafeGuaranteedRef { $0.end() }
+    acceptance?._withUnsafeGuaranteedRef { $0.end() }
   }
+
+  /// Makes it a spare one, as it was at first but for its memory; the caller has the only reference, and all of its
+  /// actions have finished.
+  func clear() {
+    removeValues()
+    acceptance?._withUnsafeGuaranteedRef { $0.end() }
+    (acceptance, ofDispatcher, actions) = (nil, nil, [])
+    steps.removeAll(keepingCapacity: true)
+    if storeIdentifier != nil { storeIdentifier = nil }
+    if outer != nil { outer = nil }
+    if limited != nil { limited = nil }
+    if !middlewares.isEmpty || !watchers.isEmpty { (middlewares, watchers) = ([], []) }
+    (began, startedAt) = (0, .max)
+  }
+
+  var dispatcher: Dispatcher { ofDispatcher }
 
   /// What it counts in as under way.
   var generation: DispatchGeneration {
-    acceptance._withUnsafeGuaranteedRef(\.presentGeneration)
+    acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.presentGeneration)
   }
 
   /// Why none of its actions runs.
-  private var rejection: DispatchError? { acceptance._withUnsafeGuaranteedRef(\.failure) }
+  private var rejection: DispatchError? {
+    acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.failure)
+  }
 
   var isEmpty: Bool { actions.isEmpty }
 
@@ -179,10 +202,24 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: The caller's only reference.
   static func runSequence(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    guard let sequence = dispatch.sequence else { return .ended }
-    var hasEnded = false
-    dispatch.perform(nil) { hasEnded = dispatch.runSteps(of: sequence, on: thread) }
-    return hasEnded ? end(&dispatch, sequence, on: thread) : .continues
+    guard dispatch.runSteps(on: thread) else { return .continues }
+    return endSequence(&dispatch, on: thread)
+  }
+
+  /// Runs steps in a context of their own: on other threads than the caller's, the record is that.
+  @inline(never)
+  private func runSteps(on thread: ThreadState) -> Bool {
+    guard let sequence else { return true }
+    if isSynchronous || isCarrying {
+      var hasEnded = false
+      perform(nil) { hasEnded = runSteps(of: sequence, on: thread) }
+      return hasEnded
+    }
+    let (context, run) = (thread.context, thread.run)
+    sequence.outer = DispatchContext.enclosing(run, on: thread)
+    (thread.context, thread.run) = (self, nil)
+    defer { (thread.context, thread.run) = (context, run) }
+    return runSteps(of: sequence, on: thread)
   }
 
   /// Goes on after an action that another thread has ended.
@@ -289,28 +326,36 @@ extension Dispatch {
     return true
   }
 
-  private static func end(
-    _ dispatch: inout Dispatch, _ sequence: DispatchSequence, on thread: ThreadState
+  private static func endSequence(
+    _ dispatch: inout Dispatch, on thread: ThreadState
   ) -> InlineEnd {
     yieldPoint(.complete, dispatch.id.description)
-    dispatch.details?.beginEnding()
-    let error: (any Error)? = dispatch.isCancelled ? CancellationError() : nil
-    let refusal = dispatch.refusal
-    var result: DispatchResult {
-      sequence.result(of: dispatch.id, cutBy: error, refusal: refusal)
-    }
-    if let completion = dispatch.takeCompletion() {
-      dispatch.perform(nil) { completion.run(result) }
-    }
-    sequence.dispatchEnded(dispatch, dispatch.result ?? result)
+    let hasSucceeded = dispatch.completeSequence()
     dispatch.yieldBeforeEnd()
     // In this order: once there is no other reference, no other thread can make details.
-    if sequence.hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
-      dispatch.clear()
+    if hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
+      dispatch.clear(keepingSequence: true)
       if dispatch.hasRest { dispatch.recycleRest(on: thread) }
       return .reusable
     }
-    dispatch.end(result)
+    dispatch.end(dispatch.sequenceResult)
     return .ended
+  }
+
+  /// Runs the completion and the hooks; whether all actions have finished.
+  @inline(never)
+  private func completeSequence() -> Bool {
+    guard let sequence else { return false }
+    _ = withDetails { $0.beginEnding() }
+    if let completion = takeCompletion() {
+      perform(nil) { completion.run(sequenceResult) }
+    }
+    sequence.dispatchEnded(self, self.result ?? sequenceResult)
+    return sequence.hasSucceeded
+  }
+
+  private var sequenceResult: DispatchResult {
+    let error: (any Error)? = isCancelled ? CancellationError() : nil
+    return sequence.unsafelyUnwrapped.result(of: id, cutBy: error, refusal: refusal)
   }
 }

@@ -60,11 +60,10 @@ extension Dispatcher {
   func makeSequence(
     of dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
   ) {
-    let middlewares = registry.withLock(\.middlewares)
-    let sequence = DispatchSequence(
+    let sequence = DispatchSequence.make(
       of: subject.actions, to: subject.storeIdentifier, in: mode,
-      continuesOnFailure: subject.continuesOnFailure,
-      by: self, middlewares.isEmpty ? nil : MiddlewareChain(middlewares), on: thread)
+      continuesOnFailure: subject.continuesOnFailure, by: self,
+      using: dispatch.takeSpareSequence(), on: thread)
     // By which it was counted while it was delayed.
     dispatch.leaveRoute()
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {

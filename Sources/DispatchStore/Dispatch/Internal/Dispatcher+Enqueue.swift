@@ -183,7 +183,7 @@ extension Dispatcher {
     _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
     // It waits for nothing, and no other thread knows it.
-    dispatch.isAction && dispatch.details == nil
+    !dispatch.hasDetails && (dispatch.isAction || !dispatch.isEmpty)
       ? scheduleAtOnce(dispatch, to: storeIdentifier, mode, on: thread)
       : scheduleKnown(dispatch, to: storeIdentifier, mode, on: thread)
   }

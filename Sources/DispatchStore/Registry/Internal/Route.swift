@@ -37,7 +37,10 @@ final class Route: @unchecked Sendable {
   let identifiers: [String]
   /// By store index: the earlier indices that it waits for; nil where no store waits.
   let prerequisites: [[Int]]?
-  /// By store index: whether all stores after it wait for it, also through others; nil where there is but one store.
+  /// Whether each store waits for the one before it.
+  private let isLine: Bool
+  /// By store index: whether all stores after it wait for it, also through others; nil where that is not worked out: in a
+  /// line, and in a route that serves one dispatch.
   private let bottlenecks: [Bool]?
   /// By store index: whether it runs also where a store that it waits for did not finish.
   let runsRegardless: [Bool]
@@ -135,7 +138,8 @@ final class Route: @unchecked Sendable {
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
-    bottlenecks = Self.bottlenecks(entries.count, prerequisites)
+    isLine = Self.isLine(entries.count, prerequisites)
+    bottlenecks = isLine || waitFor != nil ? nil : Self.bottlenecks(entries.count, prerequisites)
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -158,7 +162,7 @@ final class Route: @unchecked Sendable {
     (entries, identifiers) = (route.entries, route.identifiers)
     onlyIdentifier = route.onlyIdentifier
     (prerequisites, runsRegardless) = (route.prerequisites, route.runsRegardless)
-    bottlenecks = route.bottlenecks
+    (isLine, bottlenecks) = (route.isLine, route.bottlenecks)
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
@@ -178,12 +182,20 @@ final class Route: @unchecked Sendable {
   }
 
   /// Whether no store after this one can start before it has ended.
-  func holdsBackAll(after index: Int) -> Bool { bottlenecks?[index] ?? true }
+  func holdsBackAll(after index: Int) -> Bool {
+    isLine || index == count - 1 || bottlenecks?[index] == true
+  }
+
+  private static func isLine(_ count: Int, _ prerequisites: [[Int]]?) -> Bool {
+    if count < 2 { return true }
+    guard let prerequisites else { return false }
+    for index in 1..<count where !prerequisites[index].contains(index - 1) { return false }
+    return true
+  }
 
   /// A store waits for another one, also through others, exactly if the last one of those that it waits for does, or is
   /// that one: so it is enough to look at these.
-  private static func bottlenecks(_ count: Int, _ prerequisites: [[Int]]?) -> [Bool]? {
-    guard count > 1 else { return nil }
+  private static func bottlenecks(_ count: Int, _ prerequisites: [[Int]]?) -> [Bool] {
     var holdsBackAll = Array(repeating: true, count: count)
     var earliest = count
     for index in holdsBackAll.indices.reversed() {
