@@ -172,12 +172,10 @@ public final class Dispatcher: Sendable {
   }
 
   /// The carried task-local values, as they are bound here.
-  func captureTaskLocals() -> CapturedTaskLocal? {
-    var captured: CapturedTaskLocal?
-    for local in carriedTaskLocals {
-      captured = CapturedTaskLocal(local.capture(), before: captured)
-    }
-    return captured
+  ///
+  /// - Parameter spare: What a dispatch has used before.
+  func captureTaskLocals(using spare: CapturedTaskLocal? = nil) -> CapturedTaskLocal? {
+    .capture(carriedTaskLocals, of: number, using: spare)
   }
 }
 

@@ -31,7 +31,9 @@ extension Dispatch {
   static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     guard dispatch.isAction else { return runSequence(&dispatch, on: thread) }
     guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
-    return carried.bind { runInline(&dispatch, on: thread) }
+    let end = carried.bind { runInline(&dispatch, on: thread) }
+    if case .reusable = end { dispatch.keepSpare(carried) }
+    return end
   }
 
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {

@@ -44,8 +44,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case carrying(CapturedTaskLocal)
     /// Between two dispatches, and in the next one where it needs none: the limit of the last one, to be used again.
     case spareLimit(TimeLimit)
-    /// The same for the sequence of the last one.
+    /// The same for the sequence of the last one, or for the task-local values that it carried, without these.
     case spareSequence(DispatchSequence)
+    case spareCarried(CapturedTaskLocal)
   }
 
   private var attachment: Attachment {
@@ -151,7 +152,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence, .spareLimit, .spareSequence:
+    case .none, .outer, .sequence, .spareLimit, .spareSequence, .spareCarried:
       return nil
     }
   }
@@ -189,6 +190,25 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     else { return }
     spare.clear()
     stored = .spareSequence(spare)
+  }
+
+  /// What carried the task-local values of its last use, to be used again.
+  func takeSpareCarried() -> CapturedTaskLocal? {
+    guard case .spareCarried = stored else { return nil }
+    var former = Attachment.none
+    swap(&stored, &former)
+    guard case .spareCarried(let spare) = consume former else { return nil }
+    return spare
+  }
+
+  /// Keeps what it carried for its next use, without the values, where nothing else refers to it; it has been cleared.
+  @inline(never)
+  func keepSpare(_ carried: consuming CapturedTaskLocal) {
+    guard isUniquelyReferencedForReuse(&carried), hasNoWeakOrUnownedReferences(carried) else {
+      return
+    }
+    carried.clear()
+    stored = .spareCarried(carried)
   }
 
   /// It binds task-local values where it runs.
@@ -307,7 +327,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying, .spareLimit, .spareSequence: nil
+    case .none, .session, .carrying, .spareLimit, .spareSequence, .spareCarried: nil
     }
   }
 

@@ -1,0 +1,108 @@
+/// A task-local value as it was where an action was dispatched; those of other keys are linked.
+@usableFromInline
+final class CapturedTaskLocal: @unchecked Sendable {
+  // because `attachment` belongs to the step that runs, and the rest is constant from the capture until it is used again, by
+  // the only reference to it
+  private let calls: Calls
+  /// Where the value is, if it is small: in the object itself, since one thread writes both, and another one reads them.
+  @exclusivity(unchecked) private var words: (UInt64, UInt64) = (0, 0)
+  /// Where it is, if it is not.
+  private let memory: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) private var hasValue = false
+  @exclusivity(unchecked) private var next: CapturedTaskLocal?
+  /// The number of the dispatcher that carries the values; of the first one.
+  @exclusivity(unchecked) private var dispatcher = UInt64.max
+  /// What else the dispatch has that carries the value.
+  @exclusivity(unchecked) var attachment = Dispatch.Attachment.none
+
+  /// What is done with a value, compiled for its type where the program names that.
+  @usableFromInline
+  final class Calls: Sendable {
+    let size: Int
+    let alignment: Int
+    /// Reads the value that is bound here.
+    let capture: @Sendable (_ memory: UnsafeMutableRawPointer) -> Void
+    let copy:
+      @Sendable (_ value: UnsafeMutableRawPointer, _ memory: UnsafeMutableRawPointer) -> Void
+    let clear: @Sendable (_ value: UnsafeMutableRawPointer) -> Void
+    /// Runs a closure with the value bound.
+    let bind: @Sendable (_ value: UnsafeMutableRawPointer, _ body: () -> Void) -> Void
+
+    @usableFromInline
+    init(
+      size: Int, alignment: Int,
+      capture: @escaping @Sendable (_ memory: UnsafeMutableRawPointer) -> Void,
+      copy:
+        @escaping @Sendable (
+          _ value: UnsafeMutableRawPointer, _ memory: UnsafeMutableRawPointer
+        ) -> Void,
+      clear: @escaping @Sendable (_ value: UnsafeMutableRawPointer) -> Void,
+      bind: @escaping @Sendable (_ value: UnsafeMutableRawPointer, _ body: () -> Void) -> Void
+    ) {
+      (self.size, self.alignment) = (size, alignment)
+      (self.capture, self.copy, self.clear, self.bind) = (capture, copy, clear, bind)
+    }
+  }
+
+  private init(_ calls: Calls, before next: CapturedTaskLocal?) {
+    (self.calls, self.next) = (calls, next)
+    let isSmall = calls.size <= 2 * MemoryLayout<UInt64>.size && calls.alignment <= 8
+    memory =
+      isSmall ? nil : .allocate(byteCount: calls.size, alignment: calls.alignment)
+  }
+
+  deinit {
+    if hasValue { withMemory(calls.clear) }
+    memory?.deallocate()
+  }
+
+  private func withMemory(_ body: (UnsafeMutableRawPointer) -> Void) {
+    if let memory { return body(memory) }
+    withUnsafeMutablePointer(to: &words) { body(UnsafeMutableRawPointer($0)) }
+  }
+
+  /// Captures values, as they are bound here; nil where there are none.
+  ///
+  /// - Parameters:
+  ///   - dispatcher: The number of the dispatcher that carries them.
+  ///   - spare: What was used before, for that dispatcher or another one.
+  static func capture(
+    _ locals: [CarriedTaskLocal], of dispatcher: UInt64, using spare: CapturedTaskLocal? = nil
+  ) -> CapturedTaskLocal? {
+    let first =
+      spare?.dispatcher == dispatcher
+      ? spare : locals.reduce(nil) { CapturedTaskLocal($1.calls, before: $0) }
+    first?.dispatcher = dispatcher
+    var present = first
+    while let captured = present {
+      captured.withMemory(captured.calls.capture)
+      captured.hasValue = true
+      present = captured.next
+    }
+    return first
+  }
+
+  /// The same values for another dispatch.
+  func copy() -> CapturedTaskLocal {
+    let copy = CapturedTaskLocal(calls, before: next)
+    withMemory { value in copy.withMemory { calls.copy(value, $0) } }
+    copy.hasValue = true
+    return copy
+  }
+
+  /// Releases the values: it is to be used again.
+  func clear() {
+    var present: CapturedTaskLocal? = self
+    while let captured = present {
+      captured.withMemory(captured.calls.clear)
+      captured.hasValue = false
+      present = captured.next
+    }
+  }
+
+  func bind<Result>(_ body: () -> Result) -> Result {
+    var result: Result?
+    withMemory { value in calls.bind(value) { result = next?.bind(body) ?? body() } }
+    return result.unsafelyUnwrapped
+  }
+}
