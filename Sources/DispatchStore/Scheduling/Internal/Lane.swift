@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
 /// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread
@@ -13,6 +15,8 @@ final class Lane: Scheduler, @unchecked Sendable {
   let word = AtomicLaneWord()
   /// The drainer changes it; other threads read it, or add steps.
   let state = Locked(LaneState())
+  /// Whether the drainer takes the turns of tasks, which are short: a hint.
+  private let hasTurnsTaken = Atomic(false)
   /// Kept alive until the lane is idle.
   private var retainedDispatcher: Dispatcher?
 
@@ -141,11 +145,16 @@ final class Lane: Scheduler, @unchecked Sendable {
     if word.change(\.acquiredByTask) != nil { return true }
     guard SpinWait.isUseful, isAboutToBeReleased else { return false }
     // Sooner than the system could resume a task; none that waits already is overtaken.
-    _ = SpinWait.spin(nanoseconds: SpinWait.taskNanoseconds) { !isAboutToBeReleased }
-    return word.change(\.acquiredByTask) != nil
+    return SpinWait.retry(while: { isAboutToBeReleased }) {
+      !isSuspended && word.change(\.acquiredByTask) != nil
+    }
   }
 
-  private var isAboutToBeReleased: Bool { word.now == LaneWord(nil, .acquired) }
+  private var isAboutToBeReleased: Bool {
+    let word = word.now
+    return word == LaneWord(nil, .acquired)
+      || word.activity == .drained && hasTurnsTaken.load(ordering: .relaxed)
+  }
 
   override func hold(_ dispatch: Dispatch) {
     state.withLock { $0.hold(dispatch) }
@@ -272,6 +281,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
+    defer { if turns.hasTaken { hasTurnsTaken.store(false, ordering: .relaxed) } }
     for count in 0..<batch {
       // A thread that waited in the last step is beside the queue now, whose width it would exceed.
       let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
@@ -284,7 +294,7 @@ final class Lane: Scheduler, @unchecked Sendable {
         if case .continues = Dispatch.start(&dispatch, on: thread, takesTurns: turns.mayTake) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
-          turns.note()
+          if turns.note() { hasTurnsTaken.store(true, ordering: .relaxed) }
           if isPlanted(.earlyRelease) { release(dispatch) }
         } else {
           ended = dispatch

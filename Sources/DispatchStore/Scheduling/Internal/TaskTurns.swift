@@ -90,6 +90,7 @@ struct TurnTaking {
   /// Nil until it is asked for.
   private var may: Bool?
   private var began: UInt64 = 0
+  private(set) var hasTaken = false
 
   init(on thread: ThreadState, isMain: Bool) {
     (self.thread, self.isMain) = (thread, isMain)
@@ -104,9 +105,12 @@ struct TurnTaking {
     }
   }
 
-  /// A turn may have been taken.
-  mutating func note() {
-    if may == true { may = now - began < Self.nanoseconds }
+  /// A turn may have been taken; whether it is the first.
+  mutating func note() -> Bool {
+    guard may == true else { return false }
+    may = now - began < Self.nanoseconds
+    defer { hasTaken = true }
+    return !hasTaken
   }
 
   private var now: UInt64 {
