@@ -289,7 +289,15 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Where its steps run, for the thread that runs or ends it.
   var scheduler: Scheduler { details?.scheduler ?? queuedAt }
 
-  /// The same for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
+  /// Whether that is suspended.
+  var isSchedulerSuspended: Bool {
+    if let scheduler = details?.scheduler { return scheduler.isSuspended }
+    // Without a counted reference.
+    return activeScheduler?._withUnsafeGuaranteedRef(\.isSuspended)
+      ?? SyncLoop.callerThread.isSuspended
+  }
+
+  /// Where its steps run, for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
   /// scheduler may be gone.
   var schedulerForWaits: Scheduler {
     makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? SyncLoop.callerThread

@@ -94,6 +94,8 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 
   var dispatcher: Dispatcher { ofDispatcher }
 
+  var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(ofDispatcher) }
+
   /// What it counts in as under way.
   var generation: DispatchGeneration {
     acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.presentGeneration)
@@ -233,10 +235,13 @@ extension Dispatch {
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {
     let retry = details?.retry
+    // The sequence keeps it; a reference for each action would be counted where all threads count.
+    let dispatcher = sequence.unretainedDispatcher
     while !isCancelled, let action = sequence.next {
       sequence.start()
-      let route = sequence.dispatcher.route(
-        to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
+      let route = dispatcher._withUnsafeGuaranteedRef {
+        $0.route(to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
+      }
       if let reduced = retry == nil ? reduce(action, along: route, on: thread) : nil {
         yieldPoint(.closeRound, id.description)
         sequence.append(reduced)
@@ -318,10 +323,10 @@ extension Dispatch {
 
   /// Waits for a suspended queue between two actions, where its lane stays held; false where none is suspended.
   private func pause(_ sequence: DispatchSequence) -> Bool {
-    guard sequence.isBetweenActions else { return false }
+    guard sequence.isBetweenActions, isSchedulerSuspended else { return false }
     // Read before the pause: from then on, a cancellation may take it out of the scheduler.
     let scheduler = scheduler
-    guard scheduler.isSuspended, makeDetails().withState({ $0.pause() }) else { return false }
+    guard makeDetails().withState({ $0.pause() }) else { return false }
     scheduler.unpark(self)
     return true
   }
