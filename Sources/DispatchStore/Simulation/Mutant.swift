@@ -114,12 +114,16 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostGroupCancel
   /// Compensations run in the order in which their steps finished.
   case compensatedInOrder
+  /// Where a user's queue was narrowed, no drainer waits for it to be widened.
+  case lostAfterNarrowing
+  /// What a thread changes goes by a width that it has read before, and others go by that then.
+  case staleWidth
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
   /// A task that comes to wait for its turn does not look whether it has come.
   case lostTurn
-  /// A thread takes turns also where it runs a block for which others wait.
-  case turnInsideBlock
+  /// A thread takes turns also where a task or a block is beneath, for which others may wait.
+  case turnOnForeignStack
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
   /// Once the first deadline of distant timers has come, no alarm is set for the others.

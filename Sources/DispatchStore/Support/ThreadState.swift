@@ -52,6 +52,10 @@ struct ThreadState {
     var runsBlockJob = false
     /// The task that is about to leave this thread, to wait for its turn in a lane.
     var comingTask: ComingTask?
+    /// Whether the turn that it takes next is the first thing on its stack.
+    var takesFirstTurn = false
+    /// The lane whose drainer it is once that turn is over.
+    var laneToDrain: Lane?
     /// Whether it is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
@@ -228,6 +232,16 @@ struct ThreadState {
   var comingTask: ComingTask? {
     get { fields.pointee.comingTask }
     nonmutating set { fields.pointee.comingTask = newValue }
+  }
+
+  var takesFirstTurn: Bool {
+    get { fields.pointee.takesFirstTurn }
+    nonmutating set { fields.pointee.takesFirstTurn = newValue }
+  }
+
+  var laneToDrain: Lane? {
+    get { fields.pointee.laneToDrain }
+    nonmutating _modify { yield &fields.pointee.laneToDrain }
   }
 
   var isJobHelper: Bool {

@@ -114,6 +114,28 @@ struct QueueWidthTests {
     return handle
   }
 
+  /// More run than it is wide then; nothing is dispatched after it is widened.
+  @Test(arguments: Kind.allCases)
+  func takesEffectAtOnceAlsoWhereItWasNarrowedBefore(_ kind: Kind) async {
+    let dispatcher = dispatcher(width: 3)
+    let (began, ended, last) = (EventCount(of: 2), EventCount(of: 3), Latch())
+    let blocked = Script.runs { _ in
+      began.add()
+      last.wait()
+    }
+    for index in 0..<2 {
+      dispatcher.dispatch(action: blocked, mode: kind.mode(index)) { ended.add() }
+    }
+    await began.full()
+    // In the third place, which is free again after it.
+    await dispatcher.dispatch(action: Script.adds("a"), mode: kind.mode(2)).ended()
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    let opening = Script.runs { _ in last.open() }
+    dispatcher.dispatch(action: opening, mode: kind.mode(2)) { ended.add() }
+    dispatcher.queue.maxConcurrentOperationCount = 3
+    await ended.full()
+  }
+
   @Test(arguments: Kind.allCases, [1, 3])
   func takesEffectAtOnceAlsoOnAUsersOwnQueue(_ kind: Kind, _ others: Int) async {
     let dispatcher = dispatcher(width: 1)

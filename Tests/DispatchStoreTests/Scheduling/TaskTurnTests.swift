@@ -1,4 +1,4 @@
-import Synchronization
+import Foundation
 import Testing
 
 @testable import DispatchStore
@@ -122,6 +122,62 @@ struct TaskTurnTests {
   }
 }
 
+extension TaskTurnTests {
+  /// The thread of a task that releases its lane has the task's actor: code of another task's turn may wait for that.
+  @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
+  func runNoCodeOfOthersOnTheStackOfATask() async {
+    let mode = Dispatcher.Mode.serial(lane: "turns")
+    let (home, hasBegun, mayEnd) = (Home(), EventCount(of: 1), DispatchSemaphore(value: 0))
+    let first = dispatcher.register(
+      store: Store(identifier: "first", reducer: HoldingReducer(hasBegun, until: mayEnd)))
+    let second = dispatcher.register(store: Store(identifier: "second", reducer: TurnReducer()))
+    let visits = dispatcher.register(
+      store: Store(identifier: "visits", reducer: VisitingReducer(of: home)))
+    let observer = second.observe { _ in
+      visits.dispatch(Turn(producer: 0, step: nil), mode: .sync)
+    }
+    async let ofHome: Void = home.send(1, by: 0, to: first, mode)
+    await hasBegun.full()
+    async let other = second.send(Turn(producer: 1, step: nil), mode: mode)
+    while !dispatcher.scheduler(of: mode).hasWaitingDispatches { await Task.yield() }
+    mayEnd.signal()
+    #expect(await other.isSuccess)
+    await ofHome
+    #expect(await home.visits == 1)
+    observer.cancel()
+  }
+}
+
+/// Its first action holds the lane until it may end.
+private final class HoldingReducer: Reducer<Turns, Turn> {
+  private let hasBegun: EventCount
+  private let mayEnd: DispatchSemaphore
+
+  init(_ hasBegun: EventCount, until mayEnd: DispatchSemaphore) {
+    (self.hasBegun, self.mayEnd) = (hasBegun, mayEnd)
+  }
+
+  override func reduce(into model: inout Turns, action: Turn) {
+    hasBegun.add()
+    mayEnd.wait()
+  }
+}
+
+/// Its block visits an actor.
+private final class VisitingReducer: Reducer<Turns, Turn> {
+  private let home: Home
+
+  init(of home: Home) {
+    self.home = home
+  }
+
+  override func operation(
+    for action: Turn, in store: Store<Turns, Turn>
+  ) -> ActionOperation<Turns, Turn> {
+    ActionOperation(action: action, store: store) { [home] _, _ async in await home.visit() }
+  }
+}
+
 private struct Turn: ActionType {
   let producer: Int
   /// Nil where neither the order nor the task's values count.
@@ -162,6 +218,12 @@ private final class SendingReducer: Reducer<Turns, Turn> {
 }
 
 private actor Home {
+  private(set) var visits = 0
+
+  func visit() {
+    visits += 1
+  }
+
   func send(
     _ count: Int, by producer: Int, to store: Store<Turns, Turn>, _ mode: Dispatcher.Mode
   ) async {

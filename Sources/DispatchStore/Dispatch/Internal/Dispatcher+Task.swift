@@ -67,7 +67,7 @@ extension Dispatcher {
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), at: place, completion, callSite, on: thread)
     let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
-    if run.task == nil { place.release(nil, ofTaskOf: self) }
+    if run.task == nil { place.release(nil, ofTaskOf: self)?.drainTasks() }
     guard let dispatch = handle.dispatch else {
       return .ended(DispatchResult(transaction: run.transaction, identifiers: identifiers))
     }
@@ -180,6 +180,7 @@ extension Dispatch {
   ) async -> TaskScheduler.Block? {
     while true {
       if task.storeRun != nil {
+        if task.noticesCancellation() { dispatch.cancel() }
         result = await runStore(of: &dispatch, in: task)
         if result != nil { return nil }
         continue
@@ -225,7 +226,7 @@ extension Dispatch {
   }
 
   /// The wait of an operation's block that runs a dispatch in its task.
-  private struct TaskWait {
+  private struct BlockWait {
     let wait: WaitGraph.Wait?
     let queue: SharedQueue?
 
@@ -236,7 +237,7 @@ extension Dispatch {
   }
 
   /// Records the wait of the block that called; where that could not end, neither can the dispatch begin.
-  private func beginWait() -> TaskWait? {
+  private func beginWait() -> BlockWait? {
     guard let context = DispatchContext.ofTask else { return nil }
     var wait: WaitGraph.Wait?
     do {
@@ -247,6 +248,6 @@ extension Dispatch {
     // The thread that blocks until this task goes on, if there is one, may wait for that queue.
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
-    return TaskWait(wait: wait, queue: queue)
+    return BlockWait(wait: wait, queue: queue)
   }
 }

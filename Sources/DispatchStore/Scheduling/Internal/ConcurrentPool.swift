@@ -72,9 +72,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// How many drainers there may be.
   ///
-  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many.
-  private func mostDrainers(_ width: Int) -> Int {
-    poolQueue == nil ? width + 1 : width
+  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many. Where it was
+  /// narrowed before, it may have begun more than it is wide.
+  private func mostDrainers(_ width: Int, begun: Int) -> Int {
+    guard poolQueue == nil else { return width }
+    return max(width, isPlanted(.lostAfterNarrowing) ? 0 : begun) + 1
   }
 
   // MARK: Scheduler
@@ -165,7 +167,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     // once more: each writes first, and then reads what the other one writes.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
-    if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers(widthForPush),
+    let mostDrainers = mostDrainers(widthForPush, begun: begunCount.load(ordering: .relaxed))
+    if drainerCount.load(ordering: .sequentiallyConsistent) >= mostDrainers,
       !pushNeedsState.load(ordering: .sequentiallyConsistent)
     {
       return
@@ -244,13 +247,16 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   func change<Result>(
     _ transition: Transition, _ body: (inout PoolState, PoolState.Capacity) -> Result
   ) -> Result {
-    let width = self.width
+    let early = isPlanted(.staleWidth) ? width : nil
     yieldPoint(transition)
     return shared.state.withLock { shared in
+      // Read under the lock: else a thread that has read it before the queue was widened could write the former width over
+      // the present one, for all that push after that.
+      let width = early ?? self.width
       let before = state.running
       let stepPlaces = width - (shared.running - before)
       let capacity = PoolState.Capacity(
-        drainers: mostDrainers(width), width: width, stepPlaces: stepPlaces,
+        drainers: mostDrainers(width, begun: state.begun), width: width, stepPlaces: stepPlaces,
         places: stepPlaces - otherOperations.load(ordering: .relaxed),
         maySubstitute: maySubstitute(state))
       defer {
@@ -287,7 +293,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private func addDrainer() {
     let drainer = Drainer { drainer in
       self.change(.beginDraining) { state, _ in state.drainerBegins() }
-      // Where a user's queue was widened, further drainers follow one another.
+      // Where a user's queue was widened, further drainers follow one another: either this thread sees a start, or the one
+      // that pushes it sees that the drainer has begun.
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
       if self.poolQueue == nil, !self.starts.isEmpty, !isPlanted(.lostWidening) {
         self.submitRest(for: nil)
       }

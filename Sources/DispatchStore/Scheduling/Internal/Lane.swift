@@ -15,8 +15,8 @@ final class Lane: Scheduler, @unchecked Sendable {
   let word = AtomicLaneWord()
   /// The drainer changes it; other threads read it, or add steps.
   let state = Locked(LaneState())
-  /// Whether the drainer takes the turns of tasks, which are short: a hint.
-  private let hasTurnsTaken = Atomic(false)
+  /// Whether the drainer takes the turns of tasks now, which are short: a hint.
+  private let isTakingTurns = Atomic(false)
   /// Kept alive until the lane is idle.
   private var retainedDispatcher: Dispatcher?
 
@@ -153,7 +153,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   private var isAboutToBeReleased: Bool {
     let word = word.now
     return word == LaneWord(nil, .acquired)
-      || word.activity == .drained && hasTurnsTaken.load(ordering: .relaxed)
+      || word.activity == .drained && isTakingTurns.load(ordering: .relaxed)
   }
 
   override func hold(_ dispatch: Dispatch) {
@@ -161,25 +161,31 @@ final class Lane: Scheduler, @unchecked Sendable {
     _ = word.change(\.heldByTask)
   }
 
-  /// As its drainer, the thread starts the tasks that are next; actions are left to a drainer of the queue.
-  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
+  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) -> Lane? {
     yieldPoint(.release, description)
     let isFree: Bool
     if let dispatch {
-      guard let hasLeft = leave(dispatch) else { return }
+      guard let hasLeft = leave(dispatch) else { return nil }
       isFree = hasLeft
     } else {
       isFree = word.change({ $0.releasedByTask(as: ending) }) != nil
     }
     if isFree {
       if ending == .retired { retire() }
-      return
+      return nil
     }
     yieldPoint(.schedule, description)
     // The drainer that has started the task may still be there, and goes on.
-    guard word.change(\.requestingDrainer) != nil else { return }
+    guard word.change(\.requestingDrainer) != nil else { return nil }
     retainedDispatcher = dispatcher
-    drain(startsActions: false)
+    return self
+  }
+
+  /// As its drainer, starts the tasks that are next; actions are left to a drainer of the queue.
+  ///
+  /// - Parameter takesTurns: Whether nothing but the library is beneath on this thread's stack.
+  func drainTasks(takesTurns: Bool = false) {
+    drain(startsActions: false, takesTurns: takesTurns || isPlanted(.turnOnForeignStack))
   }
 
   /// Releases it after the record of a task's dispatch, which may be the last thing there was; nil where that does not
@@ -269,19 +275,21 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   /// Runs the lane's steps, for a while; how many they were.
   ///
-  /// - Parameter startsActions: Whether this thread is one of the queue's, and may start actions.
+  /// - Parameters:
+  ///   - startsActions: Whether this thread is one of the queue's, and may start actions.
+  ///   - takesTurns: Whether it takes the turns of tasks.
   @discardableResult
-  func drain(startsActions: Bool = true) -> Int {
+  func drain(startsActions: Bool = true, takesTurns: Bool = true) -> Int {
     let thread = ThreadState.current
     // Kept until the lane no longer refers to it as its holder.
     var ended: Dispatch?
     var mayLeave = false
+    var turns = TurnTaking(on: thread, isAllowed: takesTurns && !isMain)
     // A caller that awaits each action before the next one pushes that soon, too.
-    var turns = TurnTaking(on: thread, isMain: isMain)
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
-    defer { if turns.hasTaken { hasTurnsTaken.store(false, ordering: .relaxed) } }
+    defer { if turns.hasTaken { isTakingTurns.store(false, ordering: .relaxed) } }
     for count in 0..<batch {
       // A thread that waited in the last step is beside the queue now, whose width it would exceed.
       let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
@@ -294,7 +302,7 @@ final class Lane: Scheduler, @unchecked Sendable {
         if case .continues = Dispatch.start(&dispatch, on: thread, takesTurns: turns.mayTake) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
-          if turns.note() { hasTurnsTaken.store(true, ordering: .relaxed) }
+          if turns.note() { isTakingTurns.store(true, ordering: .relaxed) }
           if isPlanted(.earlyRelease) { release(dispatch) }
         } else {
           ended = dispatch

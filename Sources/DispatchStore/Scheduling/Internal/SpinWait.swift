@@ -58,18 +58,18 @@ final class SpinWait: Sendable {
   ///
   /// Not in between: a processor that looks often takes the memory from the one that it waits for, and two that take
   /// turns at each action exchange the whole model. So each goes on alone for a while, as under a lock.
-  static func retry(while isUseful: () -> Bool, _ attempt: () -> Bool) -> Bool {
+  static func retry(while mayHelp: () -> Bool, _ attempt: () -> Bool) -> Bool {
     if let simulated = ThreadState.current.simulated {
-      _ = simulated.spin { !isUseful() }
+      _ = simulated.spin { !mayHelp() }
       return attempt()
     }
     var pause = retries.first
     repeat {
       _ = spin(nanoseconds: pause) { false }
-      // The other one may have it for half of the time.
+      // Several times in a row: between two actions of the other one it is free for an instant only.
       for _ in 0..<4 where attempt() { return true }
       pause *= 2
-    } while pause <= retries.last && isUseful()
+    } while pause <= retries.last && mayHelp()
     return attempt()
   }
 }

@@ -242,6 +242,11 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   override func release(_ dispatch: Dispatch) {
+    releaseWithoutDraining(dispatch)?.drainTasks()
+  }
+
+  /// The same, but for the drain of the lane that is returned.
+  func releaseWithoutDraining(_ dispatch: Dispatch) -> Lane? {
     place.release(dispatch, ofTaskOf: ofDispatcher)
   }
 

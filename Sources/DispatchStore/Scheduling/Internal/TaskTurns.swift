@@ -4,8 +4,9 @@ import Dispatch
 ///
 /// A task that is resumed in the system's pool has the lane until that comes to it; meanwhile others come, and have to wait,
 /// too: then each action costs a resumption, for good. Here the job of the waiting task is its turn, a call on the thread
-/// that starts it. After it the task goes on in the pool, without the lane, which is idle again once all that waited have
-/// had their turns. Only turns that reduce are taken so: they neither block nor suspend.
+/// that drains the lane. After it the task goes on in the pool, without the lane, which is idle again once all that waited
+/// have had their turns. Only actions that reduce have such turns, so that a turn does not suspend; its observers, hooks and
+/// completion may block. So a thread takes turns only where no task is beneath on its stack, which would wait for them.
 actor TaskTurns: SerialExecutor, JobRunner {
   // It has no state, so that turns in different lanes may be taken at the same time.
   static let shared = TaskTurns()
@@ -14,10 +15,14 @@ actor TaskTurns: SerialExecutor, JobRunner {
 
   /// Takes the turn of a dispatch, where it has come.
   func takeTurn(of dispatch: Dispatch, in task: TaskScheduler) {
+    let thread = ThreadState.current
+    let isFirst = thread.takesFirstTurn
+    thread.takesFirstTurn = false
     guard task.startsNext() else { return }
     var started = dispatch
-    if case .continues = Dispatch.run(&started, on: .current) { return }
-    task.release(dispatch)
+    if case .continues = Dispatch.run(&started, on: thread) { return }
+    let lane = task.releaseWithoutDraining(dispatch)
+    if isFirst { thread.laneToDrain = lane } else { lane?.drainTasks() }
   }
 
   /// A task comes, and waits.
@@ -36,15 +41,19 @@ actor TaskTurns: SerialExecutor, JobRunner {
   nonisolated func runLater(_ job: UnownedJob) {
     let thread = ThreadState.current
     if let world = thread.simulated?.world {
-      world.run(.job) { self.run(job) }
+      world.run(.job) { self.runBesideTasks(job) }
     } else {
       JobInbox.ofProcess.push(job, for: self, on: thread)
     }
   }
 
-  /// As on a thread of the system's for tasks, on which most turns are taken: so the same is refused there.
+  /// Runs it on a thread without a task, which takes the turns of those that wait behind it once it has gone.
   nonisolated func runBesideTasks(_ job: UnownedJob) {
+    let thread = ThreadState.current
+    thread.takesFirstTurn = true
     run(job)
+    thread.takesFirstTurn = false
+    thread.laneToDrain.take()?.drainTasks(takesTurns: true)
   }
 }
 
@@ -75,31 +84,30 @@ extension ThreadState {
   /// Whether this thread may take the turns of tasks: it runs no code of a dispatch that others may wait for.
   var mayTakeTurns: Bool {
     !isInSection && turns.isEmpty
-      && (!isInside && !DispatchContext.isInTaskOfBlock || isPlanted(.turnInsideBlock))
+      && (!isInside && !DispatchContext.isInTaskOfBlock || isPlanted(.turnOnForeignStack))
   }
 }
 
 /// Whether a thread that drains a lane takes the turns of the tasks that are next: for a while.
 struct TurnTaking {
-  /// A thread that took turns for so long leaves the others to other threads: mostly it is that of a task which has had its
-  /// own turn.
+  /// A thread that took turns for so long leaves the others to other threads, and the queue its thread.
   private static let nanoseconds: UInt64 = 50_000
 
   private let thread: ThreadState
-  private let isMain: Bool
+  private let isAllowed: Bool
   /// Nil until it is asked for.
   private var may: Bool?
   private var began: UInt64 = 0
   private(set) var hasTaken = false
 
-  init(on thread: ThreadState, isMain: Bool) {
-    (self.thread, self.isMain) = (thread, isMain)
+  init(on thread: ThreadState, isAllowed: Bool) {
+    (self.thread, self.isAllowed) = (thread, isAllowed)
   }
 
   var mayTake: Bool {
     mutating get {
       if let may { return may }
-      let mayTake = !isMain && thread.mayTakeTurns
+      let mayTake = isAllowed && thread.mayTakeTurns
       (may, began) = (mayTake, now)
       return mayTake
     }
