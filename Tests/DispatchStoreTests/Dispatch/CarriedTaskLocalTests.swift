@@ -95,4 +95,64 @@ struct CarriedTaskLocalTests {
     }.result
     #expect(await log.first(1) == ["none of bob"])
   }
+
+  /// What was around a queued dispatch is not kept with the memory of its values.
+  @Test(arguments: [StoreOwnership.strong, .weak])
+  func doNotKeepWhatWasAround(_ ownership: StoreOwnership) async {
+    let (dispatcher, deaths, count) = (dispatcher, EventCount(of: 10), EventCount(of: 10))
+    let outer = dispatcher.register(
+      store: Store(identifier: "outer", model: 0, reducer: PayloadReducer()))
+    let inner = Store(identifier: "inner", model: 0, reducer: NoteReducer())
+    dispatcher.register(store: inner, ownership: ownership)
+    let token = outer.observe { _ in
+      dispatcher.dispatch(action: Note(), mode: .serial) { count.add() }
+    }
+    for _ in 0..<10 {
+      _ = await outer.dispatch(Payload(object: Mortal(deaths)), mode: .serial(lane: "b")).result
+    }
+    await count.full()
+    await deaths.full()
+    #expect(inner.model == 10)
+    token.cancel()
+  }
+
+  /// The steps of a group have the same values, and bind them at the same time.
+  @Test func areBoundByManyThreadsAtATime() async {
+    let (dispatcher, others) = (dispatcher, EventCount(of: .max))
+    dispatcher.addStage()
+    let step = Script.runs { _ in if Request.id != "7" { others.add() } }
+    for _ in 0..<Load.count(50) {
+      let group = ActionGroup(.concurrent) {
+        for _ in 0..<8 {
+          ActionGroup {
+            step
+            step
+          }
+        }
+      }
+      #expect(await Request.$id.withValue("7") { dispatcher.dispatch(group) }.result.isSuccess)
+    }
+    #expect(others.count == 0)
+  }
+}
+
+private struct Payload: ActionType {
+  let object: Mortal
+}
+
+private final class PayloadReducer: Reducer<Int, Payload> {
+  override func operation(
+    for action: Payload, in store: Store<Int, Payload>
+  ) -> ActionOperation<Int, Payload> {
+    ActionOperation(action: action, store: store) { _, store in
+      await Task.yield()
+      store.updateModel { $0 += 1 }
+    }
+  }
+}
+
+private struct Note: ActionType {}
+
+private final class NoteReducer: Reducer<Int, Note> {
+  override func reduce(into model: inout Int, action: Note) { model += 1 }
 }

@@ -151,6 +151,18 @@ struct SendTests {
     #expect(await dispatcher.send(Script.adds("y"), mode: mode).isSuccess)
   }
 
+  /// Its first store has run in the task, and its second one has a block.
+  @Test(arguments: modes.filter { $0 != .mainThread })
+  func aTaskThatIsCancelledBetweenTwoStoresBeginsNoBlock(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, log) = (dispatcher, log)
+    dispatcher.register(store: Store(identifier: "a", model: 0, reducer: CancellingReducer()))
+    dispatcher.addProbe("b", waitFor: ["a"], style: .suspending, to: log)
+    let result = await Task { await dispatcher.send(Ping(), mode: mode) }.value
+    #expect(result["a"]?.isFinished == true)
+    #expect(result["b"]?.wasCancelled(afterItsStart: false) == true)
+    #expect(log.all.isEmpty)
+  }
+
   @Test(arguments: modes)
   func itsBlockIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
     let (began, dispatcher) = (Latch(), dispatcher)
@@ -582,5 +594,12 @@ extension Dispatcher {
   /// The last one in its lane releases that before it returns, once the thread that started those before has left.
   fileprivate func untilLanesAreGone(_ send: () async -> Void) async {
     repeat { await send() } while laneCount > 0
+  }
+}
+
+/// Cancels the task in which it runs.
+private final class CancellingReducer: Reducer<Int, Ping> {
+  override func reduce(into model: inout Int, action: Ping) {
+    withUnsafeCurrentTask { $0?.cancel() }
   }
 }

@@ -148,6 +148,29 @@ struct CloseTests {
     #expect(await results.first(1) == [.dispatcherClosed])
   }
 
+  /// Whether such a task counts does not depend on what the sequence does meanwhile, which other threads run.
+  @Test(arguments: modes)
+  func aTaskThatAStepHasMadeMayDispatchWhileItsSequenceGoesOn(mode: Dispatcher.Mode) async {
+    let (dispatcher, other) = (dispatcher, Dispatcher())
+    dispatcher.addStage()
+    other.addStage()
+    other.close()
+    let ended = EventCount(of: 3 * Load.count(20))
+    let step = Script.suspends { stage in
+      Task {
+        for _ in 0..<10 { other.dispatch(action: Script.adds("no"), mode: .serial) }
+        ended.add()
+      }
+      await Task.yield()
+      stage.updateModel { $0.append("yes") }
+    }
+    for _ in 0..<Load.count(20) {
+      let steps = [step, .adds("a"), step, .adds("b"), step]
+      #expect(await dispatcher.dispatch(actions: steps, mode: mode).result.isSuccess)
+    }
+    await ended.full()
+  }
+
   @Test(arguments: modes)
   func shuttingDownRefusesAlsoWhatWorkUnderWayDispatches(mode: Dispatcher.Mode) async {
     let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)

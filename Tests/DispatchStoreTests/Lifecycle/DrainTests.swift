@@ -20,6 +20,18 @@ struct DrainTests {
     #expect(await used.drain(timeout: .zero).isComplete)
   }
 
+  /// A hook may keep what it has got of a dispatch.
+  @Test(arguments: modes)
+  func endsWhereAHookHasKeptAnEndedSequence(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, hook) = (Dispatcher(), KeepingMiddleware())
+    dispatcher.addStage()
+    dispatcher.register(middleware: hook)
+    let scripts = [Script.adds("a"), Script.adds("b")]
+    #expect(await dispatcher.dispatch(actions: scripts, mode: mode).result.isSuccess)
+    #expect(hook.kept.all.filter(\.isSequence).count == 1)
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   /// As a program's main thread may wait for it, without a task.
   @Test func callsAClosure() async {
     let (dispatcher, reports) = (Dispatcher(), Recorder<Bool>())
@@ -237,5 +249,15 @@ struct DrainLoadTests {
       }
     }
     withExtendedLifetime(stage) {}
+  }
+}
+
+private final class KeepingMiddleware: DispatchMiddleware {
+  let kept = Recorder<DispatchInfo>()
+
+  func dispatchWillBegin(_ dispatch: DispatchInfo) {}
+
+  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    kept.record(dispatch)
   }
 }

@@ -4,10 +4,10 @@ final class CapturedTaskLocal: @unchecked Sendable {
   // because `attachment` belongs to the step that runs, and the rest is constant from the capture until it is used again, by
   // the only reference to it
   private let calls: Calls
-  /// Where the value is, if it is small: in the object itself, since one thread writes both, and another one reads them.
-  @exclusivity(unchecked) private var words: (UInt64, UInt64) = (0, 0)
-  /// Where it is, if it is not.
-  private let memory: UnsafeMutableRawPointer?
+  /// Where the value is.
+  ///
+  /// Several threads may read it at a time: those of a group's steps, or that of a deadline.
+  private let value: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var hasValue = false
   @exclusivity(unchecked) private var next: CapturedTaskLocal?
   /// The number of the dispatcher that carries the values; of the first one.
@@ -46,19 +46,12 @@ final class CapturedTaskLocal: @unchecked Sendable {
 
   private init(_ calls: Calls, before next: CapturedTaskLocal?) {
     (self.calls, self.next) = (calls, next)
-    let isSmall = calls.size <= 2 * MemoryLayout<UInt64>.size && calls.alignment <= 8
-    memory =
-      isSmall ? nil : .allocate(byteCount: calls.size, alignment: calls.alignment)
+    value = .allocate(byteCount: calls.size, alignment: calls.alignment)
   }
 
   deinit {
-    if hasValue { withMemory(calls.clear) }
-    memory?.deallocate()
-  }
-
-  private func withMemory(_ body: (UnsafeMutableRawPointer) -> Void) {
-    if let memory { return body(memory) }
-    withUnsafeMutablePointer(to: &words) { body(UnsafeMutableRawPointer($0)) }
+    if hasValue { calls.clear(value) }
+    value.deallocate()
   }
 
   /// Captures values, as they are bound here; nil where there are none.
@@ -75,26 +68,27 @@ final class CapturedTaskLocal: @unchecked Sendable {
     first?.dispatcher = dispatcher
     var present = first
     while let captured = present {
-      captured.withMemory(captured.calls.capture)
+      captured.calls.capture(captured.value)
       captured.hasValue = true
       present = captured.next
     }
     return first
   }
 
-  /// The same values for another dispatch.
+  /// The same values for another dispatch; those after the first are shared, so that neither is used again.
   func copy() -> CapturedTaskLocal {
     let copy = CapturedTaskLocal(calls, before: next)
-    withMemory { value in copy.withMemory { calls.copy(value, $0) } }
+    calls.copy(value, copy.value)
     copy.hasValue = true
     return copy
   }
 
   /// Releases the values: it is to be used again.
   func clear() {
+    attachment = .none
     var present: CapturedTaskLocal? = self
     while let captured = present {
-      captured.withMemory(captured.calls.clear)
+      captured.calls.clear(captured.value)
       captured.hasValue = false
       present = captured.next
     }
@@ -102,7 +96,7 @@ final class CapturedTaskLocal: @unchecked Sendable {
 
   func bind<Result>(_ body: () -> Result) -> Result {
     var result: Result?
-    withMemory { value in calls.bind(value) { result = next?.bind(body) ?? body() } }
+    calls.bind(value) { result = next?.bind(body) ?? body() }
     return result.unsafelyUnwrapped
   }
 }

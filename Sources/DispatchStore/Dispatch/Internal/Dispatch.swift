@@ -31,7 +31,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// A `DispatchWord`.
   private let word = Atomic<UInt>(DispatchWord.waiting.bits)
 
-  /// What it needs before it runs and while it runs; never both.
+  /// What it needs before it runs and while it runs.
   enum Attachment {
     case none
     /// While it is pending.
@@ -201,7 +201,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return spare
   }
 
-  /// Keeps what it carried for its next use, without the values, where nothing else refers to it; it has been cleared.
+  /// Keeps what it carried for its next use, without the values, where nothing else refers to it; the record has been
+  /// cleared.
   @inline(never)
   func keepSpare(_ carried: consuming CapturedTaskLocal) {
     guard isUniquelyReferencedForReuse(&carried), hasNoWeakOrUnownedReferences(carried) else {
@@ -528,6 +529,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     noteEnd()
     action = nil
     completion = nil
+    if route == nil { sequence?.endAcceptance() }
     isCarrying = false
     if keepingSequence { keepSpareSequence() } else { stored = .none }
     route.take()?._withUnsafeGuaranteedRef { $0.end() }

@@ -81,14 +81,20 @@ class DispatchContext: @unchecked Sendable {
   /// The number of the dispatcher whose code runs here; nil where that has ended.
   var dispatcherUnderWay: UInt64? {
     guard !dispatch.hasEnded else { return nil }
-    // A store run's route is constant; a dispatch's own belongs to the thread that runs it, which is this one.
+    // A store run's route is constant; a dispatch's own belongs to the thread that runs it, which is this one, or waits
+    // for the task that runs here.
     return owner?.dispatcherNumber ?? dispatch.dispatcherNumber
   }
 
   /// Whether code of a dispatch under way runs here, of this dispatcher, or waits for what runs here.
   static func isInside(of dispatcher: UInt64, on thread: ThreadState) -> Bool {
     if InlineRun.isInside(of: dispatcher, thread.run) { return true }
-    return cause(on: thread)?.andAround.contains { $0.dispatcherUnderWay == dispatcher } ?? false
+    guard let cause = cause(on: thread) else { return false }
+    // What is around a task that nobody waits for may go on meanwhile, and end.
+    guard !cause.isOfBlock || cause.waitsForTask else {
+      return cause.dispatcherUnderWay == dispatcher
+    }
+    return cause.andAround.contains { $0.dispatcherUnderWay == dispatcher }
   }
 
   // MARK: What blocks pass on

@@ -19,13 +19,16 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   /// Whether none of them failed, and whether the last one did not.
   @exclusivity(unchecked) private var isSuccess = true
   @exclusivity(unchecked) private var mayContinue = true
-  /// The context around it on its caller's thread, while it runs there.
+  /// The context around its steps, on the thread that runs them.
   @exclusivity(unchecked) var outer: DispatchContext?
-  /// By which it was accepted, or not, and counts as under way; nil while it is not in use.
+  /// By which it was accepted, or not, and counts as under way; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
   /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
+
+  /// One that had more steps does not keep their memory.
+  private static let mostSteps = 64
 
   /// How an action ended.
   private enum Step {
@@ -75,16 +78,21 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   }
 
   deinit {
-    acceptance?._withUnsafeGuaranteedRef { $0.end() }
+    endAcceptance()
+  }
+
+  /// It no longer counts as under way, also where a hook has kept it.
+  func endAcceptance() {
+    acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
   /// Makes it a spare one, as it was at first but for its memory; the caller has the only reference, and all of its
   /// actions have finished.
   func clear() {
     removeValues()
-    acceptance?._withUnsafeGuaranteedRef { $0.end() }
-    (acceptance, ofDispatcher, actions) = (nil, nil, [])
-    steps.removeAll(keepingCapacity: true)
+    endAcceptance()
+    (ofDispatcher, actions) = (nil, [])
+    if steps.count <= Self.mostSteps { steps.removeAll(keepingCapacity: true) } else { steps = [] }
     if storeIdentifier != nil { storeIdentifier = nil }
     if outer != nil { outer = nil }
     if limited != nil { limited = nil }
@@ -208,10 +216,10 @@ extension Dispatch {
     return endSequence(&dispatch, on: thread)
   }
 
-  /// Runs steps in a context of their own: on other threads than the caller's, the record is that.
+  /// Runs steps in a context of their own: that is the record, where nothing is bound and no caller waits.
   @inline(never)
   private func runSteps(on thread: ThreadState) -> Bool {
-    guard let sequence else { return true }
+    guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
     if isSynchronous || isCarrying {
       var hasEnded = false
       perform(nil) { hasEnded = runSteps(of: sequence, on: thread) }

@@ -20,7 +20,10 @@ extension SoloStoreRun {
       state.isAwaited = true
       return state.run.operation
     }
-    if let operation, let run = entry.blockCall { await run(operation, self) }
+    if let operation {
+      guard let run = entry.blockCall else { fatalError("An operation keeps its store.") }
+      await run(operation, self)
+    }
     return state.withLock { state in
       state.isAwaited = false
       return state.next.take() ?? .wait

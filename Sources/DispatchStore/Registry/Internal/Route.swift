@@ -193,8 +193,8 @@ final class Route: @unchecked Sendable {
     return true
   }
 
-  /// A store waits for another one, also through others, exactly if the last one of those that it waits for does, or is
-  /// that one: so it is enough to look at these.
+  /// Whether all stores after one wait for it, also through others: exactly if the last one that each of them waits for is
+  /// that one, or comes after it.
   private static func bottlenecks(_ count: Int, _ prerequisites: [[Int]]?) -> [Bool] {
     var holdsBackAll = Array(repeating: true, count: count)
     var earliest = count

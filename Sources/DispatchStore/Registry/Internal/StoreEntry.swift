@@ -85,8 +85,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Runs an operation that is ready.
   func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
 
-  /// Whether only the library has had a reference to an operation since its reducer returned it, and its block
-  /// suspends.
+  /// Whether only the library has had a reference to an operation since its reducer returned it.
   func isPrivate(_ operation: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
 
   /// Runs the block of such an operation in the current task; nil where the store was released.
