@@ -49,7 +49,6 @@ enum Mutants {
     .lostWhileSuspended: Scenario.suspendedWaits.name,
     .lostWidening: Scenario.widening.name,
     .lostAfterNarrowing: Scenario.widening.name,
-    .staleWidth: Scenario.widening.name,
     .pushToRetired: Scenario.namedLanes.name,
     .reusedLane: Scenario.laneNames.name,
     .doubleLane: Scenario.laneNames.name,

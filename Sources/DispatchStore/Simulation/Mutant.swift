@@ -116,8 +116,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case compensatedInOrder
   /// Where a user's queue was narrowed, no drainer waits for it to be widened.
   case lostAfterNarrowing
-  /// What a thread changes goes by a width that it has read before, and others go by that then.
-  case staleWidth
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
   /// A task that comes to wait for its turn does not look whether it has come.

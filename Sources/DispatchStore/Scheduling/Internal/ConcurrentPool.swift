@@ -72,8 +72,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// How many drainers there may be.
   ///
-  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many. Where it was
-  /// narrowed before, it may have begun more than it is wide.
+  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many. It may have begun
+  /// more than the width that is known here: where it was narrowed, or widened since that was read.
   private func mostDrainers(_ width: Int, begun: Int) -> Int {
     guard poolQueue == nil else { return width }
     return max(width, isPlanted(.lostAfterNarrowing) ? 0 : begun) + 1
@@ -247,12 +247,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   func change<Result>(
     _ transition: Transition, _ body: (inout PoolState, PoolState.Capacity) -> Result
   ) -> Result {
-    let early = isPlanted(.staleWidth) ? width : nil
+    // It may have changed once the lock is there: while there are starts, a drainer is queued, which reads it again.
+    let width = self.width
     yieldPoint(transition)
     return shared.state.withLock { shared in
-      // Read under the lock: else a thread that has read it before the queue was widened could write the former width over
-      // the present one, for all that push after that.
-      let width = early ?? self.width
       let before = state.running
       let stepPlaces = width - (shared.running - before)
       let capacity = PoolState.Capacity(
