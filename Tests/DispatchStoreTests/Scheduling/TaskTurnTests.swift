@@ -40,7 +40,8 @@ struct TaskTurnTests {
     #expect(store.version == UInt64(Self.producers * count))
     #expect(store.model.steps == Array(repeating: count, count: Self.producers))
     #expect(store.model.foreign == 0, "Reducers ran with the values of another task.")
-    #expect(dispatcher.laneCount == 0)
+    // The thread that has taken the last turn leaves the lane after it.
+    while dispatcher.laneCount > 0 { await Task.yield() }
   }
 
   /// What waits on the main actor, or on an actor of the program's, goes on there.
