@@ -48,6 +48,8 @@ actor TaskTurns: SerialExecutor, JobRunner {
   }
 
   /// Runs it on a thread without a task, which takes the turns of those that wait behind it once it has gone.
+  ///
+  /// What blocks there is refused as on a thread of the system's for tasks.
   nonisolated func runBesideTasks(_ job: UnownedJob) {
     let thread = ThreadState.current
     thread.takesFirstTurn = true
