@@ -19,7 +19,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   /// Whether none of them failed, and whether the last one did not.
   @exclusivity(unchecked) private var isSuccess = true
   @exclusivity(unchecked) private var mayContinue = true
-  /// The context around its steps, on the thread that runs them.
+  /// The context around it on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
   /// By which it was accepted, or not, and counts as under way; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
@@ -216,17 +216,18 @@ extension Dispatch {
     return endSequence(&dispatch, on: thread)
   }
 
-  /// Runs steps in a context of their own: that is the record, where nothing is bound and no caller waits.
+  /// Runs steps in a context of their own: that is the record, where nothing is bound, no caller waits and nothing is around.
+  ///
+  /// What is around is a constant of another context: tasks of a step look at it, also once this thread has gone on.
   @inline(never)
   private func runSteps(on thread: ThreadState) -> Bool {
     guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
-    if isSynchronous || isCarrying {
+    let (context, run) = (thread.context, thread.run)
+    if isSynchronous || isCarrying || DispatchContext.enclosing(run, on: thread) != nil {
       var hasEnded = false
       perform(nil) { hasEnded = runSteps(of: sequence, on: thread) }
       return hasEnded
     }
-    let (context, run) = (thread.context, thread.run)
-    sequence.outer = DispatchContext.enclosing(run, on: thread)
     (thread.context, thread.run) = (self, nil)
     defer { (thread.context, thread.run) = (context, run) }
     return runSteps(of: sequence, on: thread)
