@@ -212,7 +212,7 @@ extension Dispatch {
   /// The details of the dispatch in whose block, or in whose sequence, this one was made; nil for others.
   func detailsAround(orOfBlock ofBlock: () -> Dispatch?) -> DispatchDetails? {
     if let around = details?.around { return around }
-    if let whole = outer?.dispatch, whole.id == parent, whole.sequence != nil {
+    if isStep, let whole = outer?.dispatch, whole.id == parent {
       return whole.makeDetails()
     }
     return ofBlock()?.makeDetails()

@@ -27,6 +27,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) private var completion: Completion?
   /// Whether it carries task-local values: does not change while another thread may refer to it.
   @exclusivity(unchecked) private(set) var isCarrying = false
+  /// Whether it is of one action of a sequence; set before another thread knows it.
+  @exclusivity(unchecked) var isStep = false
   @exclusivity(unchecked) private var stored = Attachment.none
   /// A `DispatchWord`.
   private let word = Atomic<UInt>(DispatchWord.waiting.bits)
@@ -74,6 +76,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.route = route
     self.completion = completion
     self.callSite = callSite
+    isStep = false
     word.store(DispatchWord.waiting.bits, ordering: .relaxed)
   }
 
@@ -344,9 +347,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var caller: DispatchContext? {
     guard let outer else { return nil }
     // Not of a completion at the deadline: the record belongs to the thread that still runs its stores.
-    let isStep =
-      !outer.isEarly && outer.dispatch.id == parent && outer.dispatch.sequence != nil
-    return isSynchronous || isOfTask || isStep ? outer : nil
+    let waits = isStep && !outer.isEarly && outer.dispatch.id == parent
+    return isSynchronous || isOfTask || waits ? outer : nil
   }
 
   // MARK: Details

@@ -295,6 +295,7 @@ extension Dispatch {
   ) -> Dispatch {
     let step = thread.spareDispatches.pop() ?? Dispatch()
     step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
+    step.isStep = true
     step.put(action)
     if isSynchronous {
       // The record may have been used before, elsewhere.
