@@ -148,7 +148,7 @@ struct CloseTests {
     #expect(await results.first(1) == [.dispatcherClosed])
   }
 
-  /// Whether such a task counts does not depend on what the sequence does meanwhile, which other threads run.
+  /// The task looks at its own dispatch alone: other threads go on with the sequence around it, and end that.
   @Test(arguments: modes)
   func aTaskThatAStepHasMadeMayDispatchWhileItsSequenceGoesOn(mode: Dispatcher.Mode) async {
     let (dispatcher, other) = (dispatcher, Dispatcher())

@@ -9,7 +9,7 @@ final class CapturedTaskLocal: @unchecked Sendable {
   /// Several threads may read it at a time: those of a group's steps, or that of a deadline.
   private let value: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var hasValue = false
-  @exclusivity(unchecked) private var next: CapturedTaskLocal?
+  private let next: CapturedTaskLocal?
   /// The number of the dispatcher that carries the values; of the first one.
   @exclusivity(unchecked) private var dispatcher = UInt64.max
   /// What else the dispatch has that carries the value.
