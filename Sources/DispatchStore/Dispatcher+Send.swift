@@ -123,6 +123,7 @@ extension Dispatcher {
     switch consume sent {
     case .ended(let result): return result
     case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
+    case .isQueued(let queued): return await queued.result()
     case .waits(let wait):
       return await send(
         action, to: storeIdentifier, mode, options, completion, fileID, line, after: wait)

@@ -118,10 +118,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostAfterNarrowing
   /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
   case lostBatch
-  /// A task that comes to wait for its turn does not look whether it has come.
-  case lostTurn
-  /// A thread takes turns also where a task or a block is beneath, for which others may wait.
-  case turnOnForeignStack
+  /// A task that frees its lane runs the next action there itself, beneath which it is.
+  case drainOnForeignStack
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
   /// Once the first deadline of distant timers has come, no alarm is set for the others.

@@ -50,12 +50,6 @@ struct ThreadState {
     var operationQueue: OperationQueue?
     /// Whether it runs a job of an `async` block beside the system's threads for tasks.
     var runsBlockJob = false
-    /// The task that is about to leave this thread, to wait for its turn in a lane.
-    var comingTask: ComingTask?
-    /// Whether the turn that it takes next is the first thing on its stack.
-    var takesFirstTurn = false
-    /// The lane whose drainer it is once that turn is over.
-    var laneToDrain: Lane?
     /// Whether it is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
@@ -67,7 +61,6 @@ struct ThreadState {
     /// Records to be reused.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
-    var spareStoreRun: SoloStoreRun?
     var spareTask: TaskScheduler?
     /// A session to be used again.
     var spareSession: Unmanaged<MiddlewareSession>?
@@ -229,21 +222,6 @@ struct ThreadState {
     !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
   }
 
-  var comingTask: ComingTask? {
-    get { fields.pointee.comingTask }
-    nonmutating set { fields.pointee.comingTask = newValue }
-  }
-
-  var takesFirstTurn: Bool {
-    get { fields.pointee.takesFirstTurn }
-    nonmutating set { fields.pointee.takesFirstTurn = newValue }
-  }
-
-  var laneToDrain: Lane? {
-    get { fields.pointee.laneToDrain }
-    nonmutating _modify { yield &fields.pointee.laneToDrain }
-  }
-
   var isJobHelper: Bool {
     get { fields.pointee.isJobHelper }
     nonmutating set { fields.pointee.isJobHelper = newValue }
@@ -268,14 +246,6 @@ struct ThreadState {
   func keepSpare(_ details: DispatchDetails) {
     if fields.pointee.spareDetails != nil || !details.reset() { return }
     fields.pointee.spareDetails = details
-  }
-
-  func takeSpareStoreRun() -> SoloStoreRun? {
-    fields.pointee.spareStoreRun.take()
-  }
-
-  func keepSpare(_ storeRun: consuming SoloStoreRun) {
-    if fields.pointee.spareStoreRun == nil { fields.pointee.spareStoreRun = storeRun }
   }
 
   func takeSpareTask() -> TaskScheduler? {

@@ -51,7 +51,7 @@ struct RoundStateTests {
   }
 
   @Test func aNewOneWithoutStoresIsClosed() {
-    #expect(RoundState(stores: [String]()).isClosed)
+    #expect(RoundState(stores: []).isClosed)
   }
 
   // MARK: Attempts
@@ -161,5 +161,17 @@ struct RoundStateTests {
     _ = state.startReturned(0, .finished)
     #expect(state.closed(0).isClosed)
     #expect(!state.onlyDeliveryIsLeft && !state.isAlone)
+  }
+}
+
+extension RoundState {
+  fileprivate init(
+    stores: [String], prerequisites: [[Int]]? = nil, runsRegardless: [Bool]? = nil,
+    ended: [StoreOutcome?] = []
+  ) {
+    let graph = StoreGraph(
+      stores, prerequisites: prerequisites,
+      runsRegardless: runsRegardless ?? stores.map { _ in false })
+    self.init(graph, ended: ended)
   }
 }

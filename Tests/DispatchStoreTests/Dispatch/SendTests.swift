@@ -181,6 +181,28 @@ struct SendTests {
     #expect(result["stage"]?.wasCancelled(afterItsStart: true) == true)
   }
 
+  /// With an option, others may cancel the dispatch too, so that its block has a task of its own.
+  @Test(arguments: modes)
+  func itsBlockSeesTheCancellationOfItsTaskAtOnceWithOptionsToo(_ mode: Dispatcher.Mode) async {
+    dispatcher.addStage()
+    for _ in 0..<Load.count(50) {
+      let (began, cancelled, dispatcher, log) = (Latch(), EventCount(of: 1), dispatcher, log)
+      let task = Task {
+        let block = Script.suspends { _ in
+          began.open()
+          while cancelled.count == 0 { await Task.yield() }
+          log.record("\(Task.isCancelled)")
+        }
+        return await dispatcher.send(block, mode: mode, options: .timeout(.seconds(3_600)))
+      }
+      await began.opened()
+      task.cancel()
+      cancelled.add()
+      _ = await task.value
+    }
+    #expect(Set(log.all) == ["true"])
+  }
+
   @Test(arguments: modes)
   func aStoreThatRunsRegardlessIsNotCancelledWithTheTask(_ mode: Dispatcher.Mode) async {
     let (began, dispatcher, log) = (Latch(), dispatcher, log)

@@ -3,10 +3,11 @@ import Testing
 
 @testable import DispatchStore
 
-/// Tasks that contend for a lane whose actions only reduce: the thread that starts a turn takes it.
-@Suite("Turns of tasks", .timeLimit(.minutes(10)))
+/// Tasks that contend for a lane whose actions only reduce: these run on the lane's thread.
+@Suite("Sent to a busy lane", .timeLimit(.minutes(10)))
 struct TaskTurnTests {
   @TaskLocal fileprivate static var producer = -1
+  @TaskLocal fileprivate static var carried = "none"
 
   private let dispatcher = Dispatcher()
   private static let producers = 16
@@ -42,6 +43,36 @@ struct TaskTurnTests {
     #expect(store.model.foreign == 0, "Reducers ran with the values of another task.")
     // The thread that has taken the last turn leaves the lane after it.
     while dispatcher.laneCount > 0 { await Task.yield() }
+  }
+
+  /// `willDispatch` runs in the caller's task.
+  @Test func reducesOnTheLanesThreadWithTheCarriedValuesAndNoOthers() async {
+    let dispatcher = Dispatcher(name: "carrying", carrying: [CarriedTaskLocal(Self.$carried)])
+    let (mode, log) = (Dispatcher.Mode.serial(lane: "turns"), Recorder<String>())
+    let (hasBegun, mayEnd) = (EventCount(of: 1), DispatchSemaphore(value: 0))
+    let holder = dispatcher.register(
+      store: Store(identifier: "holder", reducer: HoldingReducer(hasBegun, until: mayEnd)))
+    let store = dispatcher.register(
+      store: Store(identifier: "turns", reducer: ContextReducer(to: log)))
+    let observer = store.observe { _ in log.record("observer " + ContextReducer.context) }
+    let first = holder.dispatch(Turn(producer: 0, step: nil), mode: mode)
+    await hasBegun.full()
+    let sent = Task {
+      await Self.$carried.withValue("c") {
+        await Self.$producer.withValue(3) {
+          await store.send(Turn(producer: 3, step: nil), mode: mode) { _ in
+            log.record("completion " + ContextReducer.context)
+          }
+        }
+      }
+    }
+    while !dispatcher.scheduler(of: mode).hasWaitingDispatches { await Task.yield() }
+    mayEnd.signal()
+    #expect(await sent.value.isSuccess)
+    #expect(await first.result.isSuccess)
+    let context = "c -1 no task"
+    #expect(log.all == ["reducer \(context)", "observer \(context)", "completion \(context)"])
+    observer.cancel()
   }
 
   /// What waits on the main actor, or on an actor of the program's, goes on there.
@@ -161,6 +192,24 @@ private final class HoldingReducer: Reducer<Turns, Turn> {
   override func reduce(into model: inout Turns, action: Turn) {
     hasBegun.add()
     mayEnd.wait()
+  }
+}
+
+/// Records in which context it reduces.
+private final class ContextReducer: Reducer<Turns, Turn> {
+  private let log: Recorder<String>
+
+  init(to log: Recorder<String>) {
+    self.log = log
+  }
+
+  static var context: String {
+    let task = withUnsafeCurrentTask { $0 == nil ? "no task" : "a task" }
+    return "\(TaskTurnTests.carried) \(TaskTurnTests.producer) \(task)"
+  }
+
+  override func reduce(into model: inout Turns, action: Turn) {
+    log.record("reducer " + Self.context)
   }
 }
 

@@ -165,8 +165,6 @@ struct DiagnosisBuilder {
       map.add({ "runs action \(number)\(count): \($0(target))" }, to: place)
     case .round(let round):
       for standing in round.standings { look(at: standing, place) }
-    case .store(let storeRun):
-      for standing in storeRun.standings { look(at: standing, place) }
     }
   }
 

@@ -3,12 +3,8 @@
 extension Dispatch {
   /// The scheduler starts it, in its turn.
   ///
-  /// - Parameters:
-  ///   - dispatch: The scheduler's only reference.
-  ///   - takesTurns: Whether this thread takes the turns of tasks.
-  static func start(
-    _ dispatch: inout Dispatch, on thread: ThreadState, takesTurns: @autoclosure () -> Bool = false
-  ) -> InlineEnd {
+  /// - Parameter dispatch: The scheduler's only reference.
+  static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     if dispatch.beginInline() { return run(&dispatch, on: thread) }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
@@ -24,7 +20,7 @@ extension Dispatch {
       return isPlanted(.keptPlace) ? .continues : .ended
     }
     guard let task = details.scheduler?.asTask else { return run(&dispatch, on: thread) }
-    task.start(isTaken: takesTurns)
+    task.start()
     return .continues
   }
 
@@ -90,9 +86,9 @@ extension Dispatch {
   }
 
   /// Goes on with a round where an inline run has stopped.
-  func begin(_ round: Round, after remainder: InlineRemainder) {
+  func begin(_ round: Round, after remainder: InlineRemainder, _ begun: StoreRun?) {
     yieldPoint(.beginRound, id.description)
-    if round.begin(after: remainder) { roundClosed(round) }
+    if round.begin(after: remainder, begun) { roundClosed(round) }
   }
 
   /// All stores of a round have ended: the last step.
@@ -101,79 +97,6 @@ extension Dispatch {
     makeDetails().withState { $0.endWork() }
     let result = round.result
     complete(result, round.session, at: round.scheduler)
-    round.dissolve()
-  }
-
-  // MARK: A store by itself
-
-  /// Goes on with a store at which an inline run has stopped.
-  func begin(_ storeRun: SoloStoreRun, after step: InlineStep) {
-    yieldPoint(.beginRound, id.description)
-    guard storeRun.begin(step) else { return }
-    // Not inside of the run that has stopped: so each store of a long line may end at once.
-    storeRun.scheduler.resume { self.goOn(after: storeRun) }
-  }
-
-  /// The store has ended: an inline run goes on with those that have waited for it.
-  func goOn(after storeRun: SoloStoreRun) {
-    let (thread, details, scheduler) = (ThreadState.current, makeDetails(), storeRun.scheduler)
-    let around = DispatchContext.enclosing(thread.run, on: thread)
-    if caller == nil {
-      keep(outer: around)
-    } else if let around, around !== outer {
-      // On a thread that runs code of others, too: an inline run knows one context around it, and here there are two.
-      details.endWork()
-      return goOnInRound(after: storeRun, details)
-    }
-    var (dispatch, last) = (self, Optional(storeRun))
-    _ = Self.goOn(&dispatch, after: &last, at: scheduler, on: thread)
-  }
-
-  /// The same where what is around is still what was around its start, for a caller that gives its references up.
-  ///
-  /// - Returns: The result, where all stores have finished and the record can be used again.
-  static func goOn(
-    _ dispatch: inout Dispatch, after storeRun: inout SoloStoreRun?, at scheduler: Scheduler,
-    on thread: ThreadState
-  ) -> DispatchResult? {
-    yieldPoint(.closeRound, dispatch.id.description)
-    _ = dispatch.withDetails { $0.endWork() }
-    let rest = storeRun.unsafelyUnwrapped.rest
-    // Before the inline run: it can use the record again where nothing else refers to that.
-    SoloStoreRun.recycle(&storeRun, on: thread)
-    let (id, end) = (dispatch.id, goOn(&dispatch, with: rest, on: thread))
-    switch end {
-    case .continues:
-      return nil
-    case .ended:
-      scheduler.release(dispatch)
-      return nil
-    case .reusable:
-      scheduler.release(dispatch)
-      return DispatchResult(transaction: id, identifiers: rest.identifiers)
-    }
-  }
-
-  private static func goOn(
-    _ dispatch: inout Dispatch, with rest: borrowing SoloStoreRun.Rest, on thread: ThreadState
-  ) -> InlineEnd {
-    withAddress(of: rest.action) { action in
-      InlineRun.withMemory { run in
-        run.initialize(to: InlineRun(of: dispatch, action, after: rest, on: thread))
-        guard let carried = dispatch.carried else {
-          return run.goOn(&dispatch, from: rest.position, on: thread)
-        }
-        return carried.bind { run.goOn(&dispatch, from: rest.position, on: thread) }
-      }
-    }
-  }
-
-  /// The same in a round.
-  private func goOnInRound(after storeRun: SoloStoreRun, _ details: DispatchDetails) {
-    let round = Round(after: storeRun)
-    if round.isClosed { return roundClosed(round) }
-    if details.begin(.round(round), nil) { round.cancel() }
-    begin(round, after: InlineRemainder(position: storeRun.index + 1, order: nil, begun: nil))
   }
 
   /// Runs the completion, ends the dispatch and releases its scheduler.

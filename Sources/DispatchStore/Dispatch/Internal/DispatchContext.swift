@@ -218,16 +218,16 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
 
 /// The context of an `async` block, or of what follows a dispatch, in its task and in those made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
-  // because `address` is atomic, and all else is constant until it is used again, by the only reference to it
+  // because `address` is atomic, and all else is constant
   /// Nil for what follows a dispatch.
-  @exclusivity(unchecked) private var storeRun: StoreRun?
+  private let storeRun: StoreRun?
   /// Of what follows a dispatch, the number of the dispatcher.
   private let dispatcher: UInt64?
   /// The same, the dispatch that stands for it.
   private let following: Dispatch?
-  @exclusivity(unchecked) private var caller: DispatchContext?
-  @exclusivity(unchecked) private var ownJobScheduler: Scheduler?
-  @exclusivity(unchecked) private var isOnMainQueue = false
+  private let caller: DispatchContext?
+  private let ownJobScheduler: Scheduler?
+  private let isOnMainQueue: Bool
   /// Where the block's task has bound it, until the block has returned.
   private let address = Atomic<UInt>(0)
 
@@ -242,34 +242,13 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     isOnMainQueue = holdsUpMainQueue
   }
 
-  /// Of a block that runs in its dispatch's task.
-  init(inTaskOf storeRun: StoreRun) {
-    (dispatcher, following) = (nil, nil)
-    super.init()
-    begin(storeRun)
-  }
-
-  /// It is used again for such a block, before others know it.
-  func begin(_ storeRun: StoreRun) {
-    self.storeRun = storeRun
-    guard let caller = storeRun.dispatch.caller else { return }
-    self.caller = caller
-    ownJobScheduler = caller.jobScheduler
-  }
-
-  /// It is used by none.
-  func clear() {
-    storeRun = nil
-    if caller != nil { caller = nil }
-    if ownJobScheduler != nil { ownJobScheduler = nil }
-  }
-
   /// For what follows a dispatch.
   ///
   /// - Parameter dispatch: Stands for that, until it has ended.
   init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
     self.dispatcher = dispatcher.number
     following = dispatch
+    (storeRun, caller, isOnMainQueue) = (nil, nil, false)
     ownJobScheduler = dispatcher.pool
   }
 

@@ -428,13 +428,6 @@ final class DispatchDetails: @unchecked Sendable {
     successor?.commitDelivered()
   }
 
-  /// Whether an inline run may go on after a store that does not end at once: no failed store runs again, and no deadline
-  /// ends the dispatch before its stores.
-  var mayGoOnInline: Bool { retry == nil && !callsAtStoresEnd }
-
-  /// Whether the caller's task may run its blocks itself: nothing else cancels them.
-  var mayGoOnInTask: Bool { mayGoOnInline && !isControlled }
-
   /// Stores are under way beside an inline run; whether they are to be cancelled first.
   ///
   /// - Parameter successor: The store run that takes over the deferred commits of the inline run's present store.
@@ -447,18 +440,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// A store's block is to run in the caller's task; whether it is to be cancelled first.
-  func begin(_ storeRun: SoloStoreRun, in task: TaskScheduler) -> Bool {
-    state.withLock { state in
-      if state.scheduler == nil { state.scheduler = task }
-      for _ in 0..<state.undelivered { storeRun.commitDeferred() }
-      state.undelivered = 0
-      state.successor = storeRun
-      return state.life.begin(.store(storeRun)) && !isPlanted(.lostCancellation)
-    }
-  }
-
-  /// They have ended, and an inline run goes on.
+  /// They have ended.
   func endWork() {
     let former = state.withLock { state in
       state.life.endWork()

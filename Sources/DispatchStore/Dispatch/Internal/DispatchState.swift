@@ -388,8 +388,6 @@ enum DispatchWork {
   case none
   /// Its action, store by store.
   case round(Round)
-  /// One store, for which the others wait.
-  case store(SoloStoreRun)
   /// Of a sequence, the dispatch of one action.
   case step(Dispatch)
 
@@ -397,7 +395,6 @@ enum DispatchWork {
     switch self {
     case .none: break
     case .round(let round): round.cancel()
-    case .store(let storeRun): storeRun.cancel()
     case .step(let dispatch): dispatch.cancel()
     }
   }
@@ -407,7 +404,6 @@ enum DispatchWork {
     switch self {
     case .none: false
     case .round(let round): round.isAlone
-    case .store: true
     case .step(let dispatch): dispatch.isAlone
     }
   }
@@ -417,7 +413,6 @@ enum DispatchWork {
     switch self {
     case .none: false
     case .round(let round): round.onlyDeliveryIsLeft
-    case .store(let storeRun): storeRun.onlyDeliveryIsLeft
     case .step(let dispatch): dispatch.onlyDeliveryIsLeft
     }
   }

@@ -4,13 +4,16 @@ enum SentDispatch {
   case ended(DispatchResult)
   /// The rest is for `runToEnd`.
   case underWay(Dispatch)
+  /// It runs on its lane's thread.
+  case isQueued(QueuedDispatch)
   /// It begins once this has ended.
   case waits(AdmissionWait)
 }
 
 // Structured dispatches. Where the lane is idle, the task acquires it by one change of its word, and an inline run
 // takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
-// lane's inbox, and what starts there is the task.
+// lane's inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the result:
+// so tasks that contend for a lane form no convoy. With another action, what starts there is the task.
 extension Dispatcher {
   /// Runs an action on this thread, up to where its task has to wait.
   @usableFromInline
@@ -67,7 +70,7 @@ extension Dispatcher {
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), at: place, completion, callSite, on: thread)
     let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
-    if run.task == nil { place.release(nil, ofTaskOf: self)?.drainTasks() }
+    if run.task == nil { place.release(nil, ofTaskOf: self) }
     guard let dispatch = handle.dispatch else {
       return .ended(DispatchResult(transaction: run.transaction, identifiers: identifiers))
     }
@@ -89,6 +92,8 @@ extension Dispatcher {
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
+    let mayBeQueued = dispatch.onlyReduces && !mode.isMainThread
+    if mayBeQueued { dispatch.carry(captureTaskLocals()) }
     dispatch.wait(for: after)
     note(dispatch, mode, on: thread)
     dispatch.put(action)
@@ -107,22 +112,23 @@ extension Dispatcher {
       return .underWay(dispatch)
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
+    var isQueued = false
     if Task.isCancelled {
       dispatch.cancel()
     } else {
-      task.mayBeTaken =
-        dispatch.onlyReduces && !mode.isMainThread && !DispatchContext.isInTaskOfBlock
-      start(dispatch, details, after, mode, in: task)
+      isQueued = start(dispatch, details, after, mode, in: task, mayBeQueued: mayBeQueued)
     }
     if let admitted { admitted.enter() }
-    return .underWay(dispatch)
+    return isQueued ? .isQueued(QueuedDispatch(dispatch: dispatch, task: task)) : .underWay(dispatch)
   }
 
-  /// Starts a dispatch in its task, where that has its place at once, or schedules it there.
+  /// Starts a dispatch in its task, if that has its place at once, or schedules it.
+  ///
+  /// - Returns: Whether it runs on the lane's thread.
   private func start(
     _ dispatch: Dispatch, _ details: DispatchDetails, _ after: [Dispatch], _ mode: Mode,
-    in task: TaskScheduler
-  ) {
+    in task: TaskScheduler, mayBeQueued: Bool
+  ) -> Bool {
     let isJoining = details.isJoining
     let place = isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     // Under the lock: another thread may look at it that watches the dispatch.
@@ -131,15 +137,27 @@ extension Dispatcher {
     if before.isEmpty, task.place.acquire() {
       task.place.hold(dispatch)
       if case .tryGate(let gate) = details.withState({ $0.start() }), !dispatch.passes(gate) {
-        return
+        return false
       }
-      return task.start()
+      task.start()
+      return false
+    }
+    if mayBeQueued {
+      details.scheduler = nil
+      dispatch.move(to: place)
+      schedule(dispatch, at: place, after: before, isGated: details.withState(\.isGated)) {
+        let place = scheduler(of: mode)
+        dispatch.move(to: place)
+        return place
+      }
+      return true
     }
     schedule(dispatch, at: task, after: before, isGated: details.withState(\.isGated)) {
       let place = scheduler(of: mode)
       details.withState { _ in task.move(to: place) }
       return task
     }
+    return false
   }
 }
 
@@ -155,45 +173,45 @@ extension Dispatch {
       return result
     }
     let wait = dispatch.beginWait()
-    var result: DispatchResult?
-    while result == nil, let block = await runSteps(of: &dispatch, in: task, &result) {
+    if dispatch.details?.isControlled == true {
+      await withTaskCancellationHandler {
+        await runToEnd(of: dispatch, in: task)
+      } onCancel: {
+        task.cancelBlocks()
+      }
+    } else {
+      await runToEnd(of: dispatch, in: task)
+    }
+    wait?.end()
+    let thread = ThreadState.current
+    let result = dispatch.result
+    recycle(dispatch, on: thread)
+    TaskScheduler.recycle(task, on: thread)
+    return result!
+  }
+
+  private nonisolated(nonsending) static func runToEnd(
+    of dispatch: Dispatch, in task: TaskScheduler
+  ) async {
+    while let block = await runSteps(of: dispatch, in: task) {
       await withDiscardingTaskGroup { group in
         group.addTask { await block() }
-        while let block = await runSteps(of: &dispatch, in: task, &result) {
+        while let block = await runSteps(of: dispatch, in: task) {
           group.addTask { await block() }
         }
       }
     }
-    wait?.end()
-    let thread = ThreadState.current
-    if result == nil { result = dispatch.result }
-    recycle(dispatch, on: thread)
-    TaskScheduler.recycle(task, on: thread)
-    return result.unsafelyUnwrapped
   }
 
   /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
-  ///
-  /// - Parameter result: Set where all stores have finished and the record can be used again.
   private nonisolated(nonsending) static func runSteps(
-    of dispatch: inout Dispatch, in task: TaskScheduler, _ result: inout DispatchResult?
+    of dispatch: Dispatch, in task: TaskScheduler
   ) async -> TaskScheduler.Block? {
     while true {
-      if task.storeRun != nil {
-        if task.noticesCancellation() { dispatch.cancel() }
-        result = await runStore(of: &dispatch, in: task)
-        if result != nil { return nil }
-        continue
-      }
       if dispatch.hasEnded, task.detach() { return nil }
       if task.noticesCancellation() { dispatch.cancel() }
       guard let step = task.next() else {
-        if task.mayBeTaken {
-          task.mayBeTaken = false
-          await task.waitForTurn(of: dispatch)
-        } else {
-          await task.wait()
-        }
+        await task.wait()
         continue
       }
       switch step {
@@ -202,7 +220,7 @@ extension Dispatch {
         var started = dispatch
         if case .continues = run(&started, on: thread) { continue }
         task.release(dispatch)
-      case .cancel:
+      case .cancel, .ended:
         break
       case .step(let step):
         step()
@@ -214,19 +232,8 @@ extension Dispatch {
     }
   }
 
-  /// Runs the block of a store, and goes on with the next ones.
-  private nonisolated(nonsending) static func runStore(
-    of dispatch: inout Dispatch, in task: TaskScheduler
-  ) async -> DispatchResult? {
-    var storeRun = task.storeRun.take()
-    let next = await storeRun.unsafelyUnwrapped.runBlock()
-    if task.noticesCancellation() { dispatch.cancel() }
-    guard storeRun.unsafelyUnwrapped.follow(next) else { return nil }
-    return goOn(&dispatch, after: &storeRun, at: task, on: .current)
-  }
-
   /// The wait of an operation's block that runs a dispatch in its task.
-  private struct BlockWait {
+  fileprivate struct BlockWait {
     let wait: WaitGraph.Wait?
     let queue: SharedQueue?
 
@@ -237,7 +244,7 @@ extension Dispatch {
   }
 
   /// Records the wait of the block that called; where that could not end, neither can the dispatch begin.
-  private func beginWait() -> BlockWait? {
+  fileprivate func beginWait() -> BlockWait? {
     guard let context = DispatchContext.ofTask else { return nil }
     var wait: WaitGraph.Wait?
     do {
@@ -249,5 +256,25 @@ extension Dispatch {
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
     return BlockWait(wait: wait, queue: queue)
+  }
+}
+
+/// A sent dispatch that runs on its lane's thread, and the caller's task, which only waits for its end.
+@usableFromInline
+struct QueuedDispatch {
+  let dispatch: Dispatch
+  let task: TaskScheduler
+
+  /// Waits for the end; if the task is cancelled, the dispatch is, too.
+  @usableFromInline
+  nonisolated(nonsending) func result() async -> DispatchResult {
+    let wait = dispatch.beginWait()
+    dispatch.whenEnded { [task] in task.ended() }
+    while !dispatch.hasEnded {
+      if task.noticesCancellation() { dispatch.cancel() }
+      if task.next() == nil { await task.wait() }
+    }
+    wait?.end()
+    return dispatch.result!
   }
 }

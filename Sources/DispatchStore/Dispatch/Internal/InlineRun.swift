@@ -84,17 +84,6 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// For a dispatch that goes on after a store that ran by itself.
-  init(
-    of record: Dispatch, _ action: UnsafeRawPointer, after rest: borrowing SoloStoreRun.Rest,
-    on thread: ThreadState
-  ) {
-    self.init(of: record, action, on: thread)
-    session = rest.session.map(Unmanaged.passRetained)
-    outcomes = rest.outcomes
-    isPlain = session == nil && outcomes.isEmpty
-  }
-
   /// Gives a closure memory on the stack for a run, and destroys that afterwards.
   ///
   /// A plain run without a completion has nothing to release: leaving out what a variable's end would look
@@ -549,14 +538,6 @@ extension InlineRun.Address {
   func run(_ record: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     thread.run = self
     let position = runDirectly(from: 0, on: thread)
-    return end(&record, finishRun(from: position, on: thread), on: thread)
-  }
-
-  /// Goes on with the stores from a position, those before which have ended.
-  ///
-  /// - Parameter record: The caller's reference.
-  func goOn(_ record: inout Dispatch, from position: Int, on thread: ThreadState) -> InlineEnd {
-    thread.run = self
     return end(&record, finishRun(from: position, on: thread), on: thread)
   }
 

@@ -11,6 +11,15 @@ enum InlineStep {
   /// It has not begun: earlier changes of the store are delivered first.
   case heldBack
 
+  /// The outcome, if the part has ended.
+  var outcome: StoreOutcome? {
+    switch self {
+    case .finished: .finished
+    case .ended(let outcome): outcome
+    case .unfinished, .running, .heldBack: nil
+    }
+  }
+
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)
   }
@@ -24,7 +33,7 @@ enum InlineStep {
   }
 }
 
-/// Where an inline run stops: what is left is for a round, or for one store by itself.
+/// The point at which an inline run stops: a round goes on there.
 struct InlineRemainder {
   /// The store runs before this position have ended.
   let position: Int
@@ -37,12 +46,6 @@ struct InlineRemainder {
     self.position = position
     self.order = order
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
-  }
-
-  /// The store that has begun, where that goes on by itself: no other can start before it has ended.
-  func only(of route: Route) -> Int? {
-    guard let begun, order == nil, route.holdsBackAll(after: begun.index) else { return nil }
-    return begun.index
   }
 
   /// By store index, how those ended that have; empty where none has.

@@ -18,12 +18,10 @@ final class Round: @unchecked Sendable {
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run beside each other.
   private let runsConcurrently: Bool
-  /// By store index.
-  private var storeRuns: [RoundStoreRun] = []
   private let state: Locked<RoundState>
 
   /// - Parameters:
-  ///   - ended: By store index: how those ended that have; empty where none has.
+  ///   - ended: By store index: the outcomes of the stores that have ended; empty if none has.
   ///   - begun: The store index that has begun in the inline run.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
@@ -36,30 +34,15 @@ final class Round: @unchecked Sendable {
     self.action = action
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
-    state = Locked(
-      RoundState(
-        stores: route.identifiers, prerequisites: route.prerequisites,
-        runsRegardless: route.runsRegardless, ended: ended, begun: begun))
-    storeRuns.reserveCapacity(route.count)
-    for (index, entry) in route.entries.enumerated() {
-      storeRuns.append(
-        RoundStoreRun(entry, at: index, session?.action(at: index) ?? action, in: self))
-    }
+    state = Locked(RoundState(route.graph, ended: ended, begun: begun))
   }
 
-  /// With the stores that have waited for one that ran by itself.
-  convenience init(after storeRun: SoloStoreRun) {
-    let (route, outcomes) = (storeRun.route, storeRun.outcomes)
-    let ended = (0..<route.count).map { index -> StoreOutcome? in
-      index > storeRun.index ? nil : outcomes.isEmpty ? .finished : outcomes[index]
-    }
-    self.init(
-      of: storeRun.dispatch, at: storeRun.scheduler, storeRun.dispatched, to: route,
-      storeRun.session, ended: ended, begun: nil)
+  /// Makes the run of a store.
+  func storeRun(at index: Int, again repeated: StoreRun.Repeated? = nil) -> StoreRun {
+    let reply = repeated.map(\.reply) ?? session?.reply(at: index)
+    return StoreRun(
+      route.entries[index], at: index, reply?.action ?? action, in: self, again: repeated)
   }
-
-  /// Whether all of its stores have ended.
-  var isClosed: Bool { state.withLock(\.isClosed) }
 
   /// The number of the dispatcher.
   var dispatcher: UInt64 { route.dispatcher }
@@ -92,50 +75,32 @@ final class Round: @unchecked Sendable {
     state.withLock { $0.prerequisiteResults(index) }
   }
 
-  /// Releases the store runs, which refer to the round.
-  func dissolve() {
-    storeRuns = []
-  }
-
   // MARK: Steps
 
   /// Goes on with the store that has begun, and with all that may start.
-  func begin(after remainder: InlineRemainder) -> Bool {
+  ///
+  /// - Parameter begun: The run of the store that has begun, if one has.
+  func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = state.withLock { $0.first }
-    guard let (index, step) = remainder.begun else { return start(others) }
-    if case .heldBack = step {} else { storeRuns[index].startedAt = session?.startedAt }
-    let outcome: StoreOutcome? =
-      switch step {
-      case .finished: .finished
-      case .ended(let outcome): outcome
-      case .unfinished(let operation): takeOver(at: index, operation, isRunning: false)
-      case .running(let operation): takeOver(at: index, operation, isRunning: true)
-      case .heldBack: nil
-      }
-    let (next, isClosed) = follow(index, state.withLock { $0.startReturned(index, outcome) })
+    guard let step = remainder.begun?.step, let begun else { return start(others) }
+    begun.startedAt = session?.startedAt
+    var outcome: StoreOutcome?
+    switch step {
+    case .finished: outcome = .finished
+    case .ended(let ended): outcome = ended
+    case .unfinished(let operation), .running(let operation):
+      var isRunning = false
+      if case .running = step { isRunning = true }
+      dispatch.perform(begun) { outcome = begun.takeOver(operation, isRunning: isRunning) }
+    case .heldBack: break
+    }
+    let (next, isClosed) = follow(
+      begun, state.withLock { $0.startReturned(begun.index, outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())
   }
 
-  private func takeOver(at index: Int, _ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
-    let storeRun = storeRuns[index]
-    return run(storeRun) { storeRun.takeOver(operation, isRunning: isRunning) }
-  }
-
-  /// The present time, where a hook gets it.
+  /// The present time, if a hook gets it.
   var now: Int64? { session?.now }
-
-  /// Starts a store run, and runs its operation where that is ready; the outcome, where it has none.
-  private func run(_ storeRun: RoundStoreRun, _ start: () -> StoreRunStart) -> StoreOutcome? {
-    var outcome: StoreOutcome?
-    dispatch.perform(storeRun) {
-      switch start() {
-      case .ended(let ended): outcome = ended
-      case .waiting: break
-      case .ready: storeRun.run()
-      }
-    }
-    return outcome
-  }
 
   /// Starts stores that may start; beside each other where the scheduler does that.
   ///
@@ -180,17 +145,20 @@ final class Round: @unchecked Sendable {
 
   /// Starts a store, perhaps once more.
   private func attempt(_ index: Int) -> (next: [Int], isClosed: Bool) {
-    guard retry != nil else { return follow(index, start(index)) }
-    switch state.withLock({ $0.beginAttempt(index) }) {
-    case .first: break
-    case .another(let attempt): prepare(index, attempt)
-    case .none: return closed(storeRun(at: index))
+    var storeRun: StoreRun?
+    if retry != nil {
+      switch state.withLock({ $0.beginAttempt(index) }) {
+      case .first: break
+      case .another(let attempt): storeRun = prepare(index, attempt)
+      case .none: return closed(index)
+      }
     }
-    return follow(index, start(index))
+    let started = storeRun ?? self.storeRun(at: index)
+    return follow(started, start(started))
   }
 
-  private func start(_ index: Int) -> StoreRunState.Step {
-    let storeRun = storeRun(at: index)
+  private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
+    let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
     let verdict = reply(to: storeRun)?.outcome
     let outcome: StoreOutcome? =
@@ -206,69 +174,76 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.startReturned(index, outcome) }
   }
 
-  private func startAndRun(_ storeRun: RoundStoreRun) -> StoreOutcome? {
+  private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
     storeRun.startedAt = now
     if let session, let startedAt = storeRun.startedAt {
       session.noteStart(of: storeRun.index, at: startedAt)
     }
-    return run(storeRun, storeRun.start)
+    var outcome: StoreOutcome?
+    dispatch.perform(storeRun) { outcome = storeRun.start(on: .current) }
+    return outcome
   }
 
-  private func follow(_ index: Int, _ step: StoreRunState.Step) -> (next: [Int], isClosed: Bool) {
+  /// Takes the action to a store that needs no operation for it; nil, and nothing done, if its reducer makes one.
+  func answerWithoutOperation(
+    _ action: any ActionType, at index: Int, on thread: ThreadState
+  ) -> StoreOutcome? {
+    withAddress(of: action) { route.answerWithoutOperation($0, at: index, on: thread) }
+  }
+
+  private func follow(
+    _ storeRun: StoreRun, _ step: StoreRunState.Step
+  ) -> (next: [Int], isClosed: Bool) {
     switch step {
-    case .close(let outcome): close(index, outcome)
-    case .run: follow(index, run(index))
+    case .close(let outcome): close(storeRun, outcome)
+    case .run: follow(storeRun, run(storeRun))
     case .wait: ([], false)
     }
   }
 
-  /// Runs the operation at an index whose dependencies have finished.
-  private func run(_ index: Int) -> StoreRunState.Step {
-    guard state.withLock({ $0.run(index) }) else { return .wait }
-    let storeRun = storeRun(at: index)
+  /// Runs the operation of a store, whose dependencies have finished.
+  private func run(_ storeRun: StoreRun) -> StoreRunState.Step {
+    guard state.withLock({ $0.run(storeRun.index) }) else { return .wait }
     storeRun.startedAt = now
     dispatch.perform(storeRun) { storeRun.run() }
-    return state.withLock { $0.startReturned(index) }
+    return state.withLock { $0.startReturned(storeRun.index) }
   }
 
-  private func close(_ index: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
-    let storeRun = storeRun(at: index)
+  private func close(
+    _ storeRun: StoreRun, _ outcome: StoreOutcome
+  ) -> (next: [Int], isClosed: Bool) {
     if let session {
       dispatch.perform(nil) {
         session.didDispatch(
-          outcome, at: index, in: storeRun.entry.storeForHooks, startedAt: storeRun.startedAt,
-          endedAt: storeRun.endedAt ?? session.now, reply: reply(to: storeRun),
-          began: storeRun.repeated?.began)
+          outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,
+          startedAt: storeRun.startedAt, endedAt: storeRun.endedAt ?? session.now,
+          reply: reply(to: storeRun), began: storeRun.repeated?.began)
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
     if retry != nil, let next = runAgain(storeRun, after: outcome) { return (next, false) }
-    return closed(storeRun)
+    return closed(storeRun.index)
   }
 
-  /// - Parameter storeRun: Taken before, since another step may be the last one from here on.
-  private func closed(_ storeRun: RoundStoreRun) -> (next: [Int], isClosed: Bool) {
+  private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {
+    // Read before: another step may be the last one from here on.
+    let entry = route.entries[index]
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    var (next, isClosed, operation) = state.withLock { $0.closed(storeRun.index) }
-    storeRun.entry.release(&operation)
+    var (next, isClosed, operation) = state.withLock { $0.closed(index) }
+    entry.release(&operation)
     return (next, isClosed)
   }
 
   // MARK: Attempts
 
-  /// The run of a store that is under way, or was the last one.
-  func storeRun(at index: Int) -> RoundStoreRun {
-    storeRuns[index].last ?? storeRuns[index]
-  }
-
   /// What middlewares have said of it; nil where they let the action pass.
-  private func reply(to storeRun: RoundStoreRun) -> MiddlewareChain.Reply? {
+  private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
     if let repeated = storeRun.repeated { return repeated.reply }
     return session?.reply(at: storeRun.index)
   }
 
   /// Runs a store again, which has failed: what starts now, where that is without a pause; nil where it does not run.
-  private func runAgain(_ storeRun: RoundStoreRun, after outcome: StoreOutcome) -> [Int]? {
+  private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
     let index = storeRun.index
     guard let retry, case .failed(let error) = outcome,
       let attempt = state.withLock({ $0.failedAttempt(index) })
@@ -299,44 +274,47 @@ final class Round: @unchecked Sendable {
   }
 
   /// Makes another run of a store, and calls its hooks.
-  private func prepare(_ index: Int, _ attempt: Int) {
-    let entry = route.entries[index]
+  private func prepare(_ index: Int, _ attempt: Int) -> StoreRun {
     var reply: MiddlewareChain.Reply?
     if let session {
-      dispatch.perform(nil) { reply = session.willDispatch(at: index, to: entry) }
+      dispatch.perform(nil) {
+        reply = session.willDispatch(at: index, to: route.entries[index])
+      }
     }
-    storeRuns[index].last = RoundStoreRun(
-      entry, at: index, reply?.action ?? action, in: self,
-      again: RoundStoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))
+    return storeRun(
+      at: index, again: StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))
   }
 
-  // MARK: What operations and stores report, on any thread
+  // MARK: Reports of operations and stores, on any thread
 
-  func operationEnded(at index: Int, _ outcome: StoreOutcome) {
-    yieldPoint(.operationEnded, route.identifiers[index])
-    storeRun(at: index).endedAt = now
-    resume(state.withLock { $0.operationEnded(index, outcome) }, at: index)
+  func operationEnded(_ storeRun: StoreRun, _ outcome: StoreOutcome) {
+    yieldPoint(.operationEnded, storeRun.storeIdentifier)
+    storeRun.endedAt = now
+    resume(state.withLock { $0.operationEnded(storeRun.index, outcome) }, of: storeRun)
   }
 
-  func started(_ operation: AnyObject, at index: Int) {
-    yieldPoint(.started, route.identifiers[index])
+  func started(_ operation: AnyObject, of storeRun: StoreRun) {
+    yieldPoint(.started, storeRun.storeIdentifier)
     let operation = unsafeDowncast(operation, to: Operation.self)
-    if state.withLock({ $0.started(operation, at: index) }) { cancel(operation, at: index) }
+    if state.withLock({ $0.started(operation, at: storeRun.index) }) {
+      cancel(operation, at: storeRun.index)
+    }
   }
 
-  func becameReady(at index: Int, of attempt: Int) {
-    yieldPoint(.becameReady, route.identifiers[index])
-    resume(state.withLock { $0.becameReady(index, of: attempt) }, at: index)
+  func becameReady(_ storeRun: StoreRun) {
+    yieldPoint(.becameReady, storeRun.storeIdentifier)
+    resume(
+      state.withLock { $0.becameReady(storeRun.index, of: storeRun.attempt) }, of: storeRun)
   }
 
-  func beginTaskCommit(at index: Int, of attempt: Int) -> Bool {
-    yieldPoint(.update, route.identifiers[index])
-    return state.withLock { $0.beginTaskCommit(index, of: attempt) }
+  func beginTaskCommit(_ storeRun: StoreRun) -> Bool {
+    yieldPoint(.update, storeRun.storeIdentifier)
+    return state.withLock { $0.beginTaskCommit(storeRun.index, of: storeRun.attempt) }
   }
 
-  func endTaskCommit(at index: Int) {
-    yieldPoint(.endUpdate, route.identifiers[index])
-    resume(state.withLock { $0.endTaskCommit(index) }, at: index)
+  func endTaskCommit(_ storeRun: StoreRun) {
+    yieldPoint(.endUpdate, storeRun.storeIdentifier)
+    resume(state.withLock { $0.endTaskCommit(storeRun.index) }, of: storeRun)
   }
 
   func commitDeferred(at index: Int) {
@@ -347,9 +325,9 @@ final class Round: @unchecked Sendable {
     state.withLock { $0.undeliveredCount(index) }
   }
 
-  func commitDelivered(at index: Int) {
-    yieldPoint(.commitDelivered, route.identifiers[index])
-    resume(state.withLock { $0.commitDelivered(index) }, at: index)
+  func commitDelivered(_ storeRun: StoreRun) {
+    yieldPoint(.commitDelivered, storeRun.storeIdentifier)
+    resume(state.withLock { $0.commitDelivered(storeRun.index) }, of: storeRun)
   }
 
   /// Cancels what is under way; what has not started ends as cancelled when its turn comes, unless it runs
@@ -361,7 +339,7 @@ final class Round: @unchecked Sendable {
     for (index, timer) in cancelled.pauses {
       if let timer { retry?.dispatcher.timers.remove(timer) }
       resume { round in
-        let (next, isClosed) = round.closed(round.storeRun(at: index))
+        let (next, isClosed) = round.closed(index)
         return isClosed || round.start(next)
       }
     }
@@ -377,12 +355,12 @@ final class Round: @unchecked Sendable {
     if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }
 
-  private func resume(_ step: StoreRunState.Step, at index: Int) {
+  private func resume(_ step: StoreRunState.Step, of storeRun: StoreRun) {
     if case .wait = step { return }
     // One closure, and not one around another: most rounds have one such step.
     scheduler.resume {
       self.run { round in
-        let (next, isClosed) = round.follow(index, step)
+        let (next, isClosed) = round.follow(storeRun, step)
         return isClosed || round.start(next)
       }
     }

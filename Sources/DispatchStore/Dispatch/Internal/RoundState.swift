@@ -16,14 +16,9 @@ struct RoundState {
   }
 
   private struct Entry {
-    let storeIdentifier: String
-    let runsRegardless: Bool
     var phase = Phase.waiting
-    /// The earlier indices that it waits for, and how many of those have not closed.
-    let prerequisites: [Int]
-    var missing: Int
-    /// The later indices that wait for it.
-    var dependents: [Int] = []
+    /// The number of stores that it waits for and that have not closed.
+    var missing = 0
     /// While it is under way.
     var run = StoreRunState()
     /// The attempt that is under way, or was the last one; and for how many its reducer is called, or was.
@@ -34,11 +29,6 @@ struct RoundState {
 
     /// Whether its reducer is called, or was.
     var hasBegun: Bool { begunCount > 0 }
-
-    /// How it ends where the dispatch is cancelled between two attempts.
-    func outcomeOfPause(_ last: StoreOutcome) -> StoreOutcome {
-      runsRegardless ? last : .cancelled(hasStarted: true)
-    }
 
     var isWaiting: Bool {
       if case .waiting = phase { true } else { false }
@@ -51,6 +41,7 @@ struct RoundState {
     }
   }
 
+  private let graph: StoreGraph
   /// By store index.
   private var entries: [Entry]
   /// Steps that wait with a store whose changes are undelivered: the indices that each is to start.
@@ -65,47 +56,47 @@ struct RoundState {
   private var hasStarted: Bool
 
   /// - Parameters:
-  ///   - stores: By store index: the identifier.
-  ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none does.
-  ///   - runsRegardless: By store index; empty where none does.
-  ///   - ended: By store index: how those ended that were run before; empty where none was.
+  ///   - ended: By store index: the outcomes of the stores that were run before; empty if none was.
   ///   - begun: The store index that has been started.
-  init(
-    stores: some Collection<String>, prerequisites: [[Int]]? = nil, runsRegardless: [Bool] = [],
-    ended: [StoreOutcome?] = [], begun: Int? = nil
-  ) {
-    // A local array, and loops: closures over `self` would copy it.
-    var entries: [Entry] = []
-    entries.reserveCapacity(stores.count)
-    var (open, hasStarted) = (0, begun != nil)
-    for (index, identifier) in stores.enumerated() {
-      let outcome = ended.isEmpty ? nil : ended[index]
-      var waits = prerequisites?[index] ?? []
-      if isPlanted(.droppedEdge) { waits.removeLast(min(1, waits.count)) }
-      var missing = 0
-      for wait in waits where ended.isEmpty || ended[wait] == nil { missing += 1 }
-      entries.append(
-        Entry(
-          storeIdentifier: identifier,
-          runsRegardless: runsRegardless.isEmpty ? false : runsRegardless[index],
-          prerequisites: waits, missing: missing))
-      for wait in waits { entries[wait].dependents.append(index) }
-      if let outcome {
-        entries[index].phase = .closed(outcome)
-        // An inline run goes on in a round only before it has started a store, or after that.
-        hasStarted = true
-      } else {
-        open += 1
+  init(_ graph: StoreGraph, ended: [StoreOutcome?] = [], begun: Int? = nil) {
+    self.graph = graph
+    open = graph.count
+    // An inline run goes on in a round only before it has started a store, or after that.
+    hasStarted = begun != nil || !ended.isEmpty
+    entries = Array(repeating: Entry(), count: graph.count)
+    if let prerequisites = graph.prerequisites {
+      for (index, waits) in prerequisites.enumerated() {
+        entries[index].missing = isPlanted(.droppedEdge) ? max(0, waits.count - 1) : waits.count
       }
+    }
+    for (index, outcome) in ended.enumerated() {
+      if let outcome { note(outcome, of: index) }
     }
     if let begun {
       entries[begun].phase = .underWay
       entries[begun].begunCount = 1
       active = 1
     }
-    self.entries = entries
-    self.open = open
-    self.hasStarted = hasStarted
+  }
+
+  /// Closes a store; the stores that may start now.
+  @discardableResult
+  private mutating func note(_ outcome: StoreOutcome, of index: Int) -> [Int] {
+    entries[index].phase = .closed(outcome)
+    open -= 1
+    var next: [Int] = []
+    for dependent in graph.dependents?[index] ?? [] {
+      entries[dependent].missing -= 1
+      if entries[dependent].missing == 0 { next.append(dependent) }
+    }
+    return next
+  }
+
+  private func prerequisites(of index: Int) -> [Int] { graph.prerequisites?[index] ?? [] }
+
+  /// The outcome of a store if the dispatch is cancelled between two attempts.
+  private func outcomeOfPause(_ last: StoreOutcome, of index: Int) -> StoreOutcome {
+    graph.runsRegardless[index] ? last : .cancelled(hasStarted: true)
   }
 
   var isClosed: Bool { open == 0 }
@@ -119,12 +110,12 @@ struct RoundState {
       if case .closed(let outcome) = $0.phase { outcome.isFinished } else { false }
     }
     if haveFinished { return [] }
-    return entries.map { entry -> StoreOutcome in
+    return entries.enumerated().map { index, entry -> StoreOutcome in
       switch entry.phase {
       case .closed(let outcome): outcome
       case .waiting: .cancelled(hasStarted: false)
       case .underWay: entry.run.outcome ?? .cancelled(hasStarted: entry.hasBegun)
-      case .pausing(let last), .repeating(let last): entry.outcomeOfPause(last)
+      case .pausing(let last), .repeating(let last): outcomeOfPause(last, of: index)
       }
     }
   }
@@ -137,10 +128,9 @@ struct RoundState {
 
   /// How those ended that a store which has started waited for.
   func prerequisiteResults(_ index: Int) -> [StoreResult] {
-    entries[index].prerequisites.compactMap { prerequisite in
+    prerequisites(of: index).compactMap { prerequisite in
       guard case .closed(let outcome) = entries[prerequisite].phase else { return nil }
-      return StoreResult(
-        storeIdentifier: entries[prerequisite].storeIdentifier, outcome: outcome)
+      return StoreResult(storeIdentifier: graph.identifiers[prerequisite], outcome: outcome)
     }
   }
 
@@ -169,10 +159,10 @@ struct RoundState {
     entries[index].phase = .underWay
     entries[index].run = StoreRunState()
     if let verdict { return .end(verdict) }
-    if isCancelled, !(hasStarted && entries[index].runsRegardless) || isPlanted(.lostAudit) {
+    if isCancelled, !(hasStarted && graph.runsRegardless[index]) || isPlanted(.lostAudit) {
       return .end(.cancelled(hasStarted: entries[index].hasBegun))
     }
-    for prerequisite in entries[index].prerequisites where !entries[index].runsRegardless {
+    for prerequisite in prerequisites(of: index) where !graph.runsRegardless[index] {
       if case .closed(let outcome) = entries[prerequisite].phase, !outcome.isFinished {
         return .fail(prerequisite: prerequisite, outcome)
       }
@@ -276,14 +266,8 @@ struct RoundState {
   /// `didDispatch` has been called; the stores that may start now, and what is to be released.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
-    entries[index].phase = .closed(outcome)
     if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
-    open -= 1
-    var next: [Int] = []
-    for dependent in entries[index].dependents {
-      entries[dependent].missing -= 1
-      if entries[dependent].missing == 0 { next.append(dependent) }
-    }
+    let next = note(outcome, of: index)
     return (next, isClosed, entries[index].run.operation.take())
   }
 
@@ -353,7 +337,7 @@ struct RoundState {
   mutating func beginAttempt(_ index: Int) -> Attempt {
     switch entries[index].phase {
     case .repeating(let last) where isCancelled:
-      entries[index].close(with: entries[index].outcomeOfPause(last))
+      entries[index].close(with: outcomeOfPause(last, of: index))
       return .none
     case .repeating:
       return .another(entries[index].attempt)
@@ -374,12 +358,12 @@ struct RoundState {
         case .repeating: .waiting
         case .closed: .closed
         }
-      let awaited = entry.prerequisites.filter { prerequisite in
+      let awaited = prerequisites(of: index).filter { prerequisite in
         if case .closed = entries[prerequisite].phase { false } else { true }
       }
       return StoreStanding(
-        identifier: entry.storeIdentifier, phase: phase,
-        prerequisites: awaited.map { entries[$0].storeIdentifier }, operation: entry.run.operation)
+        identifier: graph.identifiers[index], phase: phase,
+        prerequisites: awaited.map { graph.identifiers[$0] }, operation: entry.run.operation)
     }
   }
 
@@ -409,7 +393,7 @@ struct RoundState {
       if let operation = entry.run.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }
       if isPlanted(.lostPauseEnd) { continue }
-      entries[index].close(with: entry.outcomeOfPause(last))
+      entries[index].close(with: outcomeOfPause(last, of: index))
       cancelled.pauses.append((index, entries[index].timer.take()))
     }
     return cancelled

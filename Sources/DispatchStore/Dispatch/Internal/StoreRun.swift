@@ -1,121 +1,161 @@
-/// A store's part in an action that has not ended at once: on behalf of what the store's code changes models, and what
-/// its operation reports to.
+/// One store's part in a round, or one attempt at it: its code changes models on behalf of this, and its operation
+/// reports here.
 @usableFromInline
-class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has the times, and the rest is constant while others know the store run
-  /// The store's entry, which knows its types: a part of the route, which the store run refers to; nil while it is not
-  /// in use.
-  @exclusivity(unchecked) private(set) final unowned(unsafe) var entry: StoreEntry!
+final class StoreRun: CommitOwner, @unchecked Sendable {
+  // because one step at a time has the times, and the rest is constant
+  private let round: Round
+  let entry: StoreEntry
   /// The action that the store gets.
-  @exclusivity(unchecked) private(set) final var action: (any ActionType)!
+  let action: any ActionType
   /// The dispatch's store index.
-  @exclusivity(unchecked) private(set) final var index = 0
-  @exclusivity(unchecked) @usableFromInline private(set) final var transaction = TransactionID(
-    rawValue: 0)
-  /// By the dispatcher's clock, where there are middlewares: when the store started; when its operation ended.
-  @exclusivity(unchecked) final var startedAt: Int64?
-  @exclusivity(unchecked) final var endedAt: Int64?
+  let index: Int
+  /// Set if a failed store runs again.
+  let repeated: Repeated?
+  /// The operation that was made and is to be run.
+  private var operation: AnyObject?
+  /// The start of the store by the dispatcher's clock, and the end of its operation; nil without middlewares.
+  var startedAt: Int64?
+  var endedAt: Int64?
 
-  init() {}
+  /// An attempt that is not the first one.
+  struct Repeated {
+    let attempt: Int
+    /// The verdict of the middlewares; nil if they let the action pass.
+    let reply: MiddlewareChain.Reply?
+    /// The time at which they had been called.
+    let began: Int64?
+  }
 
-  /// Before others know it.
-  final func begin(
-    _ entry: StoreEntry, at index: Int, _ action: any ActionType, in transaction: TransactionID
+  init(
+    _ entry: StoreEntry, at index: Int, _ action: any ActionType, in round: Round,
+    again repeated: Repeated? = nil
   ) {
-    (self.entry, self.action) = (entry, action)
-    (self.index, self.transaction) = (index, transaction)
+    (self.entry, self.index, self.action) = (entry, index, action)
+    (self.round, self.repeated) = (round, repeated)
   }
 
-  /// It is not in use.
-  final func end() {
-    (entry, action, startedAt, endedAt) = (nil, nil, nil, nil)
-  }
-
-  final var storeIdentifier: String { entry.identifier }
-
-  /// Its dispatch.
-  var dispatch: Dispatch { fatalError("StoreRun is abstract.") }
-
-  /// Where its steps run.
-  var scheduler: Scheduler { fatalError("StoreRun is abstract.") }
-
+  var attempt: Int { repeated?.attempt ?? 1 }
+  var storeIdentifier: String { entry.identifier }
+  var dispatch: Dispatch { round.dispatch }
+  /// Runs the steps of the dispatch.
+  var scheduler: Scheduler { round.scheduler }
   /// The number of the dispatcher.
-  var dispatcherNumber: UInt64 { fatalError("StoreRun is abstract.") }
-
-  /// The present time, where a hook gets it.
-  var now: Int64? { fatalError("StoreRun is abstract.") }
-
-  /// Whether what is dispatched by its code is not cancelled with the dispatch.
-  var runsRegardless: Bool { fatalError("StoreRun is abstract.") }
-
+  var dispatcherNumber: UInt64 { round.dispatcher }
+  /// The present time, if a hook gets it.
+  var now: Int64? { round.now }
+  /// Whether actions that its code dispatches are not cancelled with the dispatch.
+  var runsRegardless: Bool { round.runsRegardless(at: index) }
   /// Whether no other store of the dispatch can be under way meanwhile.
-  var isOnly: Bool { fatalError("StoreRun is abstract.") }
+  var isOnly: Bool { round.hasOneStore }
+  var prerequisiteResults: [StoreResult] { round.prerequisiteResults(at: index) }
 
-  /// How its prerequisites ended.
-  var prerequisiteResults: [StoreResult] { fatalError("StoreRun is abstract.") }
+  // MARK: Steps
 
-  // MARK: What its operation and the store call, on any thread
+  /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
+  func start(on thread: ThreadState) -> StoreOutcome? {
+    if let outcome = round.answerWithoutOperation(action, at: index, on: thread) { return outcome }
+    switch entry.makeOperation(for: action) {
+    case .ended(let outcome): return outcome
+    case .made(let operation): return take(operation)
+    }
+  }
 
-  /// The operation is about to run, or has been started: from now on a cancellation reaches it here.
-  func started(_ operation: AnyObject) { fatalError("StoreRun is abstract.") }
+  /// Goes on with an operation that an inline run has claimed.
+  ///
+  /// - Parameter isRunning: Whether the inline run has started it.
+  func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
+    guard isRunning else { return take(operation) }
+    return follow(entry.takeOver(operation, for: self))
+  }
 
-  /// What the operation depends on has finished.
-  func becameReady() { fatalError("StoreRun is abstract.") }
+  private func take(_ operation: AnyObject) -> StoreOutcome? {
+    self.operation = operation
+    return follow(entry.enter(operation, for: self))
+  }
 
-  func operationEnded(_ outcome: StoreOutcome) { fatalError("StoreRun is abstract.") }
+  private func follow(_ start: StoreRunStart) -> StoreOutcome? {
+    switch start {
+    case .ended(let outcome): return outcome
+    case .waiting: break
+    case .ready: run()
+    }
+    return nil
+  }
 
-  /// A task that the operation started begins a commit, before the delivery of which the operation does not
-  /// end; false where it has ended.
-  func beginTaskCommit() -> Bool { fatalError("StoreRun is abstract.") }
+  /// Runs the operation, all of whose dependencies have finished.
+  func run() {
+    if let operation = operation.take() { entry.run(operation) }
+  }
 
-  func endTaskCommit() { fatalError("StoreRun is abstract.") }
+  // MARK: Reports of its operation and of stores, on any thread
 
-  @usableFromInline var undeliveredCount: Int { fatalError("StoreRun is abstract.") }
+  /// Makes the operation known to the round, so that a cancellation reaches it.
+  func started(_ operation: AnyObject) { round.started(operation, of: self) }
 
-  @usableFromInline func commitDeferred() { fatalError("StoreRun is abstract.") }
+  /// Reports that all dependencies of the operation have finished.
+  func becameReady() { round.becameReady(self) }
 
-  @usableFromInline func commitDelivered() { fatalError("StoreRun is abstract.") }
+  func operationEnded(_ outcome: StoreOutcome) { round.operationEnded(self, outcome) }
 
-  @usableFromInline final var waiting: Dispatch? { dispatch }
+  /// Begins a commit of a task that the operation started, before the delivery of which the operation does not end;
+  /// false if it has ended.
+  func beginTaskCommit() -> Bool { round.beginTaskCommit(self) }
 
-  @usableFromInline final func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+  func endTaskCommit() { round.endTaskCommit(self) }
+
+  // MARK: CommitOwner
+
+  @usableFromInline var transaction: TransactionID { round.dispatch.id }
+  @usableFromInline var waiting: Dispatch? { dispatch }
+  @usableFromInline var undeliveredCount: Int { round.undeliveredCount(at: index) }
+  @usableFromInline func commitDeferred() { round.commitDeferred(at: index) }
+  @usableFromInline func commitDelivered() { round.commitDelivered(self) }
+
+  @usableFromInline
+  func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard entry.isOf(store) else { return nil }
     return withAddress(of: action) { entry.action(at: $0, as: Action.self) }
   }
 
   // MARK: Its block
 
-  final func makeExecutor() -> OperationExecutor { OperationExecutor(scheduler) }
+  func makeExecutor() -> OperationExecutor { OperationExecutor(scheduler) }
 
-  /// Called in the step that begins the block.
-  final func makeTaskContext() -> TaskContext {
+  /// Makes the context of the block, in the step that begins it.
+  func makeTaskContext() -> TaskContext {
     TaskContext(self, of: dispatch, at: scheduler, holdsUpMainQueue: holdsUpMainQueue)
   }
 
   /// Whether the thread that runs the steps of the dispatch also runs the jobs of `async` blocks, or begins them.
-  final var runsBlocksInSteps: Bool { scheduler.runsBlocksInSteps }
+  var runsBlocksInSteps: Bool { scheduler.runsBlocksInSteps }
 
-  /// The task of the dispatch's caller, where that runs its `async` block.
+  /// The task of the dispatch's caller, if that runs its `async` block.
   ///
-  /// A store that runs regardless is not cancelled with that task, and one of a dispatch that others may cancel is
-  /// cancelled without it: their blocks get a task to themselves.
-  final var callersTask: TaskScheduler? {
+  /// A store that runs regardless is not cancelled with that task, and a controlled dispatch may be cancelled by others
+  /// than the task: their blocks get a task of their own.
+  var callersTask: TaskScheduler? {
     guard let task = scheduler.asTask, !runsRegardless,
       dispatch.details?.isControlled != true
     else { return nil }
     return task
   }
 
+  /// Makes the own task of its block, which is cancelled with the caller's task unless the store runs regardless.
+  func makeBlockTask(_ make: () -> Task<Void, Never>) -> Task<Void, Never> {
+    guard !runsRegardless, let task = scheduler.asTask else { return make() }
+    return task.adopt(at: index, make)
+  }
+
   /// Whether the main queue runs nothing before it has ended; on the thread that starts it.
-  final var holdsUpMainQueue: Bool { dispatch.isSynchronous && MainQueue.isCurrent }
+  var holdsUpMainQueue: Bool { dispatch.isSynchronous && MainQueue.isCurrent }
 }
 
-/// What became of starting a store run.
+/// What became of entering an operation for a store run.
 enum StoreRunStart {
-  /// It ended without an operation.
+  /// It had ended before.
   case ended(StoreOutcome)
-  /// The operation's dependencies have not finished; `becameReady` follows.
+  /// Its dependencies have not finished; `becameReady` follows.
   case waiting
-  /// The operation may run.
+  /// It may run.
   case ready
 }

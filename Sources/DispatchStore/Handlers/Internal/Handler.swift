@@ -98,7 +98,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
         let action = action.assumingMemoryBound(to: Action.self).pointee
         return Self.typed(store).answer(self.wrap(action), of: dispatch, on: thread)
       },
-      callBlock: store.calls.callBlock, runBlock: store.calls.runBlock)
+      callBlock: store.calls.callBlock)
   }
 
   final func wrap(_ action: Action) -> HandledAction { HandledAction(action, handler: self) }

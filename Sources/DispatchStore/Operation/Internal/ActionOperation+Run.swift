@@ -116,26 +116,6 @@ extension ActionOperation {
     }
   }
 
-  /// Runs its `async` block in the current task, on behalf of a store run; it was claimed privately.
-  @inlinable
-  nonisolated(nonsending) func runBlock(for storeRun: SoloStoreRun) async {
-    let block = block
-    self.block = nil
-    guard core.beginBlock(for: storeRun) else { return }
-    switch block {
-    case .suspending(let block):
-      await storeRun.runBlock(of: core) {
-        try await block(actionAddress.pointee, presentStore.unsafelyUnwrapped)
-      }
-    case .replying(_, let block):
-      await storeRun.runBlock(of: core) {
-        try await block(actionAddress.pointee, presentStore.unsafelyUnwrapped)
-      }
-    case .controlled, .returning, .reducing, nil:
-      break
-    }
-  }
-
   @inlinable
   func outcome(of block: () throws -> Void) -> StoreOutcome {
     do {
@@ -192,7 +172,8 @@ extension ActionOperation {
     executor.context = context
     // Made under the lock, so that `cancel()`, called from inside the block, finds the task.
     let cancelled = withState { state -> Task<Void, Never>? in
-      let task = Task(executorPreference: executor) { await self.run(block, in: context) }
+      let make = { Task(executorPreference: executor) { await self.run(block, in: context) } }
+      let task = storeRun?.makeBlockTask(make) ?? make()
       state.task = task
       return state.life.isCancelled ? task : nil
     }

@@ -110,33 +110,6 @@ struct OperationCore: @unchecked Sendable {
     return state.pointee.life.claim()
   }
 
-  /// Starts one that was claimed privately, with its `async` block; false where it has ended before.
-  @usableFromInline
-  func beginBlock(for storeRun: SoloStoreRun) -> Bool {
-    let start = withState { state in
-      let start = state.life.start()
-      if case .run = start {
-        state.storeRun = storeRun
-        state.isSuspending = true
-        state.callSite = storeRun.dispatch.callSite
-      }
-      return start
-    }
-    if case .end(let outcome) = start { storeRun.operationEnded(outcome) }
-    if case .run = start { return true }
-    return false
-  }
-
-  /// Its `async` block has returned; the outcome, where it has ended with that.
-  func endBlock(_ requested: StoreOutcome) -> StoreOutcome? {
-    let (outcome, storeRun) = withState { state in
-      let outcome = state.life.returned(requesting: requested)
-      return (outcome, outcome == nil ? nil : state.storeRun.take())
-    }
-    withExtendedLifetime(storeRun) {}
-    return outcome
-  }
-
   /// Whether it can be reused, now that it has ended.
   func endPrivateUse() -> Bool {
     // The thread that ended it has held the lock.

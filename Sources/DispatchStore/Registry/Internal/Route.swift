@@ -34,16 +34,11 @@ final class Route: @unchecked Sendable {
 
   /// Those that respond, in the order in which they run.
   let entries: [StoreEntry]
-  let identifiers: [String]
-  /// By store index: the earlier indices that it waits for; nil where no store waits.
-  let prerequisites: [[Int]]?
-  /// Whether each store waits for the one before it.
-  private let isLine: Bool
-  /// By store index: whether all stores after it wait for it, also through others; nil where that is not worked out: in a
-  /// line, and in a route that serves one dispatch.
-  private let bottlenecks: [Bool]?
-  /// By store index: whether it runs also where a store that it waits for did not finish.
-  let runsRegardless: [Bool]
+  /// The order of the stores.
+  let graph: StoreGraph
+  var identifiers: [String] { graph.identifiers }
+  var prerequisites: [[Int]]? { graph.prerequisites }
+  var runsRegardless: [Bool] { graph.runsRegardless }
   /// The same stores in order of registration, which a refined order is worked out from.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
@@ -129,17 +124,17 @@ final class Route: @unchecked Sendable {
     self.registered = registered
     self.chain = chain
     entries = failure == nil ? order.map { $0.order.map { registered[$0] } } ?? [] : []
-    identifiers = entries.map(\.identifier)
+    let identifiers = entries.map(\.identifier)
+    let prerequisites = failure == nil ? order?.prerequisitesInOrder : nil
     onlyIdentifier = identifiers.count == 1 ? identifiers[0] : nil
-    prerequisites = failure == nil ? order?.prerequisitesInOrder : nil
-    runsRegardless = order.map { $0.order.map { waits[$0].runsRegardless } } ?? []
+    graph = StoreGraph(
+      identifiers, prerequisites: prerequisites,
+      runsRegardless: order.map { $0.order.map { waits[$0].runsRegardless } } ?? [])
     // What a reducer has refined once is not refined again.
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
-    isLine = Self.isLine(entries.count, prerequisites)
-    bottlenecks = isLine || waitFor != nil ? nil : Self.bottlenecks(entries.count, prerequisites)
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -159,10 +154,8 @@ final class Route: @unchecked Sendable {
 
   /// Makes a copy for one thread.
   init(copying route: Route) {
-    (entries, identifiers) = (route.entries, route.identifiers)
+    (entries, graph) = (route.entries, route.graph)
     onlyIdentifier = route.onlyIdentifier
-    (prerequisites, runsRegardless) = (route.prerequisites, route.runsRegardless)
-    (isLine, bottlenecks) = (route.isLine, route.bottlenecks)
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
@@ -179,30 +172,6 @@ final class Route: @unchecked Sendable {
 
   deinit {
     if original == nil { targets.deallocate() }
-  }
-
-  /// Whether no store after this one can start before it has ended.
-  func holdsBackAll(after index: Int) -> Bool {
-    isLine || index == count - 1 || bottlenecks?[index] == true
-  }
-
-  private static func isLine(_ count: Int, _ prerequisites: [[Int]]?) -> Bool {
-    if count < 2 { return true }
-    guard let prerequisites else { return false }
-    for index in 1..<count where !prerequisites[index].contains(index - 1) { return false }
-    return true
-  }
-
-  /// Whether all stores after one wait for it, also through others: exactly if the last one that each of them waits for is
-  /// that one, or comes after it.
-  private static func bottlenecks(_ count: Int, _ prerequisites: [[Int]]?) -> [Bool] {
-    var holdsBackAll = Array(repeating: true, count: count)
-    var earliest = count
-    for index in holdsBackAll.indices.reversed() {
-      holdsBackAll[index] = earliest >= index
-      earliest = min(earliest, prerequisites?[index].max() ?? -1)
-    }
-    return holdsBackAll
   }
 
   /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what
@@ -302,6 +271,24 @@ final class Route: @unchecked Sendable {
   @inline(__always)
   func withEntry<Result>(at index: Int, _ body: (StoreEntry) -> Result) -> Result {
     targets[index].entry._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Takes an action to a store that needs no operation for it, by a call of its reducer; nil, and nothing done, if the
+  /// reducer makes one.
+  ///
+  /// The part of a store that was held weakly, and is gone, ends as cancelled.
+  func answerWithoutOperation(
+    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
+  ) -> StoreOutcome? {
+    let entry = entries[index]
+    let kind = entry.overrides.answer
+    if kind == .operation { return nil }
+    let strong = entry.calls.flatMap { calls in entry.object.map { (calls, $0) } }
+    guard let (calls, store) = strong ?? entry.target else { return .cancelled(hasStarted: false) }
+    if kind == .application { return InlineStep(calls.apply(action, store)).outcome }
+    let answer = calls.reduce(action, thread)
+    guard case .observed = answer else { return InlineStep(answer).outcome }
+    return calls.reduceObserved(action, store, thread).outcome
   }
 
   /// Why a store must not run, by how those that it waits for ended.

@@ -85,12 +85,6 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Runs an operation that is ready.
   func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
 
-  /// Whether only the library has had a reference to an operation since its reducer returned it.
-  func isPrivate(_ operation: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
-
-  /// Runs the block of such an operation in the current task; nil where the store was released.
-  var blockCall: ReducerCalls.BlockCall? { fatalError("StoreEntry is abstract.") }
-
   /// Releases an operation that has ended.
   func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
 
@@ -233,14 +227,6 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override func run(_ operation: AnyObject) {
     Self.typed(operation).run()
-  }
-
-  override func isPrivate(_ operation: AnyObject) -> Bool {
-    Self.typed(operation).core.isPrivate
-  }
-
-  override var blockCall: ReducerCalls.BlockCall? {
-    if let calls { calls.runBlock } else { typed?.calls.runBlock }
   }
 
   override func release(_ operation: inout Operation?) {

@@ -2,11 +2,6 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// An executor whose jobs threads take from the inbox.
-protocol JobRunner: AnyObject, Sendable {
-  func runBesideTasks(_ job: UnownedJob)
-}
-
 /// The jobs of `async` blocks that may run on any thread, until one of the system takes them.
 ///
 /// Where threads block in the library, and the system has none for a job, helpers take it. Threads push
@@ -16,7 +11,7 @@ final class JobInbox: Sendable {
 
   private struct PendingJob {
     let job: UnownedJob
-    let executor: any JobRunner
+    let executor: OperationExecutor
   }
 
   private struct Shard {
@@ -34,7 +29,7 @@ final class JobInbox: Sendable {
   private let isScarce = Atomic(false)
   private static let mostHelpers = max(2, ProcessInfo.processInfo.activeProcessorCount)
 
-  func push(_ job: UnownedJob, for executor: any JobRunner, on thread: ThreadState) {
+  func push(_ job: UnownedJob, for executor: OperationExecutor, on thread: ThreadState) {
     thread.turn &+= 1
     let shard = shards[Int(truncatingIfNeeded: thread.turn) % shards.count]
     shard.withLockOfProcess { $0.jobs.append(PendingJob(job: job, executor: executor)) }

@@ -15,8 +15,6 @@ final class Lane: Scheduler, @unchecked Sendable {
   let word = AtomicLaneWord()
   /// The drainer changes it; other threads read it, or add steps.
   let state = Locked(LaneState())
-  /// Whether the drainer takes the turns of tasks now, which are short: a hint.
-  private let isTakingTurns = Atomic(false)
   /// Kept alive until the lane is idle.
   private var retainedDispatcher: Dispatcher?
 
@@ -141,19 +139,7 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func acquire() -> Bool {
     yieldPoint(.push, description)
-    if isSuspended { return false }
-    if word.change(\.acquiredByTask) != nil { return true }
-    guard SpinWait.isUseful, isAboutToBeReleased else { return false }
-    // Sooner than the system could resume a task; none that waits already is overtaken.
-    return SpinWait.retry(while: { isAboutToBeReleased }) {
-      !isSuspended && word.change(\.acquiredByTask) != nil
-    }
-  }
-
-  private var isAboutToBeReleased: Bool {
-    let word = word.now
-    return word == LaneWord(nil, .acquired)
-      || word.activity == .drained && isTakingTurns.load(ordering: .relaxed)
+    return !isSuspended && word.change(\.acquiredByTask) != nil
   }
 
   override func hold(_ dispatch: Dispatch) {
@@ -161,31 +147,25 @@ final class Lane: Scheduler, @unchecked Sendable {
     _ = word.change(\.heldByTask)
   }
 
-  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) -> Lane? {
+  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
     yieldPoint(.release, description)
     let isFree: Bool
     if let dispatch {
-      guard let hasLeft = leave(dispatch) else { return nil }
+      guard let hasLeft = leave(dispatch) else { return }
       isFree = hasLeft
     } else {
       isFree = word.change({ $0.releasedByTask(as: ending) }) != nil
     }
     if isFree {
       if ending == .retired { retire() }
-      return nil
+      return
     }
     yieldPoint(.schedule, description)
     // The drainer that has started the task may still be there, and goes on.
-    guard word.change(\.requestingDrainer) != nil else { return nil }
+    guard word.change(\.requestingDrainer) != nil else { return }
     retainedDispatcher = dispatcher
-    return self
-  }
-
-  /// As its drainer, starts the tasks that are next; actions are left to a drainer of the queue.
-  ///
-  /// - Parameter takesTurns: Whether nothing but the library is beneath on this thread's stack.
-  func drainTasks(takesTurns: Bool = false) {
-    drain(startsActions: false, takesTurns: takesTurns || isPlanted(.turnOnForeignStack))
+    // As the lane's drainer, resumes the task that is next; an action is left to a drainer of the queue.
+    drain(startsActions: isPlanted(.drainOnForeignStack))
   }
 
   /// Releases it after the record of a task's dispatch, which may be the last thing there was; nil where that does not
@@ -275,21 +255,17 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   /// Runs the lane's steps, for a while; how many they were.
   ///
-  /// - Parameters:
-  ///   - startsActions: Whether this thread is one of the queue's, and may start actions.
-  ///   - takesTurns: Whether it takes the turns of tasks.
+  /// - Parameter startsActions: Whether this thread is one of the queue's, and may start actions; a task never does.
   @discardableResult
-  func drain(startsActions: Bool = true, takesTurns: Bool = true) -> Int {
+  func drain(startsActions: Bool = true) -> Int {
     let thread = ThreadState.current
     // Kept until the lane no longer refers to it as its holder.
     var ended: Dispatch?
     var mayLeave = false
-    var turns = TurnTaking(on: thread, isAllowed: takesTurns && !isMain)
     // A caller that awaits each action before the next one pushes that soon, too.
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
-    defer { if turns.hasTaken { isTakingTurns.store(false, ordering: .relaxed) } }
     for count in 0..<batch {
       // A thread that waited in the last step is beside the queue now, whose width it would exceed.
       let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
@@ -299,10 +275,9 @@ final class Lane: Scheduler, @unchecked Sendable {
       case .step(let step):
         step()
       case .start(var dispatch):
-        if case .continues = Dispatch.start(&dispatch, on: thread, takesTurns: turns.mayTake) {
+        if case .continues = Dispatch.start(&dispatch, on: thread) {
           yieldPoint(.park, on: thread, description)
           state.withLock { $0.park(dispatch) }
-          if turns.note() { isTakingTurns.store(true, ordering: .relaxed) }
           if isPlanted(.earlyRelease) { release(dispatch) }
         } else {
           ended = dispatch

@@ -3,7 +3,7 @@ import Foundation
 /// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
 ///
 /// A block that runs in its caller's task needs none, but for the main queue.
-final class OperationExecutor: TaskExecutor, JobRunner, @unchecked Sendable {
+final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
   /// Nil for an operation in a user's queue: its jobs run on any thread.
   private let scheduler: Scheduler?

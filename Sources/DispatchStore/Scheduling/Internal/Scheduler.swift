@@ -86,7 +86,7 @@ class Scheduler: @unchecked Sendable {
   /// Releases it after the dispatch of a task.
   ///
   /// - Parameter dispatch: The dispatch that holds it; nil where the task has made no record.
-  func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) -> Lane? { nil }
+  func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {}
 
   // MARK: What the wait graph has to know
 

@@ -17,9 +17,6 @@ final class SpinWait: Sendable {
   /// A drainer leaves an empty lane sooner than the pool, so that other lanes have their turn.
   static let laneNanoseconds: UInt64 = 4_000
 
-  /// The first and the last pause of a task that waits for another one to release their lane.
-  private static let retries: (first: UInt64, last: UInt64) = (4_000, 8_000)
-
   /// Reserves the place for this thread; false where another thread spins.
   func begin(on thread: ThreadState) -> Bool {
     if thread.simulated != nil {
@@ -52,24 +49,5 @@ final class SpinWait: Sendable {
       if condition() { return true }
     } while DispatchTime.now().uptimeNanoseconds < end
     return false
-  }
-
-  /// Tries again after some pauses, each twice as long as the one before; false where none succeeds.
-  ///
-  /// Not in between: a processor that looks often takes the memory from the one that it waits for, and two that take
-  /// turns at each action exchange the whole model. So each goes on alone for a while, as under a lock.
-  static func retry(while mayHelp: () -> Bool, _ attempt: () -> Bool) -> Bool {
-    if let simulated = ThreadState.current.simulated {
-      _ = simulated.spin { !mayHelp() }
-      return attempt()
-    }
-    var pause = retries.first
-    repeat {
-      _ = spin(nanoseconds: pause) { false }
-      // Several times in a row: between two actions of the other one it is free for an instant only.
-      for _ in 0..<4 where attempt() { return true }
-      pause *= 2
-    } while pause <= retries.last && mayHelp()
-    return attempt()
   }
 }

@@ -1,9 +1,10 @@
 /// The caller's task of a structured dispatch: runs its steps, and awaits its `async` blocks.
 ///
 /// It takes its turn at a lane, or at the concurrent queue, as any dispatch does: what starts there is not its
-/// action, but the task, which has the lane from then on.
+/// action, but the task, which has the lane from then on. A dispatch that only reduces, and finds its lane busy, runs on
+/// the lane's thread instead: the task only waits for its end here.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, the task alone has access to `wasCancelled`, `storeRun` and `mayBeTaken`, and the rest changes
+  // because `state` is locked, the task alone has access to `wasCancelled`, and the rest changes
   // only before other threads know the dispatch, or once they no longer do
   /// The lane or the concurrent queue.
   private var turns: Scheduler
@@ -12,10 +13,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   private let state = Locked(State())
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
-  /// The store whose block the task is to run next, before any step.
-  var storeRun: SoloStoreRun?
-  /// Whether the thread that starts the dispatch may take its turn.
-  var mayBeTaken = false
 
   /// What the task does next.
   enum Step {
@@ -24,6 +21,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     /// None: the task was cancelled while it waited, and looks at that before each step.
     case cancel
     case step(@Sendable () -> Void)
+    /// Go on with its caller: the dispatch has ended on its lane's thread.
+    case ended
     /// Await an `async` block.
     ///
     /// - Parameter isOnly: Whether no other block can go on meanwhile.
@@ -38,8 +37,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     private var others = FIFO<Step>()
     /// The task, where it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
-    /// The same where it waits for its turn, which a thread may take.
-    var job: UnownedJob?
+    /// By store index: the tasks of blocks that do not run in the caller's task.
+    var blockTasks: [Int: Task<Void, Never>] = [:]
+    /// Whether the caller's task was cancelled while such blocks could run.
+    var hasCancelledBlocks = false
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
 
@@ -84,7 +85,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   static func recycle(_ task: consuming TaskScheduler, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&task), hasNoWeakOrUnownedReferences(task) else { return }
     task.clear()
-    (task.wasCancelled, task.mayBeTaken) = (false, false)
+    task.wasCancelled = false
     task.state.withLock { $0 = State() }
     thread.keepSpare(task)
   }
@@ -140,51 +141,11 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Waits for the turn of a dispatch that has none yet, and takes it; returns before where something else is to be done.
-  nonisolated(nonsending) func waitForTurn(of dispatch: Dispatch) async {
-    let wait = TaskWait.begin()
-    await withTaskCancellationHandler {
-      ThreadState.current.comes(self)
-      await TaskTurns.shared.takeTurn(of: dispatch, in: self)
-    } onCancel: {
-      appendInPlace(.cancel)
-    }
-    wait?.end()
-  }
-
-  /// Whether the dispatch has its turn, which the task takes then.
-  func startsNext() -> Bool {
-    yieldPoint(.takeStep)
-    return state.withLock { state in
-      guard case .start? = state.first else { return false }
-      _ = state.popStep()
-      return true
-    }
-  }
-
-  /// The task waits for a step with this job; false where there is one.
-  func waits(with job: UnownedJob) -> Bool {
-    yieldPoint(.takeStep)
-    return state.withLock { state in
-      if state.hasStep, !isPlanted(.lostTurn) { return false }
-      state.job = job
-      return true
-    }
-  }
-
   /// The dispatch has its turn.
-  ///
-  /// - Parameter isTaken: Whether this thread takes the turn, where the task waits for one that does.
-  func start(isTaken: () -> Bool = { false }) {
-    yieldPoint(.resume, description)
-    let (waiter, job) = state.withLock { state in
-      state.append(.start)
-      return (state.waiter.take(), state.job.take())
-    }
-    waiter?.resume()
-    guard let job else { return }
-    if isTaken() { TaskTurns.shared.run(job) } else { TaskTurns.shared.runLater(job) }
-  }
+  func start() { append(.start) }
+
+  /// The dispatch has ended on its lane's thread.
+  func ended() { append(.ended) }
 
   /// Runs an `async` block of the dispatch.
   ///
@@ -199,13 +160,36 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   private func appendInPlace(_ step: Step) {
-    let (waiter, job, isDetached) = state.withLock { state in
+    let (waiter, isDetached) = state.withLock { state in
       if !state.isDetached { state.append(step) }
-      return (state.waiter.take(), state.job.take(), state.isDetached)
+      return (state.waiter.take(), state.isDetached)
     }
     if isDetached, case .step(let step) = step { step() }
     waiter?.resume()
-    if let job { TaskTurns.shared.runLater(job) }
+  }
+
+  // MARK: Blocks in tasks of their own
+
+  /// Makes a block's own task, which is cancelled together with the caller's task.
+  ///
+  /// Under the lock: a cancellation that comes once the block has begun finds its task.
+  func adopt(at index: Int, _ make: () -> Task<Void, Never>) -> Task<Void, Never> {
+    let (blockTask, isCancelled) = state.withLock { state in
+      let blockTask = make()
+      state.blockTasks[index] = blockTask
+      return (blockTask, state.hasCancelledBlocks)
+    }
+    if isCancelled { blockTask.cancel() }
+    return blockTask
+  }
+
+  /// The caller's task was cancelled: its blocks see that at once, and not with its next step.
+  func cancelBlocks() {
+    let tasks = state.withLock { state in
+      state.hasCancelledBlocks = true
+      return state.blockTasks
+    }
+    for task in tasks.values { task.cancel() }
   }
 
   // MARK: Scheduler
@@ -242,11 +226,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   override func release(_ dispatch: Dispatch) {
-    releaseWithoutDraining(dispatch)?.drainTasks()
-  }
-
-  /// The same, but for the drain of the lane that is returned.
-  func releaseWithoutDraining(_ dispatch: Dispatch) -> Lane? {
     place.release(dispatch, ofTaskOf: ofDispatcher)
   }
 

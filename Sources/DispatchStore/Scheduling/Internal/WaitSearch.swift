@@ -243,8 +243,6 @@ struct WaitSearch {
     case .step(let step): meet(.dispatch(step), .waits, from: place)
     case .round(let round):
       for operation in round.operations { meetDependencies(of: operation, from: place) }
-    case .store(let storeRun):
-      if let operation = storeRun.operation { meetDependencies(of: operation, from: place) }
     }
     return nil
   }

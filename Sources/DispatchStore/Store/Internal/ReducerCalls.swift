@@ -21,11 +21,6 @@ final class ReducerCalls: Sendable {
   let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   /// Takes an operation, and calls its block; as `ActionOperation.callBlock`.
   let callBlock: @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
-  /// Takes an operation whose block suspends, and runs that in the current task; as `ActionOperation.runBlock`.
-  let runBlock: BlockCall
-
-  @usableFromInline
-  typealias BlockCall = nonisolated(nonsending) @Sendable (AnyObject, SoloStoreRun) async -> Void
 
   @usableFromInline
   init(
@@ -34,8 +29,7 @@ final class ReducerCalls: Sendable {
     reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
-    callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool),
-    runBlock: @escaping BlockCall
+    callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
   ) {
     self.storage = storage
     self.reduce = reduce
@@ -43,7 +37,6 @@ final class ReducerCalls: Sendable {
     self.apply = apply
     self.answer = answer
     self.callBlock = callBlock
-    self.runBlock = runBlock
   }
 
   /// Inlinable, so that it is compiled for the model's and the action's own types.
@@ -90,10 +83,6 @@ final class ReducerCalls: Sendable {
       },
       callBlock: { operation, thread in
         unsafeDowncast(operation, to: ActionOperation<Model, Action>.self).callBlock(on: thread)
-      },
-      runBlock: { operation, storeRun in
-        await unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
-          .runBlock(for: storeRun)
       })
   }
 }
