@@ -94,8 +94,7 @@ public final class Dispatcher: Sendable {
       queue: queue ?? Self.makeQueue(for: name, width: world?.width), in: world)
     serialLane = Lane(pool: pool)
     mainLane = Lane(isMain: true, pool: pool)
-    reference = DispatcherReference(
-      number: number, threadKey: threadKey, isSimulated: world != nil)
+    reference = DispatcherReference()
     reference.dispatcher = self
   }
 

@@ -62,12 +62,6 @@ extension Store {
     any action: Dispatched, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
-    if mode.isSync, completion == nil, options.after.isEmpty, !options.isControlled {
-      let handle = withUnsafePointer(to: action) {
-        runHere(UnsafeRawPointer($0), of: type(of: action), fileID, line)
-      }
-      if let handle { return handle }
-    }
     guard let dispatcher else { return refuse(completion, fileID, line) }
     return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
   }

@@ -243,7 +243,6 @@ extension Dispatch {
   }
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {
-    let retry = details?.retry
     // The sequence keeps it; a reference for each action would be counted where all threads count.
     let dispatcher = sequence.unretainedDispatcher
     while !isCancelled, let action = sequence.next {
@@ -251,26 +250,10 @@ extension Dispatch {
       let route = dispatcher._withUnsafeGuaranteedRef {
         $0.route(to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
       }
-      if let reduced = retry == nil ? reduce(action, along: route, on: thread) : nil {
-        yieldPoint(.closeRound, id.description)
-        sequence.append(reduced)
-      } else {
-        guard run(action, along: route, of: sequence, on: thread) else { return false }
-      }
+      guard run(action, along: route, of: sequence, on: thread) else { return false }
       if pause(sequence) { return false }
     }
     return true
-  }
-
-  /// Takes an action to the one store that responds, and only reduces, without a record; nil, and nothing done,
-  /// where more follows.
-  private func reduce(
-    _ action: any ActionType, along route: Unmanaged<Route>, on thread: ThreadState
-  ) -> DispatchHandle? {
-    guard route._withUnsafeGuaranteedRef(\.isReduction) else { return nil }
-    return withAddress(of: action) {
-      InlineRun.reduce($0, along: route, callSite, on: thread)
-    }
   }
 
   /// Runs the dispatch of an action; false where it goes on.

@@ -17,21 +17,9 @@ extension Dispatcher {
     if thread.isInside, let error = DispatchContext.cancellation(on: thread, at: callSite) {
       return refuse(error, to: route, completion, callSite, on: thread)
     }
-    return run(
-      action, of: type, along: route, to: storeIdentifier, completion, callSite, on: thread)
-  }
-
-  /// The same along a route that the caller has taken.
-  @inline(__always)
-  func run(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
-    to storeIdentifier: String?, _ completion: Completion?, _ callSite: CallSite,
-    on thread: ThreadState
-  ) -> DispatchHandle {
-    InlineRun.withMemory { run in
-      run.initialize(
-        to: InlineRun(
-          action, to: route, of: .passUnretained(self), completion, callSite, on: thread))
+    let run = InlineRun(
+      action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
+    return InlineRun.withAddress(of: run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
         run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)

@@ -58,19 +58,6 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// Takes an action to one store that only reduces, without its dispatcher; nil, and nothing done, where that is
-  /// observed.
-  @inline(__always)
-  static func reduce(
-    _ action: UnsafeRawPointer, along route: Unmanaged<Route>, _ callSite: CallSite,
-    on thread: ThreadState
-  ) -> DispatchHandle? {
-    withMemory { run in
-      run.initialize(to: InlineRun(action, to: route, of: nil, nil, callSite, on: thread))
-      return run.reduceHere(on: thread)
-    }
-  }
-
   /// For a dispatch that its scheduler starts, or that is prepared for it.
   init(of record: Dispatch, _ action: UnsafeRawPointer, on thread: ThreadState) {
     transaction = record.id
@@ -84,18 +71,13 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// Gives a closure memory on the stack for a run, and destroys that afterwards.
-  ///
-  /// A plain run without a completion has nothing to release: leaving out what a variable's end would look
-  /// at saves 8 % of `sync-reduction`.
+  /// Gives a closure the address of a run on the stack.
   @inline(__always)
-  static func withMemory<Result>(_ body: (Address) -> Result) -> Result {
-    withUnsafeTemporaryAllocation(of: InlineRun.self, capacity: 1) { memory in
-      let run = memory.baseAddress.unsafelyUnwrapped
-      let result = body(run)
-      if !run.pointee.isPlain || run.pointee.completion != nil { run.deinitialize(count: 1) }
-      return result
-    }
+  static func withAddress<Result>(
+    of run: consuming InlineRun, _ body: (Address) -> Result
+  ) -> Result {
+    var run = run
+    return withUnsafeMutablePointer(to: &run, body)
   }
 
   // MARK: Context
@@ -255,17 +237,10 @@ struct InlineRun: ~Copyable {
     record?._withUnsafeGuaranteedRef { $0.takeCompletion() } ?? completion.take()
   }
 
-  /// Whether all stores before a position finished, and there are no others.
-  fileprivate func hasRunAll(_ position: Int) -> Bool { isPlain && isLast(position) }
-
-  /// Whether there is no store from a position on, and nothing that kept stores from running.
-  fileprivate func isLast(_ position: Int) -> Bool {
-    route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
-  }
-
-  /// The same for a `.sync` run, if it has no completion either: nothing is left but its end.
+  /// Whether nothing is left of a `.sync` run but its end: all stores before a position finished, and there are no others.
   fileprivate func isDone(at position: Int) -> Bool {
-    hasRunAll(position) && completion == nil
+    isPlain && completion == nil && record == nil
+      && route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
   }
 
   fileprivate mutating func note(_ outcome: StoreOutcome, at index: Int, of route: Route) {
@@ -432,37 +407,16 @@ extension InlineRun.Address {
 extension InlineRun.Address {
   /// Runs a `.sync` dispatch.
   ///
-  /// Most of them go to stores that only reduce: these, `reduce` takes one after the other without a look at
-  /// anything else, and `runDirectly` those that also end at once as long as there is nothing to note.
+  /// Most of them go to stores that only reduce: `reduce` takes the action to these, one after the other.
   @inline(__always)  // with `reduce`, 15 % of `sync-reduction`
   func runHere(on thread: ThreadState) -> DispatchHandle {
     thread.run = self
-    if let session = pointee.session { return reduce(with: session, on: thread) }
     let position = reduce(on: thread)
-    guard pointee.isDone(at: position), pointee.record == nil else {
-      return finishHere(from: position, on: thread)
+    guard pointee.isDone(at: position) else {
+      return endHere(finishRun(from: position, on: thread), on: thread)
     }
     thread.run = pointee.outer
     return endFinished()
-  }
-
-  /// As `InlineRun.reduce`.
-  fileprivate func reduceHere(on thread: ThreadState) -> DispatchHandle? {
-    let action = pointee.action
-    return pointee.route._withUnsafeGuaranteedRef { route in
-      thread.run = self
-      switch route.reduce(action, at: 0, on: thread) {
-      case .done:
-        thread.run = pointee.outer
-        return endFinished()
-      case .observed:
-        thread.run = pointee.outer
-        return nil
-      case .failed(let error):
-        pointee.begin(.ended(.of(thrown: error)))
-        return finishHere(from: 0, on: thread)
-      }
-    }
   }
 
   /// Takes the action to the first stores that only reduce, for which no record is made; the position of the
@@ -486,83 +440,18 @@ extension InlineRun.Address {
     }
   }
 
-  /// Does the same where middlewares let the action pass, and runs a `.sync` dispatch to its end.
-  @inline(never)
-  private func reduce(
-    with session: Unmanaged<MiddlewareSession>, on thread: ThreadState
-  ) -> DispatchHandle {
-    let action = pointee.action
-    let position = pointee.route._withUnsafeGuaranteedRef { route in
-      session._withUnsafeGuaranteedRef { session in
-        guard session.letsAllPass else { return 0 }
-        for position in 0..<route.reductionCount {
-          guard pointee.record == nil else { return position }
-          pointee.index = position
-          session.start(position)
-          switch route.reduce(action, at: position, on: thread) {
-          case .done:
-            pointee.index = InlineRun.noStore
-            session.didDispatch(.finished, at: position, along: route)
-            continue
-          case .observed:
-            pointee.begin(route.reduceObserved(action, at: position, on: thread))
-          case .failed(let error):
-            pointee.begin(.ended(.of(thrown: error)))
-          }
-          return position
-        }
-        return route.reductionCount
-      }
-    }
-    guard pointee.isLast(position), pointee.record == nil else {
-      return finishHere(from: position, on: thread)
-    }
-    complete(on: thread)
-    thread.run = pointee.outer
-    return pointee.record == nil ? endFinished() : endHere(nil, on: thread)
-  }
-
-  @inline(never)
-  private func finishHere(from position: Int, on thread: ThreadState) -> DispatchHandle {
-    let position = runDirectly(from: position, on: thread)
-    guard pointee.isDone(at: position) else {
-      return endHere(finishRun(from: position, on: thread), on: thread)
-    }
-    thread.run = pointee.outer
-    return pointee.record == nil ? endFinished() : endHere(nil, on: thread)
-  }
-
   /// Runs a dispatch that its scheduler has started.
   ///
   /// - Parameter record: The caller's only reference.
   func run(_ record: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     thread.run = self
-    let position = runDirectly(from: 0, on: thread)
-    return end(&record, finishRun(from: position, on: thread), on: thread)
-  }
-
-  /// Takes the action to stores that end at once, as long as there is nothing to note; the position of the
-  /// next one, which may have begun.
-  private func runDirectly(from first: Int, on thread: ThreadState) -> Int {
-    guard pointee.isPlain, !pointee.needsConcurrentOrder else { return first }
-    let action = pointee.action
-    return pointee.route._withUnsafeGuaranteedRef { route in
-      for position in first..<route.count {
-        guard pointee.hasNoDetails else { return position }
-        pointee.index = position
-        let step = route.answerDirectly(action, at: position, in: self, on: thread)
-        // With details, its commits may have been deferred.
-        if case .finished = step, pointee.hasNoDetails { continue }
-        if let step { pointee.begin(step) }
-        return position
-      }
-      return route.count
-    }
+    return end(&record, finishRun(from: 0, on: thread), on: thread)
   }
 
   /// Goes on with the stores from a position, and runs the completion where all have ended.
+  @inline(never)
   private func finishRun(from position: Int, on thread: ThreadState) -> InlineRemainder? {
-    let remainder = pointee.hasRunAll(position) ? nil : runStores(from: position, on: thread)
+    let remainder = runStores(from: position, on: thread)
     pointee.index = InlineRun.noStore
     if remainder == nil {
       complete(on: thread)

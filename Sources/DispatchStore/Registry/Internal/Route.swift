@@ -71,8 +71,6 @@ final class Route: @unchecked Sendable {
   /// Whether a store that may block its thread delays only those that wait for it, on the concurrent
   /// queue too, where the stores run one after the other.
   let isInlineConcurrently: Bool
-  /// Whether it leads to one store, which only reduces.
-  var isReduction: Bool { count == 1 && reductionCount == 1 && !needsPreparation }
   /// Of a thread's copy, the route that owns `targets`.
   private let original: Route?
 
@@ -219,34 +217,26 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// Takes an action to the store at an index by a call of its reducer; nil, and nothing done, where the
-  /// store is held weakly.
-  @inline(__always)
-  func answerDirectly(
-    _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
-  ) -> InlineStep? {
-    let target = targets + index
-    guard let calls = target.pointee.calls, let store = target.pointee.store else { return nil }
-    return calls._withUnsafeGuaranteedRef { calls in
-      store._withUnsafeGuaranteedRef { store in
-        Self.answer(action, by: calls, store, target.pointee.kind, in: run, on: thread)
-      }
-    }
-  }
-
-  /// Takes an action to the store at an index, on this thread: to the end where it has one at once.
+  /// Takes an action to the store at an index, on this thread: to the end if it has one at once.
   ///
-  /// A store that was held weakly and is gone ends its part as cancelled.
+  /// The part of a store that was held weakly, and is gone, ends as cancelled.
   ///
-  /// - Parameter run: The inline run, which makes a record for what needs one.
+  /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
-    if let step = answerDirectly(action, at: index, in: run, on: thread) { return step }
+    let target = targets[index]
+    if let calls = target.calls, let store = target.store {
+      return calls._withUnsafeGuaranteedRef { calls in
+        store._withUnsafeGuaranteedRef { store in
+          Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
+        }
+      }
+    }
     guard let (calls, store) = entries[index].target else {
       return .ended(.cancelled(hasStarted: false))
     }
-    return Self.answer(action, by: calls, store, targets[index].kind, in: run, on: thread)
+    return Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
   }
 
   private static func answer(
