@@ -76,7 +76,6 @@ enum Mutants {
     .lostPauseEnd: Scenario.retries.name,
     .pauseAfterCancel: Scenario.retries.name,
     .lostFollowUp: Scenario.families.name,
-    .lostInheritance: Scenario.families.name,
     .overlappingEffects: Scenario.effects.name,
     .keptDelayed: Scenario.rates.name,
     .lostTrailing: Scenario.rates.name,

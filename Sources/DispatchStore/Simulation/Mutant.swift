@@ -156,8 +156,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lateRing
   /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.
   case lostFollowUp
-  /// A dispatch that hands on what it has led to does not look whether its parent was cancelled meanwhile.
-  case lostInheritance
   /// A run of an effect looks for another one, and then begins, in two steps.
   case overlappingEffects
   /// A watchdog that finds nothing in flight rests, and does not look once more.

@@ -323,9 +323,7 @@ extension DispatchDetails {
         if let (_, child) = only {
           var child = child
           child.follows = child.follows || around.children[key]?.follows == true
-          let inheritance =
-            isPlanted(.lostInheritance)
-            ? Inheritance() : parent.inheritance(around, aroundLife, for: child)
+          let inheritance = parent.inheritance(around, aroundLife, for: child)
           // Cancelling calls other code.
           if !waits, inheritance.isCancelled || inheritance.refusesFollowers { return nil }
           let isFree: Bool? = child.details.lock(waits) { own, _ in
