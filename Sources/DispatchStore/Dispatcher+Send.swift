@@ -7,6 +7,9 @@ extension Dispatcher {
   /// task cancels the dispatch. Blocks of stores that do not wait for each other are child tasks. A store that runs
   /// regardless is not cancelled with the task.
   ///
+  /// With `options: .detached` the task only waits: the dispatch runs as `dispatch` would run it, and neither the task's
+  /// cancellation nor that of the block around it, or its deadline, ends it. So a cancelled task cleans up.
+  ///
   /// With `.async` it begins at once, and is not counted in the queue's width; suspending the queue holds it back
   /// in each mode but `mainThread`. With `mainThread` the task goes to the main actor for the dispatch, with the
   /// others it leaves that. No thread is blocked. Inside an operation that holds the lane which it needs it ends at
@@ -124,6 +127,7 @@ extension Dispatcher {
     case .ended(let result): return result
     case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
     case .isQueued(let queued): return await queued.result()
+    case .detached(let dispatch): return await Dispatch.awaitEnd(of: dispatch)
     case .waits(let wait):
       return await send(
         action, to: storeIdentifier, mode, options, completion, fileID, line, after: wait)

@@ -74,7 +74,7 @@ enum Mutants {
     .neverOvertaking: Scenario.exclusion.name,
     .lostPauseEnd: Scenario.retries.name,
     .pauseAfterCancel: Scenario.retries.name,
-    .lostFollowUp: Scenario.effects.name,
+    .lostFollowUp: Scenario.families.name,
     .overlappingEffects: Scenario.effects.name,
     .keptDelayed: Scenario.rates.name,
     .lostTrailing: Scenario.rates.name,

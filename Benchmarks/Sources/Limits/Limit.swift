@@ -5,7 +5,7 @@ import Synchronization
 
 /// Something of which a server may have many at once.
 enum Limit: String, CaseIterable {
-  case waits, children, tokens, stores
+  case waits, children, tokens, stores, sends, synchronous
 
   var title: String {
     switch self {
@@ -13,6 +13,8 @@ enum Limit: String, CaseIterable {
     case .children: "child tasks of a block that await a lane"
     case .tokens: "observers that are cancelled"
     case .stores: "stores that come and go"
+    case .sends: "blocks, each awaits the next one's `send`"
+    case .synchronous: "blocks, each dispatches the next one `.sync`"
     }
   }
 
@@ -21,6 +23,7 @@ enum Limit: String, CaseIterable {
     case .waits: 1_000
     case .children, .tokens: 100_000
     case .stores: 1_000_000
+    case .sends, .synchronous: 4_000
     }
   }
 
@@ -30,6 +33,8 @@ enum Limit: String, CaseIterable {
     case .children: await Self.awaitInChildren(count)
     case .tokens: Self.cancelObservers(count)
     case .stores: Self.registerAndUnregister(count)
+    case .sends: await Self.nestSends(count)
+    case .synchronous: Self.nestSynchronously(count)
     }
   }
 
@@ -57,6 +62,43 @@ enum Limit: String, CaseIterable {
     let dispatcher = Dispatcher()
     for number in 0..<count { ComingAndGoing.visitStore(number, dispatcher) }
   }
+}
+
+extension Limit {
+  fileprivate static func nestSends(_ count: Int) async {
+    let dispatcher = Dispatcher()
+    dispatcher.register(
+      store: Store(identifier: "nest", model: 0) {
+        Performing(Depth.self) { depth, store in
+          if depth.left > 0 { await store.dispatcher?.send(Depth(left: depth.left - 1)) }
+        }
+      })
+    await dispatcher.send(Depth(left: count))
+  }
+
+  /// On a thread with a stack that is large enough.
+  fileprivate static func nestSynchronously(_ count: Int) {
+    let dispatcher = Dispatcher()
+    dispatcher.register(
+      store: Store(identifier: "nest", model: 0) {
+        Applying(Depth.self) { depth, store in
+          guard depth.left > 0 else { return }
+          store.dispatcher?.dispatch(action: Depth(left: depth.left - 1), mode: .sync)
+        }
+      })
+    let end = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      dispatcher.dispatch(action: Depth(left: count), mode: .sync)
+      end.signal()
+    }
+    thread.stackSize = 1 << 30
+    thread.start()
+    end.wait()
+  }
+}
+
+private struct Depth: ActionType {
+  let left: Int
 }
 
 /// Its block waits for a dispatch that ends only once all of the blocks wait.

@@ -43,10 +43,21 @@ enum Program {
       subject.run { sizes.append(String(format: "%.1f", megabytes("VmRSS:"))) }
       return print(sizes.joined(separator: "\t"))
     }
+    if arguments.count == 1, let link = Link(rawValue: arguments[0]) {
+      var sizes: [String] = []
+      link.run([100_000, 400_000, 500_000]) {
+        sizes.append(String(format: "%.1f", megabytes("VmRSS:")))
+      }
+      return print(sizes.joined(separator: "\t"))
+    }
     guard arguments.isEmpty else { throw UsageError("usage: limits [resident]") }
     print("resident MB after".padded(to: 50), "10 %", "50 %", "100 %", separator: "\t")
     for subject in ComingAndGoing.allCases {
       print(subject.title.padded(to: 50), try run(["resident", subject.rawValue]), separator: "\t")
+    }
+    for link in Link.allCases {
+      let title = "1,000,000 dispatches, the next one made by \(link.title)"
+      print(title.padded(to: 50), try run(["resident", link.rawValue]), separator: "\t")
     }
   }
 

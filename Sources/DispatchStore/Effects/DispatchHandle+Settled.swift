@@ -26,6 +26,6 @@ extension DispatchHandle {
   /// Also after its end. No effect follows it from now on. A run that is cancelled may go on for a while, and `settled`
   /// waits for it. `cancel()` alone concerns no effect.
   public func cancelWithEffects() {
-    dispatch?.cancelWithFollowUp()
+    dispatch?.cancelWithFollowers()
   }
 }

@@ -152,7 +152,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case joinedTooLate
   /// A ring is not searched for that closes where a dispatch is scheduled for which others wait already.
   case lateRing
-  /// What follows a dispatch that an effect has made is not on the account of what the effect follows.
+  /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.
   case lostFollowUp
   /// A run of an effect looks for another one, and then begins, in two steps.
   case overlappingEffects

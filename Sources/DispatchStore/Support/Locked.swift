@@ -51,6 +51,15 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
+  /// The same where the lock is free; nil, and nothing done, where it is not.
+  func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
+    storage.withUnsafeMutablePointers { value, mutex in
+      guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+      defer { pthread_mutex_unlock(mutex) }
+      return body(&value.pointee)
+    }
+  }
+
   private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
     deinit {
       withUnsafeMutablePointerToElements { _ = pthread_mutex_destroy($0) }

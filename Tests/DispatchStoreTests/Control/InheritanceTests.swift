@@ -186,6 +186,72 @@ struct InheritanceTests {
     #expect(await inner.result.isSuccess)
   }
 
+  /// Reductions and blocks, behind a busy lane too, in a block that was cancelled or has timed out.
+  @Test(arguments: queuedModes, [true, false])
+  func whatIsSentDetachedRunsToItsEnd(_ mode: Dispatcher.Mode, timesOut: Bool) async {
+    let (dispatcher, log, clock) = (dispatcher, log, clock)
+    let (began, isBusy, free) = (Latch(), Latch(), Latch())
+    let limit = DispatchLimit(1, overflow: .wait)
+    let handle = dispatchOuter(
+      .suspends { _ in
+        began.open()
+        await Latch().openedOrCancelled()
+        await isBusy.opened()
+        for script in [
+          Script.adds("block"),
+          .suspends { stage in
+            try await Task.sleep(for: .milliseconds(1))
+            await Task.yield()
+            stage.updateModel { $0.append("async \(Task.isCancelled)") }
+          },
+        ] {
+          let result = await dispatcher.send(
+            script, to: "inner", mode: mode, options: .detached.limited(by: limit)
+          ) { _ in log.record("completion") }
+          log.record("\(result.isSuccess)")
+        }
+        log.record("\(await dispatcher.send(Script.adds("plain"), to: "inner").isSuccess)")
+        let late = await dispatcher.send(
+          Script.suspends { _ in try await waits(for: Latch()) }, to: "inner", mode: mode,
+          options: .detached.timeout(.seconds(0)))
+        log.record("\(late.dispatchError?.code == .timedOut)")
+      }, .timeout(.seconds(1)))
+    await began.opened()
+    if timesOut {
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(1))
+    } else {
+      handle.cancel()
+    }
+    let holder = dispatcher.dispatch(
+      storeIdentifier: "outer", action: holds("holder", until: free), mode: mode,
+      options: .limited(by: limit))
+    _ = await log.first(1)
+    isBusy.open()
+    free.open()
+    await holder.ended()
+    let ended = await log.first(8)
+    #expect(
+      ended.dropFirst(2) == ["completion", "true", "completion", "true", "false", "true"])
+    #expect((dispatcher.store(with: "inner") as! Stage).model == ["block", "async false"])
+    await handle.ended()
+  }
+
+  /// The wait of the block that sends it is seen.
+  @Test func whatIsSentDetachedInItsOwnLaneIsRefused() async {
+    let (dispatcher, log) = (dispatcher, log)
+    let handle = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "inner", mode: .serial(lane: "outer"), options: .detached)
+        log.record("\(result.dispatchError?.code == .wouldDeadlock)")
+      }, mode: .serial(lane: "outer"))
+    #expect(await log.first(1) == ["true"])
+    await handle.ended()
+    #expect((dispatcher.store(with: "inner") as! Stage).model.isEmpty)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func whatACancelledBlockDispatchesDoesNotBegin(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, handles) = (dispatcher, log, handles)

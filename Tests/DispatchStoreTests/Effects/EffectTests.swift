@@ -329,6 +329,67 @@ struct EffectTests {
     #expect(await handles.all[0].result.errorCode == .timedOut)
   }
 
+  @Test(arguments: modes, modes)
+  func whatFollowsATimeOutHasNoDeadline(
+    _ mode: Dispatcher.Mode, _ inner: Dispatcher.Mode
+  ) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let (began, handles) = (Latch(), Recorder<DispatchHandle>())
+    let stage = dispatcher.addStage()
+    dispatcher.register(
+      effect: Effect(Script.self, runsRegardless: true) { script, context in
+        guard script.description == "script" else { return }
+        handles.record(context.dispatch(Script.adds("refund"), mode: inner))
+        await context.send(Script.adds("sent"))
+      })
+    let handle = await onOwnThread {
+      Thread {
+        began.wait()
+        while clock.sleeperCount == 0 { sched_yield() }
+        clock.advance(by: .seconds(5))
+      }.start()
+      return dispatcher.dispatch(
+        action: Script.suspends { _ in
+          began.open()
+          try await waits(for: Latch())
+        }, mode: mode, options: .timeout(.seconds(5)))
+    }
+    #expect(await handle.result.errorCode == .timedOut)
+    await handle.settled
+    #expect(await handles.first(1)[0].result.isSuccess)
+    #expect(stage.model.sorted() == ["refund", "sent"])
+  }
+
+  /// Its clean-up is sent in the task that was cancelled.
+  @Test(arguments: [EffectPolicy.latest])
+  func aCancelledRunCleansUp(_ policy: EffectPolicy) async {
+    let (log, dispatcher) = (log, dispatcher)
+    let stage = dispatcher.addStage()
+    let registration = dispatcher.register(
+      effect: Effect(Cue.self, policy: policy) { _, context in
+        log.record("begins")
+        do {
+          try await waits(for: Latch())
+        } catch {
+          let plain = await context.send(Script.adds("plain"))
+          log.record("\(plain.isSuccess)")
+          let detached = await context.send(
+            Script.suspends { stage in
+              try await Task.sleep(for: .milliseconds(1))
+              stage.updateModel { $0.append("detached") }
+            }, options: .detached)
+          log.record("\(detached.isSuccess)")
+        }
+      })
+    let handle = dispatcher.dispatch(action: Cue())
+    _ = await log.first(1)
+    registration.cancel()
+    await handle.settled
+    #expect(log.all == ["begins", "false", "true"])
+    #expect(stage.model == ["detached"])
+  }
+
   @Test func aDispatchInAnExclusiveSectionIsFollowed() async {
     let log = log
     let store = dispatcher.register(store: CounterStore.counter("counter"))

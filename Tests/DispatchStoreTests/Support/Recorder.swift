@@ -21,6 +21,14 @@ final class Recorder<Element: Sendable>: @unchecked Sendable {
     for waiter in reached { waiter.continuation.resume() }
   }
 
+  /// Forgets what was recorded, and returns it.
+  func removeAll() -> [Element] {
+    condition.withLock {
+      defer { elements = [] }
+      return elements
+    }
+  }
+
   /// Returns what was recorded, once it is this many or more.
   func first(_ count: Int) async -> [Element] {
     await withUnsafeContinuation { continuation in

@@ -121,23 +121,10 @@ extension Dispatch {
   @inline(never)
   private func beginFollowers(after session: MiddlewareSession, _ result: DispatchResult) {
     let ended = EndedDispatch(session, self.result ?? result) {
-      let around = self.detailsAround(orOfBlock: {
-        guard let outer = self.outer as? TaskContext, outer.passesOn else { return nil }
-        outer.dispatch.linkToCaller()
-        return outer.dispatch
-      })
-      return (self.makeDetails(), around)
+      self.linkToCaller()
+      return self.whole.makeDetails()
     }
     perform(nil) { for follower in session.followers { follower.dispatchEnded(ended) } }
-  }
-
-  /// The details of the dispatch in whose block, or in whose sequence, this one was made; nil for others.
-  func detailsAround(orOfBlock ofBlock: () -> Dispatch?) -> DispatchDetails? {
-    if let around = details?.around { return around }
-    if isStep, let whole = outer?.dispatch, whole.id == parent {
-      return whole.makeDetails()
-    }
-    return ofBlock()?.makeDetails()
   }
 
   // MARK: Cancellation
@@ -174,6 +161,11 @@ extension Dispatch {
   }
 
   func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
+    if cancelAlone(transition) { cancelChildren() }
+  }
+
+  /// The same without what its blocks have dispatched; whether that is to be cancelled.
+  func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
     let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
@@ -188,16 +180,15 @@ extension Dispatch {
       }
     case .cancel(let work):
       work.cancel()
-      cancelChildren()
     case .endEarly(let early, let work):
       // Before the result says what has started.
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
       work.cancel()
-      cancelChildren()
     case .none:
-      break
+      return false
     }
+    return true
   }
 
   /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.
@@ -286,9 +277,14 @@ extension Dispatch: TimerTarget {
 
   /// It has timed out after that time, unless it has ended.
   func timeOut(_ duration: Duration) {
+    if timeOutAlone(duration) { cancelChildren() }
+  }
+
+  /// The same without what its blocks have dispatched; whether that is to time out.
+  func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
-    cancel { state in
+    return cancelAlone { state in
       let cancel = state.timeOut(error)
       if case .endEarly(let early, _) = cancel { early.claim(self) }
       return cancel

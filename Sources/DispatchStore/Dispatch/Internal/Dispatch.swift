@@ -397,7 +397,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Keeps its details as spare ones, or its limit for its next use; the caller has the only reference.
   func recycleRest(on thread: ThreadState) {
-    if let details = takeDetails() { thread.keepSpare(details) }
+    guard let details = takeDetails() else { return }
+    if details.hasFamily { details.recordIsGone() } else { thread.keepSpare(details) }
   }
 
   private func takeDetails() -> DispatchDetails? {
@@ -408,7 +409,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   deinit {
-    _ = takeDetails()
+    takeDetails()?.recordIsGone()
   }
 
   /// Keeps a dispatch that has ended as a spare one, with its details, where nothing else refers to it.

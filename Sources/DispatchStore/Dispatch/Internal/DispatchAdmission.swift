@@ -219,8 +219,6 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ terms: DispatchTerms, _ mode: Mode
   ) throws -> AdmittedDispatch? {
     if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
-    // What follows it may begin before it has joined that.
-    if let parent = terms.parent { dispatch.makeDetails().put(around: parent.makeDetails()) }
     if let details = terms.parent?.details {
       let inheritance = details.inheritance()
       if inheritance.hasTimedOut { throw DispatchError.timedOut(dispatch.callSite, after: .zero) }

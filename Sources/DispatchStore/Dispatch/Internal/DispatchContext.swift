@@ -29,6 +29,28 @@ class DispatchContext: @unchecked Sendable {
   var isEarly: Bool { false }
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
+  /// What it holds up, and what those around it do.
+  var holdUps: HoldUps {
+    var (next, found) = (Optional(self), HoldUps())
+    while let context = next {
+      if let known = context.knownHoldUps { return found.union(known) }
+      found.formUnion(context.ownHoldUps)
+      next = context.outer
+    }
+    return found
+  }
+  /// The same where it was worked out before.
+  var knownHoldUps: HoldUps? { nil }
+
+  fileprivate final var ownHoldUps: HoldUps {
+    var own = HoldUps()
+    if holdsUpMainQueue { own.insert(.mainQueue) }
+    if (dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true {
+      own.insert(.taskThread)
+    }
+    return own
+  }
+
   /// Whether the current task, whose context it is, is that of an `async` block or a child of it, for which the block's
   /// end waits.
   var waitsForTask: Bool { false }
@@ -189,6 +211,15 @@ class DispatchContext: @unchecked Sendable {
   }
 }
 
+/// What a wait inside of a context holds up besides dispatches.
+struct HoldUps: OptionSet {
+  let rawValue: UInt8
+
+  static let mainQueue = HoldUps(rawValue: 1)
+  /// One of the system's threads for tasks, which is blocked until the context has ended.
+  static let taskThread = HoldUps(rawValue: 2)
+}
+
 /// The context of a store run's code in a round, or of a round's hooks and completion.
 final class StoreRunContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
@@ -228,6 +259,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
   private let isOnMainQueue: Bool
+  private var ofAll = HoldUps()
   /// Where the block's task has bound it, until the block has returned.
   private let address = Atomic<UInt>(0)
 
@@ -240,6 +272,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ownJobScheduler =
       scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue
+    super.init()
+    ofAll = ownHoldUps.union(caller?.holdUps ?? [])
   }
 
   /// For what follows a dispatch.
@@ -265,6 +299,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   override var isOfBlock: Bool { true }
   override var jobScheduler: Scheduler? { ownJobScheduler }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
+  override var knownHoldUps: HoldUps? { ofAll }
 
   override var waitsForTask: Bool {
     let address = address.load(ordering: .relaxed)

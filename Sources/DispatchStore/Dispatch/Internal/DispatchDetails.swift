@@ -22,11 +22,15 @@ final class DispatchDetails: @unchecked Sendable {
   var isJoining = false
   /// Whether stores run again that have failed; set before others know it, until the end.
   var retry: StoreRetry?
+  /// Whether the record of the dispatch is gone, and with that all handles.
+  let hasNoRecord = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
   /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
   var waits: [Int: WaitGraph.Edge] = [:]
   var isReached = false
+  /// Likewise: whether its caller's block awaits it, which sent it.
+  var isAwaited = false
 
   private struct Guarded {
     var life: DispatchState
@@ -38,12 +42,8 @@ final class DispatchDetails: @unchecked Sendable {
     var replies: [String: any Sendable] = [:]
     /// What is called once its stores have ended, before the completion.
     var atStoresEnd: [@Sendable () -> Void] = []
-    /// What it is linked with, by blocks that dispatch.
+    /// What it is linked with.
     var family: DispatchFamily?
-    /// What goes on after its end on its account.
-    var followUp: FollowUp.Owner?
-    /// The dispatch whose block makes it, known before its scheduler has it; until its end.
-    var around: DispatchDetails?
     /// Of one that has no limit of its own, that of the block that it runs in.
     var linkedDeadline: Int64?
     /// That of the record, where it had no more effect: the thread that has scheduled the dispatch may still look at it.
@@ -53,8 +53,8 @@ final class DispatchDetails: @unchecked Sendable {
 
     /// Whether nothing was set but its phase, its scheduler, and what needs no release.
     var isPlain: Bool {
-      life.isPlain && replies.isEmpty && atStoresEnd.isEmpty && family == nil && followUp == nil
-        && around == nil && formerLimit == nil && successor == nil
+      life.isPlain && replies.isEmpty && atStoresEnd.isEmpty && family == nil
+        && formerLimit == nil && successor == nil
     }
   }
 
@@ -73,17 +73,17 @@ final class DispatchDetails: @unchecked Sendable {
   /// Whether there is nothing in them that concerns the end.
   var isForgettable: Bool {
     state.withLock { state in
-      state.life.isUndisturbed && state.replies.isEmpty && state.followUp == nil
-        && state.family?.children.isEmpty != false
+      state.life.isUndisturbed && state.replies.isEmpty
+        && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
     }
   }
 
-  /// Makes them as they were at first; false where they stay in use, by what the dispatch's blocks have dispatched.
+  /// Makes them as they were at first; false where they have had links: another thread may still look at these.
   func reset() -> Bool {
     guard resetPlain() || resetAll() else { return false }
     hasEnded.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
-    (isReached, isControlled, isDetached) = (false, false, false)
+    (isReached, isAwaited, isControlled, isDetached) = (false, false, false, false)
     (isKnown, isJoining, priority) = (false, false, nil)
     if dispatcher != nil { dispatcher = nil }
     if retry != nil { retry = nil }
@@ -109,7 +109,7 @@ final class DispatchDetails: @unchecked Sendable {
     if isPlanted(.keptReplies) { fresh.replies = replies }
     // The former one is released outside of the lock.
     return state.withLock { state in
-      guard state.family?.children.isEmpty != false else { return false }
+      guard state.family == nil else { return false }
       swap(&state, &fresh)
       return true
     }
@@ -291,9 +291,7 @@ final class DispatchDetails: @unchecked Sendable {
   func inheritance() -> Inheritance {
     withState { state in
       if state.isOver { return Inheritance() }
-      return Inheritance(
-        isCancelled: state.isCancelled, hasTimedOut: state.refusal != nil,
-        deadline: state.limit?.deadline)
+      return Inheritance(isCancelled: state.isCancelled, hasTimedOut: state.refusal != nil)
     }
   }
 
@@ -305,101 +303,25 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// It runs in a block of another dispatch, on the caller's thread or in its task.
-  func put(around: DispatchDetails, passing deadline: Int64?) {
-    state.withLock { state in
-      state.around = around
-      state.linkedDeadline = deadline
-    }
+  /// That of the block that it runs in, on the caller's thread or in its task.
+  var linkedDeadline: Int64? {
+    get { state.withLock { $0.linkedDeadline } }
+    set { state.withLock { $0.linkedDeadline = newValue } }
   }
 
-  /// A block of the dispatch has dispatched another one, which is cancelled with it; nil where it is over.
-  func adopt(_ child: Dispatch, _ details: DispatchDetails) -> Inheritance? {
-    state.withLock { state in
-      if state.life.isOver { return nil }
-      let family = state.family ?? DispatchFamily()
-      state.family = family
-      if !isPlanted(.lostChild) { family.children[ObjectIdentifier(details)] = child }
-      return Inheritance(
-        isCancelled: state.life.isCancelled, hasTimedOut: state.life.refusal != nil, deadline: nil)
-    }
+  func withFamily<Result>(
+    _ body: (inout DispatchFamily?, inout DispatchState) -> Result
+  ) -> Result {
+    state.withLock { body(&$0.family, &$0.life) }
   }
 
-  /// It was dispatched by a block of another one, which has adopted it.
-  func enter(familyOf parent: DispatchDetails) {
-    state.withLock { state in
-      let family = state.family ?? DispatchFamily()
-      family.parent = parent
-      state.family = family
-    }
-    // It may have ended meanwhile.
-    leaveFamily()
-  }
+  var hasFamily: Bool { withFamily { family, _ in family != nil } }
 
-  var hasParent: Bool { state.withLock { $0.family?.parent != nil } }
-  var hasChildren: Bool { state.withLock { $0.family?.children.isEmpty == false } }
-
-  /// Those that its blocks have dispatched, or theirs, and that are not over, in the order of their transactions.
-  var children: [Dispatch] {
-    let children = state.withLock { $0.family.map { Array($0.children.values) } ?? [] }
-    return children.sorted { $0.id < $1.id }
-  }
-
-  private func remove(_ child: DispatchDetails) {
-    let removed = state.withLock {
-      $0.family?.children.removeValue(forKey: ObjectIdentifier(child))
-    }
-    withExtendedLifetime(removed) {}
-  }
-
-  /// Where it is over, and so is all that its blocks have dispatched, what has adopted it no longer needs it.
-  @inline(never)
-  func leaveFamily() {
-    var details = self
-    while let parent = details.takeParentAtEnd() {
-      parent.remove(details)
-      details = parent
-    }
-  }
-
-  private func takeParentAtEnd() -> DispatchDetails? {
-    state.withLock { state in
-      let isDone = state.life.isOver && state.family?.children.isEmpty == true
-      return isDone ? state.family?.parent.take() : nil
-    }
-  }
-
-  // MARK: What follows it
-
-  /// What goes on after its end on its account; nil where nothing does.
-  var followUp: FollowUp? { state.withLock { $0.followUp?.followUp } }
-
-  /// The dispatch whose block has made it; nil after its end, where it has dispatched nothing that goes on.
-  var around: DispatchDetails? { state.withLock { $0.around ?? $0.family?.parent } }
-
-  /// It is about to be scheduled, and joins the dispatch whose block makes it afterwards.
-  func put(around: DispatchDetails) {
-    state.withLock { $0.around = around }
-  }
-
-  /// It stands for a part of what goes on after another dispatch.
-  func put(_ followUp: FollowUp) {
-    state.withLock { $0.followUp = FollowUp.Owner(followUp, isOwner: false) }
-  }
-
-  /// The same, made where there is none.
-  ///
-  /// - Parameter around: The details of the dispatch in whose block, or in whose sequence, it was made: on its account,
-  ///   too.
-  func makeFollowUp(around: DispatchDetails?) -> FollowUp {
-    if let followUp { return followUp }
-    let made = FollowUp.Owner(
-      FollowUp(in: around.map { $0.makeFollowUp(around: $0.around) }), isOwner: true)
-    return state.withLock { state in
-      let present = state.followUp ?? made
-      state.followUp = present
-      return present.followUp
-    }
+  /// The same without waiting for the lock; nil where that is not free.
+  func withFamilyIfFree<Result>(
+    _ body: (inout DispatchFamily?, inout DispatchState) -> Result
+  ) -> Result? {
+    state.withLockIfFree { body(&$0.family, &$0.life) }
   }
 
   // MARK: Deferred commits
@@ -455,11 +377,7 @@ final class DispatchDetails: @unchecked Sendable {
   func clear() {
     dispatcher = nil
     retry = nil
-    let around = state.withLock { state in
-      state.successor = nil
-      return state.around.take()
-    }
-    withExtendedLifetime(around) {}
+    state.withLock { $0.successor = nil }
   }
 
   /// Resumes those that wait for the end.
@@ -475,7 +393,7 @@ final class DispatchDetails: @unchecked Sendable {
     resume(waiters)
   }
 
-  private func resume(_ waiters: [@Sendable () -> Void]) {
+  func resume(_ waiters: [@Sendable () -> Void]) {
     guard !waiters.isEmpty else { return }
     ThreadState.current.hasResumedOthers = true
     for waiter in waiters { waiter() }

@@ -310,7 +310,7 @@ extension Dispatch {
     let details = makeDetails()
     details.withState { $0.endWork() }
     // What the step's blocks have dispatched is cancelled with the sequence.
-    if let ended = step.details, ended.hasChildren { join(step, ended, details) }
+    adopt(step)
     sequence.append(step.result!)
   }
 

@@ -6,6 +6,8 @@ enum SentDispatch {
   case underWay(Dispatch)
   /// It runs on its lane's thread.
   case isQueued(QueuedDispatch)
+  /// It runs as what is dispatched, and the task awaits it.
+  case detached(Dispatch)
   /// It begins once this has ended.
   case waits(AdmissionWait)
 }
@@ -35,6 +37,7 @@ extension Dispatcher {
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let after = options.after.isEmpty ? [] : options.unended
     let isControlled = options.isControlled || defaultAdmission != nil
+    let isDetached = options.control?.isDetached == true
     if !isControlled, after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation),
       !Task.isCancelled
     {
@@ -56,6 +59,13 @@ extension Dispatcher {
         route._withUnsafeGuaranteedRef { $0.end() }
         return .waits(wait)
       }
+    }
+    if isDetached {
+      route._withUnsafeGuaranteedRef { $0.end() }
+      let handle = enqueue(
+        copyAction(type, at: action), of: type, to: storeIdentifier, mode: mode, options: options,
+        completion, fileID, line)
+      return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
@@ -203,6 +213,19 @@ extension Dispatch {
     }
   }
 
+  /// Waits for the end of a dispatch that runs outside of the task, whatever cancels that.
+  @usableFromInline
+  nonisolated(nonsending) static func awaitEnd(of dispatch: Dispatch) async -> DispatchResult {
+    let wait = dispatch.beginWait()
+    let taskWait = TaskWait.begin()
+    await withUnsafeContinuation { continuation in
+      dispatch.whenEnded { continuation.resume() }
+    }
+    taskWait?.end()
+    wait?.end()
+    return dispatch.result!
+  }
+
   /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
   private nonisolated(nonsending) static func runSteps(
     of dispatch: Dispatch, in task: TaskScheduler
@@ -248,7 +271,7 @@ extension Dispatch {
     guard let context = DispatchContext.ofTask else { return nil }
     var wait: WaitGraph.Wait?
     do {
-      wait = try WaitGraph.begin(context, on: self)
+      wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
       refuse(with: error)
     }

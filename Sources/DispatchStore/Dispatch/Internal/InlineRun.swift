@@ -572,10 +572,10 @@ extension InlineRun.Address {
     if session.followers.isEmpty { return }
     let ended = EndedDispatch(session, pointee.result) {
       let record = pointee.makeRecord(on: thread)
-      let around = record.detailsAround(orOfBlock: {
-        pointee.isQueued ? nil : DispatchContext.linkedBlock(from: pointee.outer, on: thread)
-      })
-      return (record.makeDetails(), around)
+      if !pointee.isQueued {
+        record.link(to: DispatchContext.linkedBlock(from: pointee.outer, on: thread))
+      }
+      return record.whole.makeDetails()
     }
     for follower in session.followers { follower.dispatchEnded(ended) }
   }

@@ -1,6 +1,6 @@
 /// One run of an effect, in a task of its own.
-final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
-  // because `line` and `account` are set before another thread knows the run, and all else is constant or locked
+final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
+  // because `line` is set before another thread knows the run, and all else is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
   /// The action that it follows; nil for a long-lived effect.
@@ -15,8 +15,6 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
   /// It is the parent of what the run dispatches, which is cancelled with it. By its route it is counted as under way.
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
-  /// What it is a part of; nil for a long-lived effect.
-  private var account: (followUp: FollowUp, ticket: FollowUp.Ticket)?
   private let state = Locked(EffectRunState())
 
   /// The run for an action; nil where the dispatcher accepts none, or what goes on after the dispatch was cancelled.
@@ -33,13 +31,10 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
     (action, result, self.key) = (ended.action, ended.result, key)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
-    let followUp = ended.followUp
-    guard let ticket = followUp.begin(self) else {
+    guard ended.lead(to: self, standingIn: standIn) else {
       standIn.end(DispatchResult(transaction: standIn.id))
       return nil
     }
-    account = (followUp, ticket)
-    standIn.makeDetails().put(followUp)
     if let deadline = ended.deadline { put(deadline) }
   }
 
@@ -140,22 +135,25 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
     state.withLock { $0.end() }
     // The next run before the end of this one, which it may be accepted by.
     registered.ended(self)
-    endAccount()
+    endStandIn()
   }
 
   /// It ends without having begun.
   func skip() {
     state.withLock { $0.end() }
-    endAccount()
+    endStandIn()
   }
 
-  private func endAccount() {
+  private func endStandIn() {
     standIn.end(DispatchResult(transaction: standIn.id))
-    guard let account else { return }
-    standIn.whenAllOver { account.followUp.end(account.ticket) }
   }
 
   // MARK: Cancellation
+
+  func cancelAlone(timedOut: Bool, after duration: Duration) -> Bool {
+    cancel()
+    return true
+  }
 
   func cancel() {
     yieldPoint(.cancel)
@@ -176,7 +174,7 @@ final class EffectRun: FollowUpPart, TimerTarget, @unchecked Sendable {
 
   /// Also those that have outlasted it.
   private func cancelDispatches() {
-    standIn.cancel(timedOut: false, after: .zero)
+    if standIn.cancelAlone(timedOut: false, after: .zero) { standIn.cancelChildren() }
   }
 
   /// Its deadline has come.

@@ -152,15 +152,18 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
       } else {
         let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
         let wait = WaitForLimit(next, of: dispatcher, callSite, in: DispatchContext.ofTask)
-        let unit = await withTaskCancellationHandler {
-          await waiter.end.value
-        } onCancel: {
-          // Elsewhere: the runtime has locked the task.
-          dispatcher.pool.resume { waiter.cancel() }
-        }
+        let unit =
+          isDetached
+          ? await waiter.end.value
+          : await withTaskCancellationHandler {
+            await waiter.end.value
+          } onCancel: {
+            // Elsewhere: the runtime has locked the task.
+            dispatcher.pool.resume { waiter.cancel() }
+          }
         wait.end(of: dispatcher)
         if let timer { dispatcher.timers.remove(timer) }
-        take(unit, Task.isCancelled ? CancellationError() : timedOut(callSite))
+        take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
       }
       guard case .wait(let limit) = enter(at: callSite) else { return }
       next = limit

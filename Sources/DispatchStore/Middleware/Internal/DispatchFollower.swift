@@ -22,14 +22,14 @@ final class EndedDispatch {
   let parent: TransactionID?
   let callSite: CallSite
   let result: DispatchResult
-  private let makeDetails: () -> (own: DispatchDetails, around: DispatchDetails?)
+  private let makeDetails: () -> DispatchDetails
   private lazy var details = makeDetails()
 
-  /// - Parameter makeDetails: The details of the dispatch, and of the one in whose block, or in whose sequence, it was
-  ///   made.
+  /// - Parameter makeDetails: The details of the dispatch, or of the sequence of which it is an action, linked with the
+  ///   one in whose block it was made.
   init(
     _ session: MiddlewareSession, _ result: DispatchResult,
-    _ makeDetails: @escaping () -> (own: DispatchDetails, around: DispatchDetails?)
+    _ makeDetails: @escaping () -> DispatchDetails
   ) {
     action = session.action
     dispatcher = session.dispatcher
@@ -40,11 +40,14 @@ final class EndedDispatch {
     self.makeDetails = makeDetails
   }
 
-  /// Where what goes on after the end on its account is counted; made where there is none.
-  var followUp: FollowUp { details.own.makeFollowUp(around: details.around) }
+  /// Links it with what follows it; false, and nothing done, where nothing is to do that.
+  func lead(to member: any FamilyMember, standingIn standIn: Dispatch) -> Bool {
+    details.adopt(
+      .init(id: standIn.id, details: standIn.makeDetails(), member: member, follows: true))
+  }
 
-  /// When it would have timed out, or what is around it, by the dispatcher's clock.
+  /// When it would have timed out, or what is around it, by the dispatcher's clock; nil where that is past.
   var deadline: Int64? {
-    details.own.inheritedDeadline ?? details.around?.inheritedDeadline
+    details.inheritedDeadline.flatMap { $0 > dispatcher.clock.nanoseconds ? $0 : nil }
   }
 }

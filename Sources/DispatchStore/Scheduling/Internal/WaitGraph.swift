@@ -29,7 +29,7 @@ package enum WaitGraph {
     }
 
     func search(
-      for held: [HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool = false,
+      for held: HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool = false,
       hasMetQueue: Bool = false
     ) -> WaitSearch {
       WaitSearch(
@@ -55,6 +55,61 @@ package enum WaitGraph {
     var isOfResult = false
   }
 
+  /// What a wait holds up, from inside to outside.
+  ///
+  /// A search looks at what is farther outside only where it meets something that may be there: a wait for what was just
+  /// begun meets nothing, however deep it is.
+  struct HeldUps {
+    private(set) var known: [HeldUp]
+    private var next: DispatchContext?
+    private var isBlocked = true
+
+    init(_ known: HeldUp...) {
+      self.known = known
+    }
+
+    init(_ known: HeldUp..., by context: DispatchContext?, blocksThread: Bool) {
+      self.known = known
+      (next, isBlocked) = (context, blocksThread)
+    }
+
+    var isEmpty: Bool { known.isEmpty && next == nil }
+
+    mutating func contains(where fits: (HeldUp) -> Bool) -> Bool {
+      if known.contains(where: fits) { return true }
+      while let heldUp = extend() { if fits(heldUp) { return true } }
+      return false
+    }
+
+    /// Finds out with which of them a wait is to be recorded.
+    ///
+    /// Not with those that wait for one of them already, as a block does that awaits its `send`. With all if a thread is
+    /// blocked, which may run steps of more of them.
+    mutating func recorded(blocksThread: Bool) -> [HeldUp] {
+      while known.last.map({ blocksThread || !$0.dispatch.makeDetails().isAwaited }) ?? true,
+        extend() != nil
+      {}
+      guard !blocksThread,
+        let last = known.firstIndex(where: { $0.dispatch.makeDetails().isAwaited })
+      else { return known }
+      return Array(known[...last])
+    }
+
+    private mutating func extend() -> HeldUp? {
+      guard let context = next else { return nil }
+      let heldUp =
+        context.isEarly
+        ? HeldUp(dispatch: context.dispatch, part: nil, blocksSteps: false, isOfResult: true)
+        : HeldUp(
+          dispatch: context.dispatch, part: context.part,
+          blocksSteps: isBlocked && (!context.isOfBlock || context.dispatch.isSynchronous))
+      known.append(heldUp)
+      isBlocked = true
+      next = isPlanted(.outerForgotten) ? nil : context.outer
+      return heldUp
+    }
+  }
+
   /// A wait as it is recorded with each dispatch that it holds up.
   struct Edge {
     let heldUp: HeldUp
@@ -71,13 +126,15 @@ package enum WaitGraph {
   // MARK: Waits
 
   /// Records that the task of a context awaits a dispatch; throws `wouldDeadlock`.
+  ///
+  /// - Parameter isSent: Whether the task runs it: nothing else that the wait holds up can be the dispatch.
   static func begin(
-    _ context: DispatchContext, on target: Dispatch
+    _ context: DispatchContext, on target: Dispatch, isSent: Bool = false
   ) throws(DispatchError) -> Wait {
-    let held = heldUp(by: context, blocksThread: false)
-    return try begin(
-      held, for: .dispatch(target), by: context.dispatch,
-      holdsUpMainQueue: holdsUpMainQueue(context), blocksTaskThread: blocksTaskThread(context))
+    try begin(
+      HeldUps(by: context, blocksThread: false), for: isSent ? .sent(target) : .dispatch(target),
+      by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue(context),
+      blocksTaskThread: blocksTaskThread(context), blocksThread: false)
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the thread of its caller.
@@ -87,10 +144,10 @@ package enum WaitGraph {
     let holdsUpMainQueue = MainQueue.isCurrent || holdsUpMainQueue(synchronous.outer)
     let blocksTaskThread =
       ThreadState.current.isTaskThread || blocksTaskThread(synchronous.outer)
-    let held = heldUp(by: synchronous.outer, blocksThread: true)
+    let held = HeldUps(by: synchronous.outer, blocksThread: true)
     if held.isEmpty, !holdsUpMainQueue, !blocksTaskThread { return nil }
     return try begin(
-      held, for: .dispatch(synchronous), by: held.first?.dispatch ?? synchronous,
+      held, for: .dispatch(synchronous), by: synchronous.outer?.dispatch ?? synchronous,
       holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
   }
 
@@ -105,9 +162,8 @@ package enum WaitGraph {
   ) throws(DispatchError) {
     if dependencies.isEmpty { return beginsToWait(nil) }
     let caller = dispatch.caller
-    let held =
-      [HeldUp(dispatch: dispatch, part: part, blocksSteps: false)]
-      + heldUp(by: caller, blocksThread: true)
+    let held = HeldUps(
+      HeldUp(dispatch: dispatch, part: part, blocksSteps: false), by: caller, blocksThread: true)
     _ = try begin(
       held, for: .operations(operation, dependencies), by: dispatch,
       holdsUpMainQueue: dispatch.isSynchronous && MainQueue.isCurrent || holdsUpMainQueue(caller),
@@ -119,7 +175,8 @@ package enum WaitGraph {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records in
       var search = records.search(
-        for: [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)], holdsUpMainQueue: false)
+        for: HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)),
+        holdsUpMainQueue: false)
       return search.ring(around: dispatch)
     }
   }
@@ -133,7 +190,7 @@ package enum WaitGraph {
     let loop = dispatch.details?.scheduler as? SyncLoop
     let blocksTaskThread =
       loop.map { $0.isOnTaskThread || self.blocksTaskThread(dispatch.outer) } ?? false
-    let held = [HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)]
+    let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
     let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
       // What waits for it has searched it.
       guard dispatch.makeDetails().isReached else { return (nil, nil) }
@@ -180,13 +237,16 @@ package enum WaitGraph {
 
   private enum Target {
     case dispatch(Dispatch)
+    /// That the task itself runs.
+    case sent(Dispatch)
     /// Of an operation, those that it depends on.
     case operations(any DependentOperation, [any DependentOperation])
   }
 
   private static func begin(
-    _ held: [HeldUp], for target: Target, by waiter: Dispatch, holdsUpMainQueue: Bool,
-    blocksTaskThread: Bool = false, _ beginsToWait: (Wait?) -> Void = { _ in }
+    _ held: HeldUps, for target: Target, by waiter: Dispatch, holdsUpMainQueue: Bool,
+    blocksTaskThread: Bool = false, blocksThread: Bool = true,
+    _ beginsToWait: (Wait?) -> Void = { _ in }
   ) throws(DispatchError) -> Wait {
     yieldPoint(.enterWait, waiter.id.description)
     var overtaking: Dispatch?
@@ -196,6 +256,7 @@ package enum WaitGraph {
       let ring =
         switch target {
         case .dispatch(let target): search.ring(through: target, of: waiter)
+        case .sent(let target): search.ring(through: target, of: waiter, isSent: true)
         case .operations(let operation, let dependencies):
           mayBeWaitedFor(operation, waiter)
             ? search.ring(through: dependencies, of: waiter) : nil
@@ -203,7 +264,8 @@ package enum WaitGraph {
       if let ring { return (nil, ring) }
       overtaking = self.overtaking(target, &search)
       let key = records.makeKey()
-      let waiters = record(held, for: target, key)
+      var held = held
+      let waiters = record(held.recorded(blocksThread: blocksThread), for: target, key)
       if holdsUpMainQueue {
         records.mainHolders[ObjectIdentifier(waiter), default: (waiter, 0)].count += 1
       }
@@ -224,16 +286,25 @@ package enum WaitGraph {
 
   private static func overtaking(_ target: Target, _ search: inout WaitSearch) -> Dispatch? {
     switch target {
-    case .dispatch(let target): search.overtaking(through: target)
+    case .dispatch(let target), .sent(let target): search.overtaking(through: target)
     case .operations(_, let dependencies): search.overtaking(dependencies)
     }
   }
 
-  /// Each dispatch that is held up gets the wait, so that a search has not to know what is around what.
+  /// Each dispatch that is held up gets the wait, or one for another of them that has it, so that a search has not to know
+  /// what is around what.
   private static func record(_ held: [HeldUp], for target: Target, _ key: Int) -> [Dispatch] {
-    var (held, target) = (held[...], target)
-    if case .operations = target { target = .dispatch(held.removeFirst().dispatch) }
-    guard case .dispatch(let awaited) = target else { return [] }
+    var held = held[...]
+    let awaited: Dispatch
+    switch target {
+    case .dispatch(let dispatch):
+      awaited = dispatch
+    case .sent(let dispatch):
+      awaited = dispatch
+      dispatch.makeDetails().isAwaited = true
+    case .operations:
+      awaited = held.removeFirst().dispatch
+    }
     // The innermost last: it is the one that counts where a dispatch is held up twice.
     for heldUp in held.reversed() {
       heldUp.dispatch.makeDetails().waits[key] = Edge(heldUp: heldUp, target: awaited)
@@ -243,32 +314,13 @@ package enum WaitGraph {
 
   // MARK: What a wait holds up
 
-  private static func heldUp(by context: DispatchContext?, blocksThread: Bool) -> [HeldUp] {
-    var held: [HeldUp] = []
-    var (next, isBlocked) = (context, blocksThread)
-    while let context = next {
-      let dispatch = context.dispatch
-      held.append(
-        context.isEarly
-          ? HeldUp(dispatch: dispatch, part: nil, blocksSteps: false, isOfResult: true)
-          : HeldUp(
-            dispatch: dispatch, part: context.part,
-            blocksSteps: isBlocked && (!context.isOfBlock || dispatch.isSynchronous)))
-      isBlocked = true
-      next = isPlanted(.outerForgotten) ? nil : context.outer
-    }
-    return held
-  }
-
   /// Whether a `.sync` caller that waits for the context does so on one of the system's threads for tasks.
   private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
-    context?.andAround.contains {
-      ($0.dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true
-    } ?? false
+    context?.holdUps.contains(.taskThread) == true
   }
 
   private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {
-    context?.andAround.contains(where: \.holdsUpMainQueue) ?? false
+    context?.holdUps.contains(.mainQueue) == true
   }
 
   /// Whether a wait may need the end of an operation that is about to wait: where not, a long chain of

@@ -1,6 +1,6 @@
 /// Searches what has to end before something can, for what a wait would hold up.
 struct WaitSearch {
-  private let held: [WaitGraph.HeldUp]
+  private var held: WaitGraph.HeldUps
   private let holdsUpMainQueue: Bool
   /// Whether the wait blocks one of the system's threads for tasks: no task may have to end before.
   private let blocksTaskThread: Bool
@@ -22,7 +22,7 @@ struct WaitSearch {
   private var hasMetQueue: Bool
 
   init(
-    held: [WaitGraph.HeldUp], holdsUpMainQueue: Bool, blocksTaskThread: Bool,
+    held: WaitGraph.HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool,
     mainHolders: [Dispatch], hasMetQueue: Bool = false
   ) {
     self.hasMetQueue = hasMetQueue
@@ -69,8 +69,13 @@ struct WaitSearch {
   }
 
   /// The ring that a wait for a dispatch would close.
-  mutating func ring(through target: Dispatch, of waiter: Dispatch) -> WaitRing? {
-    ring(through: [.dispatch(target)], .waits, of: waiter)
+  ///
+  /// - Parameter isSent: Whether nothing around the wait can be the dispatch.
+  mutating func ring(
+    through target: Dispatch, of waiter: Dispatch, isSent: Bool = false
+  ) -> WaitRing? {
+    if isSent { origin = target }
+    return ring(through: [.dispatch(target)], .waits, of: waiter)
   }
 
   /// The same for a wait for operations.
@@ -206,7 +211,7 @@ struct WaitSearch {
     if case .waits = met[place].reason {
       // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
       if dispatch.hasEnded { return nil }
-      if let end = visitResult(of: dispatch, at: place) { return end }
+      if !isOrigin, let end = visitResult(of: dispatch, at: place) { return end }
     }
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
       heldUp.dispatch === dispatch && !heldUp.isOfResult

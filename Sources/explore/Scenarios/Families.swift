@@ -1,0 +1,77 @@
+import DispatchStore
+import DispatchStoreTesting
+
+extension Scenario {
+  /// Chains of dispatches made by blocks, whose links end while what began them is cancelled.
+  static let families = Scenario(
+    name: "families",
+    summary: "a cancellation and a settling reach the last link of a chain whose others have ended"
+  ) { dispatcher in
+    _ = dispatcher.makeJournal("journal")
+    let last = Shared([Int: DispatchHandle]())
+    dispatcher.register(
+      store: Store<Journal, Link>(
+        identifier: "links",
+        reducer: LinkReducer { chain, handle in last.with { $0[chain] = handle } }))
+    dispatcher.register(
+      effect: Effect(Link.self, runsRegardless: true) { link, context in
+        guard link.chain > 1 else { return }
+        context.dispatch(Entry.slow(link.chain), to: "journal", mode: .serial(lane: "a"))
+      })
+    let clock = dispatcher.simulation!.clock
+    let chains = (0..<4).map { chain in
+      dispatcher.dispatch(
+        action: Link(chain: chain, left: 4, isFirst: true), mode: .serial(lane: chain))
+    }
+    // Its handle is kept, too, and it ends by itself.
+    let ended = dispatcher.dispatch(action: Link(chain: 4, left: 3, isFirst: false))
+    dispatcher.simulation?.cancelAtSomeTime(chains[0])
+    dispatcher.simulation?.cancelAtSomeTime(chains[2])
+    for handle in [chains[1], chains[3], ended] {
+      dispatcher.simulation?.atSomeTime { handle.cancelWithEffects() }
+    }
+    for (chain, handle) in (chains + [ended]).enumerated() {
+      await handle.ended()
+      // It may have come before the last link.
+      if chain == 4 { handle.cancelWithEffects() }
+      await handle.settled
+      guard let held = last.now[chain] else { continue }
+      try check(held.hasEnded, "chain \(chain) is settled before its last link has ended")
+      try check(await !held.result.isSuccess, "the last link of chain \(chain) was not cancelled")
+    }
+    try check(clock.now.offset < .seconds(3_600), "a cancellation was lost")
+  }
+}
+
+private struct Link: ActionType {
+  let chain: Int
+  let left: Int
+  let isFirst: Bool
+}
+
+/// Dispatches the next link from a block, and at last an entry that holds; the first one runs until it is cancelled.
+private final class LinkReducer: Reducer<Journal, Link> {
+  private static let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
+  private let note: @Sendable (Int, DispatchHandle) -> Void
+
+  init(_ note: @escaping @Sendable (Int, DispatchHandle) -> Void) {
+    self.note = note
+  }
+
+  override func operation(
+    for action: Link, in store: Store<Journal, Link>
+  ) -> ActionOperation<Journal, Link> {
+    ActionOperation(action: action, store: store) { [note] link, store async throws in
+      guard let dispatcher = store.dispatcher else { return }
+      if link.left == 0 {
+        note(
+          link.chain,
+          dispatcher.dispatch(storeIdentifier: "journal", action: Entry.hold(link.chain)))
+      } else {
+        let next = Link(chain: link.chain, left: link.left - 1, isFirst: false)
+        dispatcher.dispatch(action: next, mode: Self.modes[(link.chain + link.left) % 4])
+      }
+      if link.isFirst { try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600)) }
+    }
+  }
+}
