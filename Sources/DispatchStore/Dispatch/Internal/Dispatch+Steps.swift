@@ -99,6 +99,7 @@ extension Dispatch {
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
+    settleDeadline()
     let result = round.result
     complete(result, round.session, at: round.scheduler)
     round.dissolve()
@@ -212,10 +213,7 @@ extension Dispatch {
   /// The details of the dispatch in whose block, or in whose sequence, this one was made; nil for others.
   func detailsAround(orOfBlock ofBlock: () -> Dispatch?) -> DispatchDetails? {
     if let around = details?.around { return around }
-    if isStep, let whole = outer?.dispatch, whole.id == parent {
-      return whole.makeDetails()
-    }
-    return ofBlock()?.makeDetails()
+    return (whole ?? ofBlock())?.makeDetails()
   }
 
   // MARK: Cancellation
@@ -311,9 +309,9 @@ extension Dispatch {
   /// No state of the record is read any longer, which belongs to what runs there.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
-    details.withState(\.limit)?.dispatcher.pool.resume {
+    early.dispatcher?.pool.resume {
       yieldPoint(.complete, self.id.description)
-      defer { early.generation = nil }
+      defer { (early.generation, early.dispatcher) = (nil, nil) }
       guard let result = details.earlyResult(of: self.id) else { return }
       if let completion = details.withState({ _ in early.completion.take() }) {
         self.withContext(of: nil, on: .current, early: early) {
@@ -358,8 +356,7 @@ extension Dispatch {
 extension Dispatch: TimerTarget {
   /// Its deadline has come.
   func timerFired() {
-    guard mayTimeOut, let limit = makeDetails().withState(\.limit) else { return }
-    timeOut(limit.duration)
+    if let limit = details?.withState(\.limit) { timeOut(limit.deadline.duration) }
   }
 
   /// It has timed out after that time, unless it has ended.

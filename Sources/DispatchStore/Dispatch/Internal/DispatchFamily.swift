@@ -63,7 +63,7 @@ extension Dispatch {
   /// The dispatch whose block has made it, or what led to that, was cancelled.
   func cancel(timedOut: Bool, after duration: Duration) {
     if timedOut {
-      timeOut(details?.withState(\.limit)?.duration ?? duration)
+      timeOut(details?.withState(\.limit)?.deadline.duration ?? duration)
     } else {
       cancel()
     }
@@ -77,7 +77,7 @@ extension Dispatch {
     guard let details else { return }
     let (hasTimedOut, limit) = details.withState { ($0.refusal != nil, $0.limit) }
     for child in details.children {
-      child.cancel(timedOut: hasTimedOut, after: limit?.duration ?? .zero)
+      child.cancel(timedOut: hasTimedOut, after: limit?.deadline.duration ?? .zero)
     }
   }
 }

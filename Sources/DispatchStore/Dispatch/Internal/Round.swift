@@ -234,6 +234,10 @@ final class Round: @unchecked Sendable {
   private func close(_ index: Int, _ outcome: StoreOutcome) -> (next: [Int], isClosed: Bool) {
     let storeRun = storeRun(at: index)
     if let session {
+      // Before the hook of the last one, unless that may run again.
+      if state.withLock(\.haveAllEnded), retry == nil || !outcome.isFailed {
+        dispatch.settleDeadline()
+      }
       dispatch.perform(nil) {
         session.didDispatch(
           outcome, at: index, in: storeRun.entry.storeForHooks, startedAt: storeRun.startedAt,
