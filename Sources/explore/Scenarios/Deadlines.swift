@@ -128,7 +128,7 @@ extension Scenario {
     let modes: [Dispatcher.Mode] = [.serial, .async, .mainThread, .serial(lane: "a")]
     @Sendable func results(_ first: Int) async -> [(Int, DispatchResult)] {
       var results: [(Int, DispatchResult)] = []
-      for (index, mode) in modes.enumerated() {
+      for (index, mode) in modes.enumerated() where first < 10 || mode != .mainThread {
         let (number, options) = (first + index, DispatchOptions.timeout(.seconds(1)))
         let action = index % 2 == 0 ? Entry.work(number) : .slow(number)
         if first > 10 {
