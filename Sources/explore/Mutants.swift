@@ -64,7 +64,7 @@ enum Mutants {
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,
     .lostDeadline: Scenario.deadlines.name,
-    .lostHorizon: Scenario.distantDeadlines.name,
+    .unreadClock: Scenario.lateTimers.name,
     .lostUnit: Scenario.bounds.name,
     .earlyDrain: Scenario.drains.name,
     .lostChild: Scenario.limits.name,

@@ -14,7 +14,8 @@ struct Scenario: Sendable {
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, turns, routes, laneNames,
     replies,
-    streams, groups, limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips,
+    streams, groups, limits, deadlines, laneDeadlines, lateTimers, retries, bounds, drains, effects,
+    skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
     lanePriorityRings, families,
   ]

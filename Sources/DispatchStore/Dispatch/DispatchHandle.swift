@@ -125,13 +125,11 @@ extension Dispatch {
     let queue = context == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
     defer { queue?.endWait() }
-    if !ShortWait.for({ hasEnded }) {
-      let taskWait = TaskWait.begin()
-      await withUnsafeContinuation { continuation in
-        whenEnded { continuation.resume() }
-      }
-      taskWait?.end()
+    let taskWait = TaskWait.begin()
+    await withUnsafeContinuation { continuation in
+      whenEnded { continuation.resume() }
     }
+    taskWait?.end()
     if let wait { WaitGraph.end(wait) }
     // Read under the lock, not passed through the continuation: Thread Sanitizer understands the lock.
     return result!

@@ -122,8 +122,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case drainOnForeignStack
   /// A dispatch ends without a look at a deadline that comes at the end of its stores.
   case lostDeadline
-  /// Once the first deadline of distant timers has come, no alarm is set for the others.
-  case lostHorizon
+  /// A dispatch ends without a look at the clock, as if a timer always came in time.
+  case unreadClock
   /// An alarm that finds timers due does not set the next one.
   case lostAlarm
   /// A gate that may have opened while a thread tries it is not tried again.

@@ -66,8 +66,8 @@ extension Scenario {
 
   /// Dispatches that wait in a held lane until their deadlines, which come one after the other, and others that end before
   /// theirs and use their records again.
-  static let distantDeadlines = Scenario(
-    name: "distant-deadlines", summary: "each deadline comes, whatever timers are set meanwhile"
+  static let laneDeadlines = Scenario(
+    name: "lane-deadlines", summary: "each deadline comes, whatever timers are set meanwhile"
   ) { dispatcher in
     let results = Shared([Int: DispatchResult]())
     let store = dispatcher.makeJournal("journal")
@@ -113,6 +113,39 @@ extension Scenario {
       } else {
         let entries = store.model.entries.filter { $0 == number }
         try check(result.isSuccess && entries.count == 1, "\(number) ended as \(result)")
+      }
+    }
+  }
+
+  /// Dispatches in whose blocks their limit passes, while timers come at some time.
+  static let lateTimers = Scenario(
+    name: "late-timers", summary: "a dispatch has timed out whose limit has passed at its end"
+  ) { dispatcher in
+    let clock = dispatcher.simulation!.clock
+    let store = dispatcher.makeJournal("journal") { number in
+      if number > 0 { clock.advance(by: .seconds(1)) }
+    }
+    let modes: [Dispatcher.Mode] = [.serial, .async, .mainThread, .serial(lane: "a")]
+    @Sendable func results(_ first: Int) async -> [(Int, DispatchResult)] {
+      var results: [(Int, DispatchResult)] = []
+      for (index, mode) in modes.enumerated() where first < 10 || mode != .mainThread {
+        let (number, options) = (first + index, DispatchOptions.timeout(.seconds(1)))
+        let action = index % 2 == 0 ? Entry.work(number) : .slow(number)
+        if first > 10 {
+          results.append((number, await dispatcher.send(action, mode: mode, options: options)))
+        } else {
+          let handle = dispatcher.dispatch(action: action, mode: mode, options: options)
+          results.append((number, await handle.result))
+        }
+      }
+      return results
+    }
+    async let sent = results(11)
+    for (number, result) in await results(1) + sent {
+      try check(result.dispatchError?.code == .timedOut, "\(number) ended as \(result)")
+      if result["journal"]?.isFinished == true {
+        let entries = store.model.entries.filter { $0 == number }
+        try check(entries.count == 1, "\(number) in \(store.model.entries)")
       }
     }
   }

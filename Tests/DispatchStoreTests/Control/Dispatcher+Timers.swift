@@ -5,4 +5,9 @@ extension Dispatcher {
   func timersAreGone() async {
     while timers.count > 0 { await Task.yield() }
   }
+
+  /// Returns once there are so many timers.
+  func timersAreSet(_ count: Int) async {
+    while timers.count < count { await Task.yield() }
+  }
 }

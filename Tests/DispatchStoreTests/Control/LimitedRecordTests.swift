@@ -4,7 +4,6 @@ import Testing
 
 @testable import DispatchStore
 
-/// Most are of dispatches that nothing but a time limit controls, which need no details.
 @Suite("Records with a time limit", .timeLimit(.minutes(10)))
 struct LimitedRecordTests {
   static let queuedModes = TimeLimitTests.queuedModes
@@ -40,7 +39,6 @@ struct LimitedRecordTests {
 
   @Test(arguments: queuedModes, [false, true])
   func areUsedAgainAndAFormerDeadlineEndsNoSuccessor(_ mode: Dispatcher.Mode, hooked: Bool) async {
-    // With a hook, they have details.
     if hooked { dispatcher.register(middleware: RecordingMiddleware("m", to: Recorder())) }
     let records = await chain(100, mode, .timeout(.seconds(1)))
     // Not each: a thread that has just scheduled one may still refer to it at its end.
@@ -64,20 +62,6 @@ struct LimitedRecordTests {
     await dispatcher.timersAreGone()
     #expect(store.model.count == 101)
     withExtendedLifetime(stage) {}
-  }
-
-  @Test(arguments: queuedModes)
-  func needNoDetailsToTheirEnd(_ mode: Dispatcher.Mode) async {
-    let ends = Recorder<Bool>()
-    let handle = dispatcher.dispatch(
-      action: CounterAction.add(1), mode: mode, options: .timeout(Self.hour)
-    ) { _ in
-      let thread = ThreadState.current
-      ends.record(thread.run?.pointee.makeRecord(on: thread).details == nil)
-    }
-    #expect(await ends.first(1) == [true])
-    await handle.ended()
-    await dispatcher.timersAreGone()
   }
 
   @Test(arguments: queuedModes)

@@ -80,7 +80,7 @@ struct RatePairTests {
       action: failsOnce(), mode: mode,
       options: Self.retrying.throttled("k", per: .seconds(2)))
     // The end of the interval, and of the pause, which comes before that.
-    await clock.waitForSleepers(atLeast: 2)
+    await dispatcher.timersAreSet(2)
     clock.advance(by: .seconds(1))
     #expect(await retried.result.isSuccess && attempts.count == 2)
     let options = DispatchOptions.throttled("k", per: .seconds(1))

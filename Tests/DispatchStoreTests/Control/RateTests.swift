@@ -200,7 +200,7 @@ struct RateTests {
   func aDeadlineThatComesSoonerTimesItOut(_ way: Way) async {
     let task = run("1", way, .debounced("k", for: .seconds(2)).timeout(Self.second))
     // One for each.
-    await clock.waitForSleepers(atLeast: 2)
+    await dispatcher.timersAreSet(2)
     clock.advance(by: Self.second)
     let result = await task.value
     #expect(result.dispatchError?.code == .timedOut)

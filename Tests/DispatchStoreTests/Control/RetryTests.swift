@@ -279,10 +279,8 @@ struct RetryTests {
     }
     let task = run(script, way, options.timeout(.seconds(3_600)).named("retried"))
     _ = await log.first(1)
-    // The limit's alarm first: after the one of the pause, which is sooner, it would not be set.
-    await clock.waitForSleepers(atLeast: 1)
     free.open()
-    await clock.waitForSleepers(atLeast: 2)
+    await dispatcher.timersAreSet(2)
     let dispatch = dispatcher.dispatches(named: "retried").first?.dispatch
     dispatch?.timerFired()
     let result = await task.value

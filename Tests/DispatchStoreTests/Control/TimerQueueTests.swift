@@ -31,7 +31,7 @@ struct TimerQueueTests {
     let removed = timers.add(note("removed"), at: Self.second)
     timers.remove(removed)
     _ = timers.add(note("c"), at: 2 * Self.second)
-    await clock.waitForSleepers(atLeast: 2)
+    await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .milliseconds(999))
     #expect(fired.count == 0)
     clock.advance(by: .milliseconds(1))
@@ -73,10 +73,42 @@ struct TimerQueueTests {
         timers.remove(other)
         _ = timers.add(Note { fired.record("added") }, at: Self.second)
       }, at: Self.second)
-    await clock.waitForSleepers(atLeast: 2)
+    await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await fired.first(1) == ["added"])
     #expect(timers.count == 0)
+  }
+
+  @Test func oneTaskSleepsUntilTheNextDeadlineAndNoneWithoutTimers() async {
+    let clock = VirtualClock()
+    let timers = TimerQueue(DispatcherClock(clock))
+    var tokens: [TimerToken] = []
+    // Each is sooner than those before.
+    for seconds in (1...100).reversed() {
+      tokens.append(timers.add(note("\(seconds)"), at: Int64(seconds) * Self.second))
+    }
+    await clock.sleeps(1)
+    clock.advance(by: .seconds(1))
+    #expect(await fired.first(1) == ["1"])
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(clock.sleeperCount == 1)
+    for token in tokens { timers.remove(token) }
+    await clock.sleeps(0)
+    // The next one sets an alarm again.
+    _ = timers.add(note("next"), at: 2 * Self.second)
+    await clock.sleeps(1)
+    clock.advance(by: .seconds(1))
+    #expect(await fired.first(2) == ["1", "next"])
+  }
+
+  @Test func noTaskSleepsForADispatcherThatIsGone() async {
+    let clock = VirtualClock()
+    var timers: TimerQueue? = TimerQueue(DispatcherClock(clock))
+    _ = timers?.add(note("never"), at: Self.second)
+    await clock.waitForSleepers(atLeast: 1)
+    timers = nil
+    await clock.sleeps(0)
+    #expect(fired.count == 0)
   }
 
   @Test func aMillionHaveOneAlarm() async {
@@ -89,6 +121,13 @@ struct TimerQueueTests {
     #expect(clock.sleeperCount == 1)
     for token in tokens { timers.remove(token) }
     #expect(timers.count == 0)
+  }
+}
+
+extension VirtualClock {
+  /// Returns once there are so many sleepers, which begin and are cancelled on other threads.
+  fileprivate func sleeps(_ count: Int) async {
+    while sleeperCount != count { await Task.yield() }
   }
 }
 

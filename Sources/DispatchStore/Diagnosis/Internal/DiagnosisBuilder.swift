@@ -89,7 +89,7 @@ struct DiagnosisBuilder {
     let details = dispatch.makeDetails()
     var (waiters, deadline): (Int, Int64?) = (0, nil)
     let sighting = details.withScheduler(queuedAt: { dispatch.queuedAt }) { life, scheduler in
-      (waiters, deadline) = (life.waiterCount, life.limit?.deadline)
+      (waiters, deadline) = (life.waiterCount, life.limit?.deadline.time)
       return Sighting(
         dispatch: dispatch, scheduler: scheduler, place: scheduler?.place,
         isWaiting: life.isWaiting, before: life.before, work: life.work, isOver: life.isOver,

@@ -94,6 +94,7 @@ extension Dispatch {
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
+    settleDeadline()
     let result = round.result
     complete(result, round.session, at: round.scheduler)
   }
@@ -224,9 +225,9 @@ extension Dispatch {
   /// No state of the record is read any longer, which belongs to what runs there.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
-    details.withState(\.limit)?.dispatcher.pool.resume {
+    early.dispatcher?.pool.resume {
       yieldPoint(.complete, self.id.description)
-      defer { early.generation = nil }
+      defer { (early.generation, early.dispatcher) = (nil, nil) }
       guard let result = details.earlyResult(of: self.id) else { return }
       if let completion = details.withState({ _ in early.completion.take() }) {
         self.withContext(of: nil, on: .current, early: early) {
@@ -271,8 +272,7 @@ extension Dispatch {
 extension Dispatch: TimerTarget {
   /// Its deadline has come.
   func timerFired() {
-    guard mayTimeOut, let limit = makeDetails().withState(\.limit) else { return }
-    timeOut(limit.duration)
+    if let limit = details?.withState(\.limit) { timeOut(limit.deadline.duration) }
   }
 
   /// It has timed out after that time, unless it has ended.

@@ -44,10 +44,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case sequence(DispatchSequence)
     /// To its end, with one of the others.
     case carrying(CapturedTaskLocal)
-    /// Between two dispatches, and in the next one where it needs none: the limit of the last one, to be used again.
-    case spareLimit(TimeLimit)
-    /// The same for the sequence of the last one, or for the task-local values that it carried, without these.
+    /// Between two dispatches, and in the next one if it needs none: the sequence of the last one, to be used again.
     case spareSequence(DispatchSequence)
+    /// Likewise, the task-local values that the last one carried, without these.
     case spareCarried(CapturedTaskLocal)
   }
 
@@ -155,7 +154,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence, .spareLimit, .spareSequence, .spareCarried:
+    case .none, .outer, .sequence, .spareSequence, .spareCarried:
       return nil
     }
   }
@@ -249,6 +248,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
   }
 
+  /// Whether it has one store, which only reduces; before it is scheduled.
+  var isReduction: Bool {
+    route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
+  }
+
   /// Whether it is of one action: it has a route.
   var isAction: Bool { route != nil }
 
@@ -267,8 +271,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
   func beginInline() -> Bool {
     yieldPoint(.takeUp, id.description)
-    let present = presentWord
-    if present.limit != nil { return beginLimited(present) }
     return exchange(.waiting, for: .running).exchanged
   }
 
@@ -339,7 +341,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying, .spareLimit, .spareSequence, .spareCarried: nil
+    case .none, .session, .carrying, .spareSequence, .spareCarried: nil
     }
   }
 
@@ -374,14 +376,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       if let present = word.details { return present.takeUnretainedValue() }
       let details = DispatchDetails.make(isRunning: word.isRunning)
       let made = Unmanaged.passRetained(details)
-      let (isDone, present) =
-        word.limit == nil
-        ? exchange(word, for: DispatchWord(made))
-        : details.takeOver(word) { exchange(word, for: DispatchWord(made)) }
-      if isDone {
-        if word.presentLimit != nil { details.startTimer(for: self) }
-        return details
-      }
+      let (isDone, present) = exchange(word, for: DispatchWord(made))
+      if isDone { return details }
       made.release()
       word = present
     }
@@ -392,10 +388,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     withDetails { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
-  /// Whether it has details or a limit, for `recycleRest`.
-  var hasRest: Bool { presentWord.bits != DispatchWord.running.bits }
-
-  /// Keeps its details as spare ones, or its limit for its next use; the caller has the only reference.
+  /// Keeps its details as spare ones; the caller has the only reference.
   func recycleRest(on thread: ThreadState) {
     guard let details = takeDetails() else { return }
     if details.hasFamily { details.recordIsGone() } else { thread.keepSpare(details) }
@@ -404,7 +397,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private func takeDetails() -> DispatchDetails? {
     let former = DispatchWord(
       bits: word.exchange(DispatchWord.running.bits, ordering: .acquiring))
-    if let limit = former.limit { stored = .spareLimit(limit.takeRetainedValue()) }
     return former.details?.takeRetainedValue()
   }
 
@@ -420,82 +412,31 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     thread.spareDispatches.push(dispatch)
   }
 
-  // MARK: A time limit without details
+  // MARK: A time limit
 
-  /// It gets a time limit, before another thread knows it.
-  func put(_ deadline: Deadline, of dispatcher: Dispatcher) -> Unmanaged<TimeLimit> {
-    let limit = takeSpareLimit(of: dispatcher) ?? TimeLimit(of: dispatcher, for: self)
-    limit.begin(deadline, of: dispatcher)
-    let reference = Unmanaged.passRetained(limit)
-    word.store(DispatchWord(.waiting, reference).bits, ordering: .sequentiallyConsistent)
-    return reference
-  }
-
-  private func takeSpareLimit(of dispatcher: Dispatcher) -> TimeLimit? {
-    guard case .spareLimit = stored else { return nil }
-    // Moved, where a copy of the reference would be counted.
-    var former = Attachment.none
-    swap(&stored, &former)
-    guard case .spareLimit(let spare) = consume former, spare.queue === dispatcher.timers else {
-      return nil
+  /// The last store has ended, and its `didDispatch` was not called: looks at the time, and from here on no deadline
+  /// changes how the dispatch ends.
+  ///
+  /// Without effect from the second call on.
+  func settleDeadline() {
+    if let details, details.callsAtStoresEnd {
+      details.settleDeadline(at: callSite)
+    } else if whole !== self, whole.sequence?.isAtLastAction == true {
+      whole.settleDeadline()
     }
-    return spare
-  }
-
-  /// Whether its word has this limit, whose deadline may come, and that is not in the heap.
-  func isSet(_ limit: TimeLimit) -> Bool {
-    let word = DispatchWord(bits: word.load(ordering: .sequentiallyConsistent))
-    return word.isSet(limit)
-  }
-
-  /// Notes that this limit is in the heap from now on; false where it is no longer set.
-  func enterHeap(_ limit: TimeLimit) -> Bool {
-    var word = presentWord
-    while word.isSet(limit) {
-      let (isDone, present) = exchange(word, for: word.inHeap)
-      if isDone { return true }
-      word = present
-    }
-    return false
-  }
-
-  /// Whether its deadline may come.
-  var mayTimeOut: Bool {
-    let word = presentWord
-    return word.presentLimit != nil || word.details != nil
-  }
-
-  @inline(never)
-  private func beginLimited(_ word: DispatchWord) -> Bool {
-    var word = word
-    while word.limit != nil {
-      let (isDone, present) = exchange(word, for: word.changed(to: .running))
-      if isDone { return true }
-      word = present
-    }
-    return false
   }
 
   /// The stores of its inline run have ended: from here on no deadline changes how it ends.
   @inline(__always)
   func storesEnded() {
-    if presentWord.bits != DispatchWord.running.bits { endStores() }
+    if hasDetails { endStores() }
   }
 
   @inline(never)
   private func endStores() {
-    var word = presentWord
     yieldPoint(.endWork, id.description)
-    while let limit = word.limit {
-      // Before the exchange, after which another thread may release the limit. A timer that fires just now refers to
-      // the dispatch, so that it is not used again meanwhile.
-      if word.isInHeap { limit._withUnsafeGuaranteedRef { $0.leaveHeap() } }
-      let (isDone, present) = exchange(word, for: word.changed(to: .ending))
-      if isDone { return }
-      word = present
-    }
-    guard withDetails(\.callsAtStoresEnd) == true, !isPlanted(.lostDeadline) else { return }
-    let details = makeDetails()
+    guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
+    details.settleDeadline(at: callSite)
     details.beginEnding()
     details.storesEnded()
   }
@@ -518,10 +459,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// In a function of its own, so that nothing refers any longer to what was released when the result is there.
   private func release(_ details: DispatchDetails) {
-    let releases = details.withState { state in
-      state.beginEnding()
-      return state.takeReleases()
-    }
+    details.beginEnding()
+    let releases = details.withState { $0.takeReleases() }
     clear()
     details.clear()
     for release in releases { release() }

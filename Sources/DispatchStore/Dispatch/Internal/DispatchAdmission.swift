@@ -148,7 +148,10 @@ final class AdmittedDispatch {
     admission?.entered(dispatch, of: dispatcher)
     for older in older ?? admission?.announce(dispatch, of: dispatcher) ?? [] { older.cancel() }
     if let parent { dispatch.join(parent) }
-    dispatch.details?.startTimer(for: dispatch)
+    if let details = dispatch.details {
+      yieldPoint(.setTimer, dispatch.id.description)
+      details.startTimer(for: dispatch, startsHere: dispatch.isSynchronous)
+    }
   }
 }
 
@@ -291,7 +294,10 @@ extension Dispatcher {
     }
     // Not where a caller's thread or task waits for the stores.
     let endsEarly = !mode.isSync && details.scheduler?.isTask != true
-    details.put(TimeLimit(until: deadline, of: self, endsEarly: endsEarly))
+    details.put(
+      TimeLimit(
+        until: deadline, of: self, endsEarly: endsEarly,
+        isOfReduction: !endsEarly && details.retry == nil && dispatch.isReduction))
   }
 
   /// Ends a dispatch that was not admitted: no hook has been called, and none is.

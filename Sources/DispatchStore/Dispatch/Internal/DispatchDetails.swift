@@ -46,15 +46,13 @@ final class DispatchDetails: @unchecked Sendable {
     var family: DispatchFamily?
     /// Of one that has no limit of its own, that of the block that it runs in.
     var linkedDeadline: Int64?
-    /// That of the record, where it had no more effect: the thread that has scheduled the dispatch may still look at it.
-    var formerLimit: TimeLimit?
     /// The store run to which the inline run's present store has been passed.
     var successor: StoreRun?
 
-    /// Whether nothing was set but its phase, its scheduler, and what needs no release.
+    /// Whether nothing was set but its phase, its scheduler, its limit, and what needs no release.
     var isPlain: Bool {
-      life.isPlain && replies.isEmpty && atStoresEnd.isEmpty && family == nil
-        && formerLimit == nil && successor == nil
+      life.isUndisturbed && replies.isEmpty && atStoresEnd.isEmpty && family == nil
+        && successor == nil
     }
   }
 
@@ -92,12 +90,13 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// The same for a state in which little was set; false, and nothing done, for another one.
   private func resetPlain() -> Bool {
-    var former: Scheduler?
-    defer { withExtendedLifetime(former) {} }
+    // Released outside of the lock.
+    var (former, limit): (Scheduler?, TimeLimit?) = (nil, nil)
+    defer { withExtendedLifetime((former, limit)) {} }
     if isPlanted(.keptReplies) { return false }
     return state.withLock { state in
       guard state.isPlain else { return false }
-      state.life.reset()
+      limit = state.life.reset()
       swap(&state.scheduler, &former)
       (state.undelivered, state.linkedDeadline) = (0, nil)
       return true
@@ -181,80 +180,49 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Before it is scheduled.
   func put(_ limit: TimeLimit) {
-    limit.keepDispatcher()
     withState { $0.put(limit) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Takes over the limit of a record, where that hands over its state to these details.
-  ///
-  /// Under the lock, since another thread that finds the details in the record finds the limit in them, too. Not before:
-  /// until it is out of the record's word, the one that takes it out may release it.
-  func takeOver(
-    _ word: DispatchWord, _ handOver: () -> (exchanged: Bool, original: DispatchWord)
-  ) -> (exchanged: Bool, original: DispatchWord) {
-    guard word.presentLimit != nil else {
-      return state.withLock { state in
-        let result = handOver()
-        if result.exchanged { state.formerLimit = word.limit?.takeRetainedValue() }
-        return result
-      }
-    }
-    isControlled = true
-    hasCallsAtStoresEnd.store(true, ordering: .relaxed)
-    return state.withLock { state in
-      let result = handOver()
-      guard result.exchanged, let limit = word.limit?.takeRetainedValue() else { return result }
-      limit.keepDispatcher()
-      limit.hasBegun = word.phase == .running
-      state.life.put(limit)
-      // Its scheduler has it not yet.
-      if limit.isFirstToMeet() { state.life.awaitAcceptance() }
-      return result
-    }
-  }
-
   /// Others know it: from now on its limit, if it has one, ends what the target stands for.
-  func startTimer(for target: any TimerTarget) {
-    guard let limit = withState(\.limit) else { return }
-    let timers = limit.dispatcher.timers
-    // One that the record had may be in the heap.
-    let timer = limit.queue?.remove(limit) ?? timers.add(target, at: limit.deadline)
-    let isLate = withState { state in
-      if state.isOver || state.result != nil { return true }
-      limit.timer = timer
-      return false
-    }
-    if isLate { timers.remove(timer) }
+  ///
+  /// - Parameter startsHere: Whether this thread is about to run it, if nothing holds it back.
+  func startTimer(for target: any TimerTarget, startsHere: Bool = false) {
+    let limit = withState { $0.needsTimer(startsHere: startsHere) ? $0.limit : nil }
+    guard let limit, let dispatcher = limit.dispatcher else { return }
+    let timer = dispatcher.timers.add(target, at: limit.deadline.time)
+    // It may be about to end by now, or have ended.
+    if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
 
   /// A store of an inline run starts; false where the dispatch has timed out.
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { state in
-      guard let limit = state.limit, limit.endsEarly else { return true }
-      limit.notes?.note(.cancelled(hasStarted: true), at: index, of: identifiers)
-      return limit.notes != nil
+      guard state.limit?.endsEarly == true else { return true }
+      let notes = state.notes
+      notes?.note(.cancelled(hasStarted: true), at: index, of: identifiers)
+      return notes != nil
     }
   }
 
   /// A store of an inline run has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
     guard callsAtStoresEnd else { return }
-    withState { $0.limit?.notes?.note(outcome, at: index, of: identifiers) }
+    withState { $0.notes?.note(outcome, at: index, of: identifiers) }
   }
 
   /// It is to run a sequence; whether that is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
-      state.limit?.notes?.actionCount = actionCount
+      state.notes?.actionCount = actionCount
       return state.limit?.endsEarly == true
     }
   }
 
   /// An action of a sequence has ended.
   func note(_ step: DispatchResult) {
-    withState { $0.limit?.notes?.note(step) }
+    withState { $0.notes?.note(step) }
   }
 
   /// How a dispatch ends at its deadline.
@@ -264,16 +232,20 @@ final class DispatchDetails: @unchecked Sendable {
     return withState { $0.limit?.early?.result(of: id, error) }
   }
 
-  /// Its stores have ended: from here on no deadline changes the result.
-  ///
-  /// A timer that is set now, by the thread that has scheduled it, is removed at its end: while that thread refers to
-  /// the dispatch, that is not used again.
+  /// Its last store has ended: it has timed out if its deadline has passed, and no deadline changes that any longer.
+  func settleDeadline(at callSite: CallSite) {
+    let unsettled = withState { $0.isUnsettled ? $0.limit : nil }
+    guard let limit = unsettled, let dispatcher = limit.dispatcher else { return }
+    let isLate =
+      limit.deadline.time <= dispatcher.clock.nanoseconds && !isPlanted(.unreadClock)
+    let error = isLate ? DispatchError.timedOut(callSite, after: limit.deadline.duration) : nil
+    if let timer = withState({ $0.settle(error) }) { dispatcher.timers.remove(timer) }
+  }
+
+  /// Its completion is about to run.
   func beginEnding() {
-    let timer = withState { state in
-      state.beginEnding()
-      return state.limit?.takeTimer()
-    }
-    timer?.remove()
+    let (timer, dispatcher) = withState { ($0.beginEnding(), $0.limit?.dispatcher) }
+    if let timer { dispatcher?.timers.remove(timer) }
   }
 
   /// It ends at its deadline; resumes those that wait for that.
@@ -299,7 +271,7 @@ final class DispatchDetails: @unchecked Sendable {
   var inheritedDeadline: Int64? {
     state.withLock { state in
       if state.life.isOver { return nil }
-      return state.life.limit?.deadline ?? state.linkedDeadline
+      return state.life.limit?.deadline.time ?? state.linkedDeadline
     }
   }
 
@@ -377,18 +349,21 @@ final class DispatchDetails: @unchecked Sendable {
   func clear() {
     dispatcher = nil
     retry = nil
-    state.withLock { $0.successor = nil }
+    let former = state.withLock { state in
+      state.successor = nil
+      return state.life.takeDispatcher()
+    }
+    withExtendedLifetime(former) {}
   }
 
   /// Resumes those that wait for the end.
   func end(_ result: DispatchResult) {
     // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
-    let (waiters, timer, family) = state.withLock { state in
+    let (waiters, family) = state.withLock { state in
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
-      return (waiters, state.life.limit?.takeTimer(), state.family)
+      return (waiters, state.family)
     }
-    timer?.remove()
     if family != nil { leaveFamily() }
     resume(waiters)
   }

@@ -104,7 +104,7 @@ extension Dispatch: FamilyMember {
   func cancelAlone(timedOut: Bool, after duration: Duration) -> Bool {
     let isCancelled =
       timedOut
-      ? timeOutAlone(details?.withState(\.limit)?.duration ?? duration)
+      ? timeOutAlone(details?.withState(\.limit)?.deadline.duration ?? duration)
       : cancelAlone { $0.cancel() }
     // One that was about to end by then is not cancelled, and so passes nothing on itself.
     return isCancelled || details?.withState(\.isEnding) == true
@@ -114,7 +114,7 @@ extension Dispatch: FamilyMember {
   func cancelChildren() {
     guard let details else { return }
     let (hasTimedOut, limit) = details.withState { ($0.refusal != nil, $0.limit) }
-    details.cancelChildren(timedOut: hasTimedOut, after: limit?.duration ?? .zero)
+    details.cancelChildren(timedOut: hasTimedOut, after: limit?.deadline.duration ?? .zero)
   }
 
   /// Cancels it, what its blocks have dispatched, and what goes on after that.

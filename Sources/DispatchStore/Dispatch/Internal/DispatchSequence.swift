@@ -119,6 +119,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   /// Whether another action follows one that was dispatched.
   var isBetweenActions: Bool { steps.count < actions.count }
 
+  /// Whether no action follows the one that is under way.
+  var isAtLastAction: Bool { steps.count + 1 == actions.count }
+
   /// Whether all of its actions were dispatched, and none failed.
   var hasSucceeded: Bool {
     isSuccess && !isBetweenActions && rejection == nil && joined == nil
@@ -333,7 +336,7 @@ extension Dispatch {
     // In this order: once there is no other reference, no other thread can make details.
     if hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
       dispatch.clear(keepingSequence: true)
-      if dispatch.hasRest { dispatch.recycleRest(on: thread) }
+      if dispatch.hasDetails { dispatch.recycleRest(on: thread) }
       return .reusable
     }
     dispatch.end(dispatch.sequenceResult)
@@ -344,7 +347,10 @@ extension Dispatch {
   @inline(never)
   private func completeSequence() -> Bool {
     guard let sequence else { return false }
-    _ = withDetails { $0.beginEnding() }
+    if let details {
+      details.settleDeadline(at: callSite)
+      details.beginEnding()
+    }
     if let completion = takeCompletion() {
       perform(nil) { completion.run(sequenceResult) }
     }

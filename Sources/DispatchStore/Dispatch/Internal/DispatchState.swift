@@ -64,18 +64,16 @@ struct DispatchState {
     if case .ended = phase { true } else { false }
   }
 
-  /// Whether no closure waits for its end, and it was not cancelled.
+  /// Whether no closure waits for its end, it was not cancelled, and nothing is left of its limit's timer.
   var isUndisturbed: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
       && overWaiters.isEmpty && releases.isEmpty
   }
 
-  /// Whether nothing but its phase was set.
-  var isPlain: Bool { isUndisturbed && limit == nil }
-
-  /// Makes it as it was at first, where it is plain.
-  mutating func reset() {
+  /// Makes it as it was at first, if it is undisturbed; the limit that it had, to be released outside of the lock.
+  mutating func reset() -> TimeLimit? {
     phase = .waiting(Waiting())
+    return limit.take()
   }
 
   /// How many closures wait for its end.
@@ -308,7 +306,7 @@ struct DispatchState {
       refusal = refusal ?? error
       return cancel()
     case .running(let work):
-      if refusal != nil { return .none }
+      if refusal != nil || limit?.isSettled == true { return .none }
       refusal = error
       let present = isCancelled ? DispatchWork.none : work
       isCancelled = true
@@ -318,6 +316,41 @@ struct DispatchState {
       return .none
     }
   }
+
+  /// Whether something may wait or run that the deadline ends before the dispatch looks at the time itself.
+  func needsTimer(startsHere: Bool) -> Bool {
+    guard limit?.isOfReduction == true else { return true }
+    guard case .waiting(let waiting) = phase else { return false }
+    return !startsHere || waiting.missing > 0 || waiting.turn != nil || waiting.isDelayed
+  }
+
+  /// Whether its stores run, and the deadline may change how it ends.
+  var isUnsettled: Bool {
+    if case .running = phase { limit?.isSettled == false } else { false }
+  }
+
+  /// Its last store has ended; the timer, to be removed.
+  ///
+  /// - Parameter error: How it has timed out, if its deadline has passed.
+  mutating func settle(_ error: DispatchError?) -> TimerToken? {
+    guard isUnsettled else { return nil }
+    limit?.isSettled = true
+    refusal = refusal ?? error
+    return limit?.timer.take()
+  }
+
+  /// Keeps its timer until its stores have ended; false if that is about to happen, or has.
+  mutating func keep(_ timer: TimerToken) -> Bool {
+    guard needsScheduler, limit?.isSettled == false else { return false }
+    limit?.timer = timer
+    return true
+  }
+
+  /// What there is to note of the way to an end at the deadline; nil if no such end comes, or it has.
+  var notes: EarlyEnd? { mutating get { limit?.notes } }
+
+  /// What the limit needs no longer at the end, to be released outside of the lock.
+  mutating func takeDispatcher() -> Dispatcher? { limit?.dispatcher.take() }
 
   /// It ends before its stores; the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {
@@ -337,9 +370,10 @@ struct DispatchState {
     if case .running = phase { phase = .running(.none) }
   }
 
-  /// From here on no deadline changes how it ends.
-  mutating func beginEnding() {
+  /// From here on no deadline changes how it ends; the timer, to be removed.
+  mutating func beginEnding() -> TimerToken? {
     phase = .ending
+    return limit?.timer.take()
   }
 
   /// Its stores have ended; the closures that wait for that, and for the end where it has come.

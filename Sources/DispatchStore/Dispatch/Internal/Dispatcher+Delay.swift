@@ -54,8 +54,8 @@ extension Dispatcher {
   private func endDelay(of dispatch: Dispatch, isUnaccepted: Bool) -> Bool {
     let details = dispatch.makeDetails()
     yieldPoint(.beginDelayed, dispatch.id.description)
-    if let limit = details.withState(\.limit), limit.deadline <= clock.nanoseconds {
-      dispatch.timeOut(limit.duration)
+    if let limit = details.withState(\.limit), limit.deadline.time <= clock.nanoseconds {
+      dispatch.timeOut(limit.deadline.duration)
     }
     return details.withState { $0.endDelay(isUnaccepted: isUnaccepted) }
   }

@@ -54,9 +54,6 @@ extension Dispatcher {
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())
-    if options.timeLimit != .max, isLimitedOnly(dispatch, options, mode, on: thread) {
-      return enqueue(dispatch, mode, withLimit: options.timeLimit)
-    }
     let admitted: AdmittedDispatch?
     do {
       admitted = try admit(dispatch, options, mode, on: thread)

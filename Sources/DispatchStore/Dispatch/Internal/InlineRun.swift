@@ -477,7 +477,7 @@ extension InlineRun.Address {
         order = route.concurrentOrder
       }
       if let begun = pointee.begun.take() {
-        guard end(begun, at: first, of: route) else {
+        guard end(begun, at: first, of: route, isLast: first + 1 == route.count) else {
           return InlineRemainder(position: first, order: order, begun: (first, begun))
         }
         first += 1
@@ -496,7 +496,7 @@ extension InlineRun.Address {
           return InlineRemainder(position: position, order: order, begun: nil)
         }
         if case .finished = step, pointee.isUndisturbed { continue }
-        guard end(step, at: index, of: route) else {
+        guard end(step, at: index, of: route, isLast: position + 1 == route.count) else {
           return InlineRemainder(position: position, order: order, begun: (index, step))
         }
       }
@@ -537,7 +537,9 @@ extension InlineRun.Address {
   }
 
   /// Notes how a store's part ended and calls `didDispatch`; false where it has not ended.
-  private func end(_ step: InlineStep, at index: Int, of route: Route) -> Bool {
+  private func end(
+    _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
+  ) -> Bool {
     if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }
     var outcome = StoreOutcome.finished
     switch step {
@@ -552,6 +554,7 @@ extension InlineRun.Address {
     pointee.index = InlineRun.noStore
     pointee.noteEnd(outcome, at: index, of: route)
     pointee.session?._withUnsafeGuaranteedRef {
+      if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
       $0.didDispatch(outcome, at: index, along: route)
     }
     return true
@@ -637,7 +640,7 @@ extension InlineRun.Address {
     // In this order: once there is no other reference, no other thread can make details.
     if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.isReusable {
       record.clear()
-      if record.hasRest { record.recycleRest(on: thread) }
+      if record.hasDetails { record.recycleRest(on: thread) }
       return .reusable
     }
     record.end(pointee.result(of: record))

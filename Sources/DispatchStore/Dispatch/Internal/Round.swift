@@ -213,6 +213,10 @@ final class Round: @unchecked Sendable {
     _ storeRun: StoreRun, _ outcome: StoreOutcome
   ) -> (next: [Int], isClosed: Bool) {
     if let session {
+      // Before the hook of the last one, unless that may run again.
+      if state.withLock(\.haveAllEnded), retry == nil || !outcome.isFailed {
+        dispatch.settleDeadline()
+      }
       dispatch.perform(nil) {
         session.didDispatch(
           outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,

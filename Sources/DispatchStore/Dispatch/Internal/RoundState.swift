@@ -101,6 +101,17 @@ struct RoundState {
 
   var isClosed: Bool { open == 0 }
 
+  /// Whether no store has anything left to do, but for what follows its end.
+  var haveAllEnded: Bool {
+    entries.allSatisfy { entry in
+      switch entry.phase {
+      case .closed: true
+      case .underWay: entry.run.closingOutcome != nil
+      case .waiting, .pausing, .repeating: false
+      }
+    }
+  }
+
   /// The stores that have not been started and wait for nothing.
   var first: [Int] { entries.indices.filter { entries[$0].isWaiting && entries[$0].missing == 0 } }
 

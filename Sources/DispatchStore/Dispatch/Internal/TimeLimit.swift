@@ -1,5 +1,3 @@
-import Synchronization
-
 /// When a dispatch times out.
 struct Deadline {
   /// In nanoseconds of the dispatcher's clock.
@@ -20,124 +18,56 @@ struct Deadline {
   var duration: Duration { .nanoseconds(nanoseconds) }
 }
 
-/// A dispatch's time limit.
-///
-/// That of a record without details is a distant timer, which is set while the record's word has it.
-final class TimeLimit: DistantTimer, @unchecked Sendable {
-  // because the lock of the dispatch's details guards what changes, and before there are details only one thread after
-  // the other has the dispatch
-  /// The nanoseconds from the dispatch to the deadline.
-  private var nanoseconds: Int64
-  /// Which exists as long as the dispatch is pending or runs.
-  private var unmanagedDispatcher: Unmanaged<Dispatcher>
-  /// The same, once threads take part that do neither.
-  private var keptDispatcher: Dispatcher?
-  /// The record that has it until there are details; nil where these have it from the beginning.
-  private let record: Unmanaged<Dispatch>?
-  /// Whether one of two has come: the thread that has scheduled the dispatch, or the one that leaves the limit to details.
-  private let isMet = Atomic(false)
+/// A dispatch's time limit, guarded by the lock of its details.
+struct TimeLimit {
+  let deadline: Deadline
+  /// Kept until the end, since nothing else may keep the dispatcher of a dispatch that waits.
+  var dispatcher: Dispatcher?
   /// Whether what is given out does not wait for the stores' end: not for `.sync`, and in tasks.
   let endsEarly: Bool
-  /// Among the dispatcher's timers, of one that details have, until it has fired or was removed.
+  /// Whether there is nothing to cancel once the dispatch has begun, and its caller waits: its one store only reduces.
+  let isOfReduction: Bool
+  /// Among the dispatcher's timers, until it has fired or was removed.
   var timer: TimerToken?
-  /// Whether its only store had begun when other threads began to take part.
-  var hasBegun = false
+  /// Whether the last store has ended, so that a deadline which comes now has no effect.
+  var isSettled = false
   /// The end at the deadline, once there is something to note.
   private(set) var early: EarlyEnd?
 
-  init(until deadline: Deadline, of dispatcher: Dispatcher, endsEarly: Bool) {
-    nanoseconds = deadline.nanoseconds
-    unmanagedDispatcher = .passUnretained(dispatcher)
-    record = nil
-    self.endsEarly = endsEarly
-    super.init(at: deadline.time)
+  init(
+    until deadline: Deadline, of dispatcher: Dispatcher, endsEarly: Bool,
+    isOfReduction: Bool = false
+  ) {
+    (self.deadline, self.dispatcher) = (deadline, dispatcher)
+    (self.endsEarly, self.isOfReduction) = (endsEarly, isOfReduction)
   }
 
-  /// Of a record, which releases it before it is gone itself, or leaves it to its details.
-  init(of dispatcher: Dispatcher, for record: Dispatch) {
-    nanoseconds = 0
-    unmanagedDispatcher = .passUnretained(dispatcher)
-    self.record = .passUnretained(record)
-    endsEarly = true
-    super.init(at: .max, in: dispatcher.timers)
-  }
-
-  /// For a dispatch of its record; then for the next one, where that one had no details.
-  func begin(_ deadline: Deadline, of dispatcher: Dispatcher) {
-    self.deadline = deadline.time
-    isMet.store(false, ordering: .relaxed)
-    nanoseconds = deadline.nanoseconds
-    unmanagedDispatcher = .passUnretained(dispatcher)
-  }
-
-  /// Whether the thread is the first of the two: that has scheduled the dispatch, or leaves the limit to its details.
-  func isFirstToMeet() -> Bool { !isMet.exchange(true, ordering: .acquiringAndReleasing) }
-
-  override var isSet: Bool {
-    record?._withUnsafeGuaranteedRef { $0.isSet(self) } ?? false
-  }
-
-  override func enterHeap() -> (any TimerTarget)? {
-    // One whose word has the limit has not ended, and does not before this thread leaves the queue's lock.
-    record?._withUnsafeGuaranteedRef { $0.enterHeap(self) ? $0 : nil }
-  }
-
-  /// Its record has found it in the heap, and no longer needs it there.
-  func leaveHeap() {
-    queue?.unset(self)
-  }
-
-  var duration: Duration { .nanoseconds(nanoseconds) }
-  var dispatcher: Dispatcher { unmanagedDispatcher.takeUnretainedValue() }
-
-  /// Details have it from now on, perhaps longer than its dispatcher is needed otherwise.
-  func keepDispatcher() {
-    keptDispatcher = dispatcher
-  }
-
-  /// What there is to note of the way to an end at the deadline; nil where no such end comes, or it has.
+  /// What there is to note of the way to an end at the deadline; nil if no such end comes, or it has.
   var notes: EarlyEnd? {
-    guard endsEarly, early?.isClaimed != true else { return nil }
-    return earlyEnd()
+    mutating get {
+      guard endsEarly, early?.isClaimed != true else { return nil }
+      return earlyEnd()
+    }
   }
 
-  /// The deadline has come before the end of the stores; nil where what is given out follows that.
-  func claimEnd() -> EarlyEnd? {
+  /// The deadline has come before the end of the stores; nil if what is given out follows that.
+  mutating func claimEnd() -> EarlyEnd? {
     guard endsEarly else { return nil }
     let early = earlyEnd()
     early.isClaimed = true
+    early.dispatcher = dispatcher
     return early
   }
 
-  private func earlyEnd() -> EarlyEnd {
+  private mutating func earlyEnd() -> EarlyEnd {
     if let early { return early }
-    let made = EarlyEnd(hasBegun: hasBegun)
+    let made = EarlyEnd()
     early = made
     return made
   }
 
-  /// Its timer, as it was set.
-  var setTimer: SetTimer { SetTimer(token: timer, dispatcher: unmanagedDispatcher) }
-
-  /// The same, which the caller is about to remove.
-  func takeTimer() -> SetTimer {
-    defer { timer = nil }
-    return setTimer
-  }
-
   /// Whether it no longer concerns the dispatch: it has had no effect, and the timers do not refer to the dispatch.
   var isOver: Bool { timer == nil && early?.isClaimed != true }
-
-  /// A timer of a limit that another thread may have meanwhile; the dispatch still runs.
-  struct SetTimer {
-    fileprivate let token: TimerToken?
-    fileprivate let dispatcher: Unmanaged<Dispatcher>
-
-    func remove() {
-      guard let token else { return }
-      dispatcher._withUnsafeGuaranteedRef { $0.timers.remove(token) }
-    }
-  }
 }
 
 /// What it takes to end a dispatch at its deadline, while another thread still runs its stores.
@@ -148,6 +78,8 @@ final class EarlyEnd: @unchecked Sendable {
   /// What the record had, from then on.
   var completion: Completion?
   private(set) var carried: CapturedTaskLocal?
+  /// Until that completion has run.
+  var dispatcher: Dispatcher?
   /// Which does not end before that completion has: a drain waits for it, and what it dispatches is accepted.
   var generation: DispatchGeneration?
   var result: DispatchResult?
@@ -157,16 +89,10 @@ final class EarlyEnd: @unchecked Sendable {
   private var steps: [DispatchResult] = []
   /// Of a sequence.
   var actionCount: Int?
-  private let hasBegun: Bool
-
-  /// - Parameter hasBegun: Whether its only store runs, without a note.
-  init(hasBegun: Bool) {
-    self.hasBegun = hasBegun
-  }
 
   private func begin(_ identifiers: [String]) {
     self.identifiers = identifiers
-    outcomes = identifiers.map { _ in .cancelled(hasStarted: hasBegun) }
+    outcomes = identifiers.map { _ in .cancelled(hasStarted: false) }
   }
 
   /// A store of an inline run starts, or has ended.

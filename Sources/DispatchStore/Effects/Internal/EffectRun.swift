@@ -179,7 +179,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 
   /// Its deadline has come.
   func timerFired() {
-    if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.duration) }
+    if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.deadline.duration) }
     cancel()
   }
 

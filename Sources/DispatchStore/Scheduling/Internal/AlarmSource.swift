@@ -12,9 +12,14 @@ class AlarmSource: @unchecked Sendable {
   /// Calls back at that time; calls back at a time set before, or does not.
   ///
   /// Called under a lock, for earlier and earlier times, or after the call for the last one.
-  func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
+  ///
+  /// - Returns: The task that sleeps until a time set before, to be cancelled outside of the lock.
+  func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
     fatalError("AlarmSource is abstract.")
   }
+
+  /// Gives up the task that sleeps until the time set, to be cancelled outside of the lock; nil if the alarm still comes.
+  func unset() -> Task<Void, Never>? { nil }
 }
 
 /// The system's clock: one timer of the system, made with the first alarm.
@@ -24,7 +29,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   /// The highest bits of a `DispatchTime` say of which clock it is.
   private static let latest: Int64 = 1 << 60
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
     // A queue of its own has a thread at once, also where those of the global ones block.
     let timer =
       self.timer
@@ -36,6 +41,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
       leeway: .nanoseconds(0))
     if self.timer == nil { timer.activate() }
     self.timer = timer
+    return nil
   }
 
   deinit {
@@ -43,20 +49,29 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   }
 }
 
-/// A clock of the program's: a task that sleeps on it, for each alarm.
+/// A clock of the program's: one task that sleeps on it, until the next alarm.
 private final class ClockAlarm: AlarmSource, @unchecked Sendable {
-  // because `sleep` is a constant
+  // because the lock under which alarms are set guards `task`, and `sleep` is a constant
   private let sleep: DispatcherClock.Sleep
+  private var task: Task<Void, Never>?
 
   init(_ sleep: @escaping DispatcherClock.Sleep) {
     self.sleep = sleep
   }
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
-    Task.detached { [sleep] in
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
+    let former = task
+    task = Task.detached { [sleep] in
       await sleep(time)
-      body()
+      if !Task.isCancelled { body() }
     }
+    return former
+  }
+
+  override func unset() -> Task<Void, Never>? { task.take() }
+
+  deinit {
+    task?.cancel()
   }
 }
 
@@ -70,7 +85,8 @@ private final class WorldAlarm: AlarmSource, @unchecked Sendable {
     (self.world, self.clock) = (world, clock)
   }
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) {
+  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
     world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in world.run(.job, body) }
+    return nil
   }
 }

@@ -10,7 +10,7 @@
 struct DispatcherClock: Sendable {
   /// Nil for the system's, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
-  /// Sleeps until a time in nanoseconds; nil for the system's.
+  /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's.
   let sleep: Sleep?
   /// The time that is left until an instant of the clock; nil for an instant of another one.
   private let timeLeft: @Sendable (Any) -> Duration?
@@ -26,10 +26,14 @@ struct DispatcherClock: Sendable {
   /// The nanoseconds since a moment that stays the same.
   var nanoseconds: Int64 {
     guard let elapsed else {
-      // `DispatchTime` reads the same clock, with more instructions.
-      var time = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &time)
-      return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+      // The clock of `DispatchTime`, by which alarms are set: on Darwin, it does not count the time asleep.
+      #if canImport(Darwin)
+        return Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
+      #else
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+      #endif
     }
     return elapsed().wholeNanoseconds
   }
@@ -45,7 +49,6 @@ struct DispatcherClock: Sendable {
     let start = clock.now
     return (
       { start.duration(to: clock.now) },
-      // Nothing cancels the task that sleeps.
       { try? await clock.sleep(until: start.advanced(by: .nanoseconds($0)), tolerance: nil) }
     )
   }
