@@ -54,6 +54,7 @@ enum Mutants {
     .doubleLane: Scenario.laneNames.name,
     .lostNamesakes: Scenario.laneNames.name,
     .takenTwice: Scenario.sends.name,
+    .releasedDispatcher: Scenario.releasedDispatchers.name,
     .lostTurn: Scenario.turns.name,
     .turnOnForeignStack: Scenario.turns.name,
     .lostBeforeSubscription: Scenario.streams.name,

@@ -16,7 +16,7 @@ struct Scenario: Sendable {
     replies,
     streams, groups, limits, deadlines, distantDeadlines, retries, bounds, drains, effects, skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
-    lanePriorityRings,
+    lanePriorityRings, releasedDispatchers,
   ]
 }
 

@@ -60,7 +60,7 @@ extension Dispatch {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: nil, nil,
       callSite)
     waiter.wait(for: [self])
-    waiter.makeDetails().scheduler = SyncLoop.callerThread
+    waiter.makeDetails().scheduler = CallerThread.any
     waiter.keep(outer: DispatchContext.blocked(on: thread))
     let wait: WaitGraph.Wait?
     do {

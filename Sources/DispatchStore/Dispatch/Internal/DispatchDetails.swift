@@ -71,10 +71,12 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// Whether there is nothing in them that concerns the end.
+  ///
+  /// Not if the dispatch runs in a task: a search may find it through its lane, which has it until after its end.
   var isForgettable: Bool {
     state.withLock { state in
       state.life.isUndisturbed && state.replies.isEmpty && state.followUp == nil
-        && state.family?.children.isEmpty != false
+        && state.family?.children.isEmpty != false && state.scheduler?.isTask != true
     }
   }
 
