@@ -54,6 +54,9 @@ extension Dispatch {
     let thread = ThreadState.current
     ExclusiveSection.checkWait(on: thread, at: callSite)
     if let limit, limit <= .zero { return nil }
+    if let error = BlockingRegion.refusal(on: thread, at: callSite) {
+      return DispatchResult(transaction: id, error: error)
+    }
     // The wait of a dispatch of no action: in the graph, and in messages.
     let waiter = Dispatch()
     waiter.begin(

@@ -14,14 +14,25 @@ extension Dispatcher {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    if thread.isInside, let error = DispatchContext.cancellation(on: thread, at: callSite) {
+    if thread.isInside, let error = refusal(of: route, on: thread, at: callSite) {
       return refuse(error, to: route, completion, callSite, on: thread)
     }
     return run(
       action, of: type, along: route, to: storeIdentifier, completion, callSite, on: thread)
   }
 
-  /// The same along a route that the caller has taken.
+  /// Why a `.sync` dispatch that code of another one makes does not begin; nil for most.
+  @inline(never)
+  private func refusal(
+    of route: Unmanaged<Route>, on thread: ThreadState, at callSite: CallSite
+  ) -> (any Error)? {
+    if let error = DispatchContext.cancellation(on: thread, at: callSite) { return error }
+    // Reductions wait for nothing.
+    if route._withUnsafeGuaranteedRef(\.isReduction) { return nil }
+    return BlockingRegion.refusal(on: thread, at: callSite)
+  }
+
+  /// Does so along a route that the caller has taken.
   @inline(__always)
   func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
@@ -71,6 +82,7 @@ extension Dispatcher {
     }
     let admitted: AdmittedDispatch?
     do {
+      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
       return refuse(dispatch, error, mode)
@@ -107,6 +119,7 @@ extension Dispatcher {
     begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
     let admitted: AdmittedDispatch?
     do {
+      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
       return refuse(dispatch, error, mode)

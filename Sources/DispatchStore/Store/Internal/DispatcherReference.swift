@@ -56,7 +56,8 @@ final class DispatcherReference: @unchecked Sendable {
     _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
     to storeIdentifier: String, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle? {
-    guard let dispatcher else {
+    // The dispatcher refuses what may block.
+    guard let dispatcher, !BlockingRegion.isRefused(on: thread) else {
       route._withUnsafeGuaranteedRef { $0.end() }
       return nil
     }
