@@ -55,6 +55,7 @@ enum Mutants {
     .lostNamesakes: Scenario.laneNames.name,
     .takenTwice: Scenario.sends.name,
     .drainOnForeignStack: Scenario.turns.name,
+    .releasedDispatcher: Scenario.releasedDispatchers.name,
     .lostBeforeSubscription: Scenario.streams.name,
     .lostElement: Scenario.streams.name,
     .heldByWaitingConsumer: Scenario.streams.name,

@@ -30,6 +30,8 @@ public struct DispatchIncident: Sendable {
     public static let stalled = Kind(description: "stalled")
     /// An effect sent an action after its run had ended; nothing was dispatched.
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
+    /// So many blocks wait on threads of the library that one more wait was refused, with `wouldDeadlock`.
+    public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
   }
 
   /// What happened.

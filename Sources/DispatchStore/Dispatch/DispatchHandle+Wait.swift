@@ -54,13 +54,16 @@ extension Dispatch {
     let thread = ThreadState.current
     ExclusiveSection.checkWait(on: thread, at: callSite)
     if let limit, limit <= .zero { return nil }
+    if let error = BlockingRegion.refusal(on: thread, at: callSite) {
+      return DispatchResult(transaction: id, error: error)
+    }
     // The wait of a dispatch of no action: in the graph, and in messages.
     let waiter = Dispatch()
     waiter.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: nil, nil,
       callSite)
     waiter.wait(for: [self])
-    waiter.makeDetails().scheduler = SyncLoop.callerThread
+    waiter.makeDetails().scheduler = CallerThread.any
     waiter.keep(outer: DispatchContext.blocked(on: thread))
     let wait: WaitGraph.Wait?
     do {

@@ -72,6 +72,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case forgottenWaiter
   /// A cancellation is lost that comes before another thread continues the dispatch.
   case lostCancellation
+  /// A lane that is drained on behalf of a task's dispatch does not retain its dispatcher.
+  case releasedDispatcher
   /// The place of a dispatch that was cancelled while it waited is not given up.
   case keptPlace
   /// A dispatch that waits for two others starts after the first.

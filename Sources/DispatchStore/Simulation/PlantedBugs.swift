@@ -3,7 +3,7 @@
 extension Lane {
   /// `lostStep`: requests the drainer before the step is there.
   func resumeAfterRequest(_ step: @escaping @Sendable () -> Void) {
-    requestDrainer(isStart: false)
+    requestDrainer()
     yieldPoint(.resume, description)
     state.withLock { $0.resume(step) }
   }

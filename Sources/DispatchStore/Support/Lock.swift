@@ -33,6 +33,13 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
     mutex.lock()
   }
 
+  /// Locks one that threads outside of a simulation lock, too: simulated threads block rather than yield.
+  @inline(__always)
+  func lockOfProcess() {
+    pthread_mutex_lock(mutex)
+  }
+
+  @inline(__always)
   func unlock() {
     pthread_mutex_unlock(mutex)
   }

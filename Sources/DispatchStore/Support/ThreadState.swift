@@ -222,6 +222,9 @@ struct ThreadState {
     !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
   }
 
+  /// Whether neither the library nor the system runs tasks or dispatches on it, but for those that its code waits for.
+  var isOfProgram: Bool { worker == nil && !runsBlockJob && !isTaskThread }
+
   var isJobHelper: Bool {
     get { fields.pointee.isJobHelper }
     nonmutating set { fields.pointee.isJobHelper = newValue }

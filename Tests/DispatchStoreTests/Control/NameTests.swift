@@ -63,6 +63,34 @@ struct NameTests {
     #expect(!log.all.contains("ran"))
   }
 
+  /// Its record may have been used before, in a lane that is gone.
+  @Test func findADispatchBeforeItHasALaneAndNoFormerLaneOfItsRecord() async {
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    for index in 0..<Load.count(5_000) {
+      counter.dispatch(.add(1), mode: .serial(lane: index % 100))
+    }
+    let (dispatcher, schedulers, free) = (dispatcher, Recorder<Bool>(), Latch())
+    let holder = dispatcher.dispatch(
+      action: holds(until: free), mode: .serial(lane: Namesake(number: 0) {}))
+    for number in 1...100 {
+      // Compared with the lane that is held, as both have one hash.
+      let lane = Namesake(number: number) {
+        for handle in dispatcher.dispatches(named: "found") {
+          schedulers.record(handle.dispatch!.queuedAt === CallerThread.any)
+        }
+        dispatcher.cancel(named: "found")
+      }
+      let handle = dispatcher.dispatch(
+        storeIdentifier: "counter", action: CounterAction.add(1), mode: .serial(lane: lane),
+        options: .named("found"))
+      #expect(await handle.result["counter"]?.isCancelled == true)
+    }
+    #expect(schedulers.count >= 100)
+    #expect(!schedulers.all.contains(false))
+    free.open()
+    await holder.ended()
+  }
+
   @Test func compareByTypeAndValue() async {
     let free = Latch()
     let handle = dispatcher.dispatch(action: holds(until: free), options: .named(1))
@@ -139,4 +167,20 @@ struct Twin: Hashable {
   let number: Int
 
   func hash(into hasher: inout Hasher) {}
+}
+
+/// Lanes that are told apart by the program's code.
+private struct Namesake: Hashable, Sendable {
+  let number: Int
+  let whenCompared: @Sendable () -> Void
+
+  static func == (one: Namesake, other: Namesake) -> Bool {
+    one.whenCompared()
+    other.whenCompared()
+    return one.number == other.number
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(0)
+  }
 }

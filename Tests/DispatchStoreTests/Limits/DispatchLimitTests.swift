@@ -221,6 +221,40 @@ struct DispatchLimitTests {
     #expect(await held[0].result.isSuccess)
   }
 
+  /// Also inside a `.sync` dispatch, for which a thread of the library waits.
+  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  func insideASyncDispatchOnAThreadThatMayNotBlockOneIsRefused(
+    mode: Dispatcher.Mode, isAsync: Bool
+  ) async {
+    let (limit, codes) = (DispatchLimit(1, overflow: .wait), Recorder<DispatchError.Code?>())
+    let held = await fill(limit, .serial(lane: "held"))
+    let (dispatcher, free) = (dispatcher, free)
+    dispatcher.addStage("other")
+    let limited: @Sendable () -> Void = {
+      dispatcher.dispatch(
+        storeIdentifier: "other", action: Script.adds("x"), options: .limited(by: limit)
+      ) { codes.record($0.errorCode) }
+    }
+    let nested: @Sendable () -> Void = {
+      dispatcher.dispatch(
+        storeIdentifier: "other", action: Script.runs { _ in limited() }, mode: .sync)
+      dispatcher.dispatch(storeIdentifier: "other", action: Script.adds("x"), mode: .sync) {
+        limited()
+      }
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "other",
+      action: isAsync
+        ? Script.suspends { _ in
+          await Task.yield()
+          nested()
+        } : .runs { _ in nested() }, mode: mode)
+    #expect(await outer.result.isSuccess)
+    #expect(await codes.first(2) == [.wouldDeadlock, .wouldDeadlock])
+    free.open()
+    #expect(await held[0].result.isSuccess)
+  }
+
   /// It would go on only after what waits for it.
   @Test(arguments: modes, modes)
   func insideADispatchThatHasAUnitNoneIsWaitedFor(

@@ -46,6 +46,26 @@ struct InvalidOperationTests {
     await expectInvalid(Script.answers { _, _ in kept.all[0] }, "returned before", in: mode)
   }
 
+  /// Which then runs it, or the dispatch does; both end.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.everyMode, BlockKind.allCases)
+  func oneThatIsInAQueueThatRunsFailsOrEnds(_ mode: Dispatcher.Mode, _ kind: BlockKind) async {
+    let (queue, dispatcher, ends) = (OperationQueue.wide(4), dispatcher, EventCount(of: 4))
+    let script = Script.answers { action, store in
+      let operation = kind.operation(action, in: store)
+      queue.addOperation(operation)
+      return operation
+    }
+    await onOwnThreads(4) { _ in
+      for _ in 0..<Load.count(500) {
+        let result = dispatcher.dispatch(action: script, mode: mode).wait()
+        #expect(result.isSuccess || result.errorCode == .invalidOperation, "\(result)")
+      }
+      ends.add()
+    }
+    await ends.full()
+    await onOwnThread { queue.waitUntilAllOperationsAreFinished() }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func oneThatWasMadeForAnotherStoreFails(_ mode: Dispatcher.Mode) async {
     let other = Stage(identifier: "other", model: [], reducer: ScriptReducer())

@@ -23,6 +23,10 @@ struct BlockingWaitTests {
     await #expect(processExitsWith: .success) { await Blocking.runAll(on: .concurrentQueue) }
   }
 
+  @Test func aboveTwoThousandInBlocksOneMoreIsRefusedAndReported() async {
+    await #expect(processExitsWith: .success) { await Blocking().exceed(2_048, by: 64) }
+  }
+
   @Test func threeHundredInsideEachOtherEnd() async {
     await #expect(processExitsWith: .success) {
       for isLane in [true, false] { await Blocking().nest(300, inLanes: isLane) }
@@ -114,6 +118,34 @@ private struct Blocking {
       }
     }
     await ends.full()
+  }
+
+  /// More blocks than there may be wait for a handle, and by `.sync` dispatches.
+  func exceed(_ bound: Int, by excess: Int) async {
+    let (dispatcher, free, codes) = (dispatcher, Latch(), Recorder<DispatchError.Code?>())
+    let incidents = dispatcher.recordIncidents()
+    let awaited = other.dispatch(action: Script.suspends { _ in await free.opened() })
+    let waits = Script.runs { _ in codes.record(awaited.wait().errorCode) }
+    for index in 0..<bound { dispatcher.dispatch(action: waits, mode: .serial(lane: index)) }
+    for index in 0..<excess {
+      let blocks = Script.runs { _ in
+        let waits = Script.suspends { _ in await awaited.ended() }
+        codes.record(
+          dispatcher.dispatch(action: waits, mode: .sync).resultIfEnded!.errorCode)
+      }
+      dispatcher.dispatch(
+        action: index.isMultiple(of: 2) ? waits : blocks, mode: .serial(lane: -1 - index))
+    }
+    // Several threads may be about to wait, and find room for one.
+    let refused = await codes.first(excess / 2)
+    precondition(refused.allSatisfy { $0 == .wouldDeadlock }, "\(refused)")
+    precondition(incidents.all.starts(with: refused.map { _ in .tooManyBlockedThreads }))
+    free.open()
+    let all = await codes.first(bound + excess)
+    precondition(all.count { $0 == nil } <= bound + excess / 2)
+    // Those that have ended leave room.
+    let again = await dispatcher.dispatch(action: waits).result
+    precondition(again.isSuccess && codes.all.last! == nil)
   }
 
   func nest(_ depth: Int, inLanes isLane: Bool) async {

@@ -76,6 +76,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.completion = completion
     self.callSite = callSite
     isStep = false
+    // Others may know it before it has a scheduler, and its last one may be gone.
+    activeScheduler = nil
     word.store(DispatchWord.waiting.bits, ordering: .relaxed)
   }
 
@@ -300,18 +302,18 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     if let scheduler = details?.scheduler { return scheduler.isSuspended }
     // Without a counted reference.
     return activeScheduler?._withUnsafeGuaranteedRef(\.isSuspended)
-      ?? SyncLoop.callerThread.isSuspended
+      ?? CallerThread.any.isSuspended
   }
 
   /// Where its steps run, for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
   /// scheduler may be gone.
   var schedulerForWaits: Scheduler {
-    makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? SyncLoop.callerThread
+    makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? CallerThread.any
   }
 
   /// What it is queued at; to be read while it needs that.
   var queuedAt: Scheduler {
-    activeScheduler?.takeUnretainedValue() ?? SyncLoop.callerThread
+    activeScheduler?.takeUnretainedValue() ?? CallerThread.any
   }
 
   /// Its place is skipped: the scheduler no longer has it.

@@ -69,10 +69,13 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// Whether there is nothing in them that concerns the end.
+  ///
+  /// Not if the dispatch runs in a task: a search may find it through its lane, which has it until after its end.
   var isForgettable: Bool {
     state.withLock { state in
       state.life.isUndisturbed && state.replies.isEmpty
         && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
+        && state.scheduler?.isTask != true
     }
   }
 

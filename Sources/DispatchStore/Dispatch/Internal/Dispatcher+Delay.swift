@@ -133,13 +133,12 @@ extension Dispatcher {
       takeUp(dispatch, subject, mode, on: thread)
       prepare(dispatch, to: subject.storeIdentifier, in: mode, on: thread)
     }
-    let details = dispatch.makeDetails()
     let place = scheduler(of: mode)
-    details.withState { _ in task.move(to: place) }
+    task.move(to: place)
     let (before, isGated) = dispatch.obstacles
     schedule(dispatch, at: task, after: before, isGated: isGated) {
       let place = scheduler(of: mode)
-      details.withState { _ in task.move(to: place) }
+      task.move(to: place)
       return task
     }
     dispatch.refuseRing()

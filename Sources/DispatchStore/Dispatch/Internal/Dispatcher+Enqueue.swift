@@ -14,7 +14,7 @@ extension Dispatcher {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    if thread.isInside, let error = DispatchContext.cancellation(on: thread, at: callSite) {
+    if thread.isInside, let error = refusal(of: route, on: thread, at: callSite) {
       return refuse(error, to: route, completion, callSite, on: thread)
     }
     let run = InlineRun(
@@ -26,6 +26,17 @@ extension Dispatcher {
       }
       return run.runHere(on: thread)
     }
+  }
+
+  /// Why a `.sync` dispatch that code of another one makes does not begin; nil for most.
+  @inline(never)
+  private func refusal(
+    of route: Unmanaged<Route>, on thread: ThreadState, at callSite: CallSite
+  ) -> (any Error)? {
+    if let error = DispatchContext.cancellation(on: thread, at: callSite) { return error }
+    // Reductions wait for nothing.
+    if route._withUnsafeGuaranteedRef(\.isReduction) { return nil }
+    return BlockingRegion.refusal(on: thread, at: callSite)
   }
 
   /// Queues an action at its scheduler; one that has to wait for others may be `.sync`.
@@ -56,6 +67,7 @@ extension Dispatcher {
     dispatch.put(action())
     let admitted: AdmittedDispatch?
     do {
+      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
       return refuse(dispatch, error, mode)
@@ -92,6 +104,7 @@ extension Dispatcher {
     begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
     let admitted: AdmittedDispatch?
     do {
+      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
       return refuse(dispatch, error, mode)

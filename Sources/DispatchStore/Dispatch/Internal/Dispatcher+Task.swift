@@ -141,22 +141,26 @@ extension Dispatcher {
   ) -> Bool {
     let isJoining = details.isJoining
     let place = isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
-    // Under the lock: another thread may look at it that watches the dispatch.
-    details.withState { _ in task.move(to: place) }
+    task.move(to: place)
     let before = isJoining ? dispatch.dispatchesBefore : after
     if before.isEmpty, task.place.acquire() {
       task.place.hold(dispatch)
-      if case .tryGate(let gate) = details.withState({ $0.start() }), !dispatch.passes(gate) {
-        return false
+      switch details.withState({ $0.start() }) {
+      case .run: task.start()
+      case .tryGate(let gate): if dispatch.passes(gate) { task.start() }
+      // It keeps its place, at which it is started again.
+      case .park: break
+      // It was cancelled, and ends elsewhere: its place is free.
+      case .skip: task.release(dispatch)
       }
-      task.start()
       return false
     }
     if mayBeQueued {
-      details.scheduler = nil
-      dispatch.move(to: place)
+      details.scheduler = place
+      dispatch.enter(place)
       schedule(dispatch, at: place, after: before, isGated: details.withState(\.isGated)) {
         let place = scheduler(of: mode)
+        details.scheduler = place
         dispatch.move(to: place)
         return place
       }
@@ -164,7 +168,7 @@ extension Dispatcher {
     }
     schedule(dispatch, at: task, after: before, isGated: details.withState(\.isGated)) {
       let place = scheduler(of: mode)
-      details.withState { _ in task.move(to: place) }
+      task.move(to: place)
       return task
     }
     return false

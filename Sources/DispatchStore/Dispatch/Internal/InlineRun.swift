@@ -606,7 +606,6 @@ extension InlineRun.Address {
     var record = pointee.record.take().unsafelyUnwrapped.takeRetainedValue()
     switch end(&record, remainder, on: thread) {
     case .reusable:
-      if pointee.task != nil { return endInTask(record, finished, on: thread) }
       thread.spareDispatches.push(record)
       return finished
     case .ended:
@@ -619,16 +618,6 @@ extension InlineRun.Address {
     return DispatchHandle(record)
   }
 
-  /// Releases the place of a record, which can be used again unless a search has come to it through that place.
-  @inline(never)
-  private func endInTask(
-    _ record: consuming Dispatch, _ finished: DispatchHandle, on thread: ThreadState
-  ) -> DispatchHandle {
-    pointee.releasePlace(record)
-    Dispatch.recycle(record, on: thread)
-    return finished
-  }
-
   private func end(
     _ record: inout Dispatch, _ remainder: InlineRemainder?, on thread: ThreadState
   ) -> InlineEnd {
@@ -638,7 +627,9 @@ extension InlineRun.Address {
     }
     record.yieldBeforeEnd()
     // In this order: once there is no other reference, no other thread can make details.
-    if pointee.hasFinished, isUniquelyReferencedForReuse(&record), record.isReusable {
+    if pointee.hasFinished, pointee.task == nil, isUniquelyReferencedForReuse(&record),
+      record.isReusable
+    {
       record.clear()
       if record.hasDetails { record.recycleRest(on: thread) }
       return .reusable

@@ -99,9 +99,10 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   /// Gets the units, for code that blocks its thread where it has to wait.
   func enterBlocking(for dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
     while case .wait(let limit) = enter(at: callSite) {
+      let caller = DispatchContext.blocked(on: thread)
       guard
-        thread.worker == nil, !thread.isTaskThread, !MainQueue.isCurrent,
-        DispatchContext.mayBlock(on: thread)
+        thread.isOfProgram, !MainQueue.isCurrent,
+        caller?.andAround.allSatisfy({ $0.dispatch.isSynchronous }) != false
       else {
         return fail(
           DispatchError.wouldDeadlock(
@@ -110,7 +111,6 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
             and its thread may not block: send it from a task, or dispatch it from a thread of the program's own
             """))
       }
-      let caller = DispatchContext.blocked(on: thread)
       if let error = deadlock(of: limit, in: caller, callSite) { return fail(error) }
       let waiter = LimitWaiter(for: limit)
       if let unit = limit.enter(orWait: waiter) {

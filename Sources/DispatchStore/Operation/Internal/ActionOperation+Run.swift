@@ -25,7 +25,8 @@ extension ActionOperation {
 
   /// Assigns it to a store run, and looks whether it is ready.
   func enter(_ storeRun: StoreRun) -> StoreRunStart {
-    _ = join(storeRun)
+    // It may have been added to a queue before it was claimed, which then has run it.
+    if let outcome = join(storeRun) { return .ended(outcome) }
     storeRun.started(self)
     do {
       guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return .waiting }
@@ -78,7 +79,7 @@ extension ActionOperation {
       block = nil
       notifyDependents()
       return InlineStep(outcome)
-    case (_, isClaimed: true):
+    case (nil, isClaimed: true):
       return .unfinished(self)
     default:
       return nil

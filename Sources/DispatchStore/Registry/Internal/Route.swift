@@ -32,6 +32,9 @@ final class Route: @unchecked Sendable {
   /// How many stores, from the first on, only reduce.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
+  /// Whether it leads to one store, which only reduces.
+  var isReduction: Bool { count == 1 && reductionCount == 1 && !needsPreparation }
+
   /// Those that respond, in the order in which they run.
   let entries: [StoreEntry]
   /// The order of the stores.

@@ -1,13 +1,3 @@
-import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A thread's copies of routes, so that a dispatch writes no memory that other threads write.
 ///
 /// Only its own thread looks routes up and inserts them, the latter under the lock of the registry, which notes
@@ -17,7 +7,7 @@ import Synchronization
 ///
 /// Buckets of four slots in a table that grows; what does not fit into the largest is looked up in the registry again.
 /// What a lookup calls is always inlined, which saves 5 % of the instructions of `sync-reduction`.
-struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
+struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
   /// Its identity, also once its thread has ended.
   typealias ID = UnsafeMutableRawPointer
 
@@ -135,16 +125,14 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   /// Of 4,096 slots.
   private static let mostBuckets = 1_024
   private let table: UnsafeMutablePointer<Table>
-  /// A spin lock, for a few instructions; no code outside this type runs while it is locked.
-  private let isLocked: UnsafeMutablePointer<Atomic<Bool>>
+  /// Locked for a few instructions, in which no code outside this type runs.
+  private let mutex = Lock()
 
   var id: ID { ID(table) }
 
   init() {
     table = .allocate(capacity: 1)
     table.initialize(to: Table(bucketCount: 8))
-    isLocked = .allocate(capacity: 1)
-    isLocked.initialize(to: Atomic(false))
     let cache = self
     Self.all.withLockOfProcess { $0[cache.id] = cache }
   }
@@ -156,29 +144,14 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
     table.pointee.deallocate()
     table.deinitialize(count: 1)
     table.deallocate()
-    isLocked.deinitialize(count: 1)
-    isLocked.deallocate()
-  }
-
-  @inline(__always)
-  private func lock() {
-    while !isLocked.pointee.compareExchange(
-      expected: false, desired: true, ordering: .acquiring
-    ).exchanged {
-      sched_yield()
-    }
-  }
-
-  @inline(__always)
-  private func unlock() {
-    isLocked.pointee.store(false, ordering: .releasing)
+    mutex.destroy()
   }
 
   /// The route for a key, outstanding for one more dispatch; nil where there is none.
   @inline(__always)
   func take(_ key: RouteKey) -> Unmanaged<Route>? {
-    lock()
-    defer { unlock() }
+    mutex.lockOfProcess()
+    defer { mutex.unlock() }
     return table.pointee.index(of: key).flatMap { table.pointee.take(at: $0) }
   }
 
@@ -196,8 +169,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
     if turn & 7 != 0, isFull(for: key.hash) { return (shared.use(), nil) }
     shared.note(id)
     let copy = Unmanaged.passUnretained(Route(copying: shared.route))
-    lock()
-    defer { unlock() }
+    mutex.lockOfProcess()
+    defer { mutex.unlock() }
     let index = makeRoom(for: key.hash)
     let evicted = table.pointee.evict(at: index)
     let slot = Slot(
@@ -208,8 +181,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   }
 
   private func isFull(for hash: UInt64) -> Bool {
-    lock()
-    defer { unlock() }
+    mutex.lockOfProcess()
+    defer { mutex.unlock() }
     return table.pointee.bucketCount == Self.mostBuckets
       && table.pointee.freeIndex(for: hash) == nil
   }
@@ -241,8 +214,8 @@ struct RouteCache: @unchecked Sendable {  // because `isLocked` guards the table
   }
 
   private func takeSlot(of key: RouteKey) -> Evicted? {
-    lock()
-    defer { unlock() }
+    mutex.lockOfProcess()
+    defer { mutex.unlock() }
     return table.pointee.index(of: key).flatMap { table.pointee.evict(at: $0) }
   }
 

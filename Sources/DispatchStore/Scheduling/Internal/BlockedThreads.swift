@@ -8,6 +8,10 @@ package final class BlockedThreads: Sendable {
   static let ofProcess = BlockedThreads()
 
   private let count = Atomic(0)
+  /// Those of them that are the library's, each of which another one may have to replace.
+  private let lent = Atomic(0)
+  /// With so many, what would block another one of the library's threads is refused.
+  static let mostLent = 2_048
   private let state = Locked(State())
 
   private struct State {
@@ -27,14 +31,21 @@ package final class BlockedThreads: Sendable {
   /// The calling thread is about to block: all work that is queued may be what it waits for.
   ///
   /// Those that push need not know: while a thread blocks, the monitor looks after what is queued.
-  func begin() {
+  ///
+  /// - Parameter isLent: Whether it is one of the library's.
+  func begin(isLent: Bool) {
+    if isLent { lent.add(1, ordering: .relaxed) }
     guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
     if self === Self.ofProcess { StallMonitor.ofProcess.keepRunning() }
   }
 
-  func end() {
+  func end(isLent: Bool) {
+    if isLent { lent.subtract(1, ordering: .relaxed) }
     count.subtract(1, ordering: .sequentiallyConsistent)
   }
+
+  /// Whether no more of the library's threads may block.
+  var isFull: Bool { lent.load(ordering: .relaxed) >= Self.mostLent }
 
   /// Checks whether the queues of all dispatchers begin their drainers.
   ///

@@ -25,6 +25,36 @@ struct BlockingRegion {
   /// Of the task that this thread runs.
   private let taskWait: TaskWait?
 
+  private var isLent: Bool { worker != nil || isJobHelper }
+
+  /// Whether code on this thread may not block in the library: the thread is the library's, and so are too many that do.
+  static func isRefused(on thread: ThreadState) -> Bool {
+    (thread.worker != nil || thread.isJobHelper) && BlockedThreads.here(on: thread).isFull
+  }
+
+  /// Why it may not, after an incident; nil for most.
+  ///
+  /// To be asked before a wait begins, or a `.sync` dispatch, which may come to wait.
+  static func refusal(on thread: ThreadState, at callSite: CallSite) -> DispatchError? {
+    guard isRefused(on: thread) else { return nil }
+    let error = DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        A wait (\(callSite)) would block one more of the library's threads, of which \
+        \(BlockedThreads.mostLent) are blocked already. Await the dispatch in an `async` block, or chain it \
+        with a completion.
+        """,
+      callSites: [callSite])
+    let incident = DispatchIncident(
+      kind: .tooManyBlockedThreads, storeIdentifier: nil, message: error.message)
+    if let dispatcher = thread.worker?.pool.dispatcher {
+      dispatcher.report(incident)
+    } else {
+      DispatchIncident.writeToStandardError(incident)
+    }
+    return error
+  }
+
   /// - Parameter queue: The queue on which that may run which the thread waits for.
   init(on thread: ThreadState, for queue: SharedQueue? = nil) {
     turns = thread.turns.map { $0.takeUnretainedValue() }
@@ -42,13 +72,13 @@ struct BlockingRegion {
     queueOfOperation?.operationWaits()
     if isJobHelper { JobInbox.ofProcess.helperWaits() }
     for queue in awaited { queue.beginWait() }
-    if !isPlanted(.placeNotLent) { blockedThreads.begin() }
+    if !isPlanted(.placeNotLent) { blockedThreads.begin(isLent: isLent) }
   }
 
   func end() {
     taskWait?.end()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierHasWaited() } }
-    if !isPlanted(.placeNotLent) { blockedThreads.end() }
+    if !isPlanted(.placeNotLent) { blockedThreads.end(isLent: isLent) }
     for queue in awaited { queue.endWait() }
     if isJobHelper { JobInbox.ofProcess.helperHasWaited() }
     queueOfOperation?.operationHasWaited()

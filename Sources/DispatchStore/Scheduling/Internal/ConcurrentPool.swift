@@ -105,10 +105,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return true
   }
 
-  override func unpark(_ dispatch: Dispatch) {
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     // It runs no action that suspension would hold back.
     if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
-    submit(dispatch)
+    submit(dispatch, for: dispatcher)
   }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {

@@ -6,8 +6,8 @@ import Synchronization
 /// that runs it is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without
 /// a thread.
 final class Lane: Scheduler, @unchecked Sendable {
-  // because the thread that requests the drainer sets `retainedDispatcher`, and then only that drainer does, and
-  // the name changes only while there is one reference
+  // because `retainedDispatcher` changes under the lock of `state`, but for the push that finds the lane idle, when no
+  // other thread has a reason to look at it; and the name changes only while there is one reference
   /// Its name, and where it is found by that; nil for one that stays.
   @exclusivity(unchecked) private var name: (key: TypedKey, shard: LaneShard)?
   let isMain: Bool
@@ -62,7 +62,7 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
-  override var dispatcher: Dispatcher? { retainedDispatcher }
+  override var dispatcher: Dispatcher? { state.withLock { _ in retainedDispatcher } }
   override var workers: ConcurrentPool? { pool }
   override var needsMainQueue: Bool { isMain }
   override var sharedQueue: SharedQueue? { pool.shared }
@@ -92,7 +92,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     if needsDrainer {
       yieldPoint(.schedule, description)
       retainedDispatcher = dispatcher
-      submit(isStart: true)
+      submit(isStart: true, for: dispatcher)
     }
     return true
   }
@@ -106,7 +106,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     yieldPoint(.resume, description)
     if isPlanted(.lostStep) { return resumeAfterRequest(step) }
     state.withLock { $0.resume(step) }
-    requestDrainer(isStart: false)
+    requestDrainer()
   }
 
   override func resumeStart(_ step: @escaping @Sendable () -> Void) {
@@ -114,9 +114,14 @@ final class Lane: Scheduler, @unchecked Sendable {
     pool.resumeStart { self.resume(step) }
   }
 
-  override func unpark(_ dispatch: Dispatch) {
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     yieldPoint(.unpark, description)
-    if state.withLock({ $0.unpark(dispatch) }) { requestDrainer(isStart: true) }
+    let (isRequested, retained) = state.withLock { state in
+      guard state.unpark(dispatch) else { return (false, nil as Dispatcher?) }
+      let isRequested = becomesDrained(for: isPlanted(.releasedDispatcher) ? nil : dispatcher)
+      return (isRequested, retainedDispatcher)
+    }
+    if isRequested { submit(isStart: true, for: retained) }
   }
 
   override func release(_ dispatch: Dispatch) {
@@ -134,7 +139,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       if isInUse { state.resume { self.release(dispatch) } }
       return isInUse
     }
-    if isInUse { requestDrainer(isStart: false) }
+    if isInUse { requestDrainer() }
   }
 
   override func acquire() -> Bool {
@@ -149,38 +154,58 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
     yieldPoint(.release, description)
-    let isFree: Bool
-    if let dispatch {
-      guard let hasLeft = leave(dispatch) else { return }
-      isFree = hasLeft
-    } else {
-      isFree = word.change({ $0.releasedByTask(as: ending) }) != nil
-    }
-    if isFree {
-      if ending == .retired { retire() }
-      return
-    }
-    yieldPoint(.schedule, description)
-    // The drainer that has started the task may still be there, and goes on.
-    guard word.change(\.requestingDrainer) != nil else { return }
-    retainedDispatcher = dispatcher
+    let end =
+      if let dispatch {
+        leave(dispatch, ofTaskOf: dispatcher)
+      } else if word.change({ $0.releasedByTask(as: ending) }) != nil {
+        TaskEnd.empty
+      } else {
+        state.withLock { _ in becomesDrained(for: dispatcher) ? TaskEnd.drain : .none }
+      }
+    switch end {
+    case .empty where ending == .retired: retire()
     // As the lane's drainer, resumes the task that is next; an action is left to a drainer of the queue.
-    drain(startsActions: isPlanted(.drainOnForeignStack))
+    case .drain: drain(startsActions: isPlanted(.drainOnForeignStack))
+    case .empty, .none: break
+    }
   }
 
-  /// Releases it after the record of a task's dispatch, which may be the last thing there was; nil where that does not
-  /// hold it.
-  private func leave(_ dispatch: Dispatch) -> Bool? {
+  /// What a task does that no longer has the lane.
+  private enum TaskEnd {
+    /// Nothing is left in the lane.
+    case empty
+    /// The task is to drain it.
+    case drain
+    /// A drainer is there, or the task did not have the lane.
+    case none
+  }
+
+  /// Whether the caller is to submit the drainer of a lane that was held; called under the lock.
+  ///
+  /// The lane retains its dispatcher from now on, whoever asks for the drainer: what is queued in the lane may be all
+  /// that is left of it.
+  private func becomesDrained(for dispatcher: Dispatcher?) -> Bool {
+    let isRequested = word.change(\.requestingDrainer) != nil
+    let isDrained = isRequested || word.now.activity == .drained && !isPlanted(.releasedDispatcher)
+    if isDrained, retainedDispatcher == nil { retainedDispatcher = dispatcher }
+    return isRequested
+  }
+
+  /// Releases it after the record of a task's dispatch, which may be the last thing there was.
+  private func leave(_ dispatch: Dispatch, ofTaskOf dispatcher: Dispatcher) -> TaskEnd {
     var released: Dispatch?
     defer { withExtendedLifetime(released) {} }
     return state.withLock { state in
-      guard state.isHolder(dispatch) else { return nil }
+      guard state.isHolder(dispatch) else { return .none }
       released = state.release(dispatch)
-      // A drainer that is there changes what it retains under the lock, and only after it has changed the word.
-      guard state.rest == .empty, word.now.activity == .held, retainedDispatcher == nil else {
-        return false
+      // A drainer releases what the lane retains.
+      if state.rest == .empty, word.now.activity == .held, retainedDispatcher == nil,
+        word.change({ $0.releasedByTask(as: ending) }) != nil
+      {
+        return .empty
       }
-      return word.change { $0.releasedByTask(as: ending) } != nil
+      // The drainer that has started the task may still be there, and goes on.
+      return becomesDrained(for: dispatcher) ? .drain : .none
     }
   }
 
@@ -225,20 +250,22 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   // MARK: Requesting a drainer
 
-  /// Requests one for a held lane, after something was added to its state.
-  func requestDrainer(isStart: Bool) {
+  /// Requests one for a held lane, after a step was added to its state.
+  func requestDrainer() {
     yieldPoint(.schedule, description)
-    if word.change(\.requestingDrainer) != nil { submit(isStart: isStart) }
+    if word.change(\.requestingDrainer) != nil { submit(isStart: false, for: nil) }
   }
 
   /// Submits the job that drains the lane.
   ///
-  /// - Parameter isStart: Whether it starts a dispatch, so that suspension holds it back.
-  private func submit(isStart: Bool) {
+  /// - Parameters:
+  ///   - isStart: Whether it starts a dispatch, so that suspension holds it back.
+  ///   - dispatcher: What the lane retains.
+  private func submit(isStart: Bool, for dispatcher: Dispatcher?) {
     if isMain {
       MainQueue.run(in: pool.world) { self.drain() }
     } else if isStart {
-      pool.submit(start: .lane(self), for: retainedDispatcher)
+      pool.submit(start: .lane(self), for: dispatcher)
     } else {
       pool.submit(step: .lane(self))
     }
@@ -283,7 +310,7 @@ final class Lane: Scheduler, @unchecked Sendable {
           ended = dispatch
         }
       case .heldBack:
-        submit(isStart: true)
+        submit(isStart: true, for: dispatcher)
         return count + 1
       case .left(let departure):
         departure.complete(self)
@@ -357,7 +384,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     } else if rest == .start, !isMain, isOnQueue || isPlanted(.lostBatch) {
       pool.putBack(self)
     } else {
-      submit(isStart: rest == .start)
+      submit(isStart: rest == .start, for: dispatcher)
     }
   }
 

@@ -56,7 +56,12 @@ class Scheduler: @unchecked Sendable {
   func resumeStart(_ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Starts a parked dispatch again, now that it can run.
-  func unpark(_ dispatch: Dispatch) { fatalError("Scheduler is abstract.") }
+  final func unpark(_ dispatch: Dispatch) { unpark(dispatch, for: nil) }
+
+  /// Starts a parked dispatch again, and keeps the dispatcher alive as long as this is busy.
+  func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
+    fatalError("Scheduler is abstract.")
+  }
 
   /// The dispatch that was started has ended in a later step.
   func release(_ dispatch: Dispatch) {}

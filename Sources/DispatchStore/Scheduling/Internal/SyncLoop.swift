@@ -3,9 +3,6 @@ import Foundation
 /// The caller's thread of a `.sync` dispatch: runs its steps, and the jobs of its `async` blocks.
 final class SyncLoop: Scheduler, @unchecked Sendable {
   // because `condition` guards what changes
-  /// The scheduler of dispatches that have no loop, since they run inline on their caller's thread.
-  static let callerThread = SyncLoop()
-
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
   /// Whether its thread is one of the system's for tasks.
@@ -99,7 +96,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     condition.unlock()
   }
 
-  override func unpark(_ dispatch: Dispatch) {
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     resume {
       var dispatch = dispatch
       _ = Dispatch.start(&dispatch, on: .current)
@@ -116,5 +113,29 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     }
     condition.unlock()
     if isDetached { executor.runAnywhere(job) }
+  }
+}
+
+/// The scheduler of dispatches that have no other one: they run inline on their caller's thread, which takes no steps.
+final class CallerThread: Scheduler, @unchecked Sendable {
+  // because it stores nothing
+  static let any = CallerThread()
+
+  override var runsBlocksInSteps: Bool { true }
+  override var description: String { "the caller's thread" }
+
+  override func resume(_ step: @escaping @Sendable () -> Void) { refuseStep() }
+
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) { refuseStep() }
+
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) { refuseStep() }
+
+  /// Nobody would run it: the dispatch would wait for ever, without a trace.
+  private func refuseStep() -> Never {
+    stopProgram(
+      """
+      A step was left to a dispatch that has no scheduler, so that nothing would run it. This is a defect of \
+      DispatchStore: please report it with this backtrace.
+      """)
   }
 }

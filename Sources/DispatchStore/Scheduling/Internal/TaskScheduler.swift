@@ -4,10 +4,8 @@
 /// action, but the task, which has the lane from then on. A dispatch that only reduces, and finds its lane busy, runs on
 /// the lane's thread instead: the task only waits for its end here.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, the task alone has access to `wasCancelled`, and the rest changes
-  // only before other threads know the dispatch, or once they no longer do
-  /// The lane or the concurrent queue.
-  private var turns: Scheduler
+  // because `state` is locked, the task alone has access to `wasCancelled`, and
+  // `ofDispatcher` changes only before other threads know the dispatch, or once they no longer do
   /// Nil while it is a spare one.
   private var ofDispatcher: Dispatcher!
   private let state = Locked(State())
@@ -32,6 +30,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
 
   private struct State {
+    /// The lane or the concurrent queue; nil while it is a spare one.
+    ///
+    /// Under the lock: the task moves to its lane while searches for deadlocks and diagnoses read where it is.
+    var place: Scheduler?
     /// Mostly there is no other one.
     private(set) var first: Step?
     private var others = FIFO<Step>()
@@ -57,16 +59,13 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  private override init() {
-    turns = SyncLoop.callerThread
-  }
-
   /// Makes one, or uses the thread's spare one.
   static func make(
     at place: Scheduler, of dispatcher: Dispatcher, on thread: ThreadState
   ) -> TaskScheduler {
     let task = thread.takeSpareTask() ?? TaskScheduler()
-    (task.turns, task.ofDispatcher) = (place, dispatcher)
+    task.ofDispatcher = dispatcher
+    task.move(to: place)
     return task
   }
 
@@ -75,10 +74,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   private func clear() {
-    var last: Scheduler = SyncLoop.callerThread
-    swap(&turns, &last)
-    // A named lane that has retired is used again where nothing else refers to it.
-    ofDispatcher.take()?.recycle(last)
+    let dispatcher = ofDispatcher.take()
+    // A named lane that has retired is used again if nothing else refers to it.
+    if let last = state.withLock({ $0.place.take() }) { dispatcher?.recycle(last) }
   }
 
   /// Keeps one whose dispatch has ended as the thread's spare one, where nothing else refers to it.
@@ -92,7 +90,12 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   /// Takes another lane: a named one has retired since it was looked up.
   func move(to place: Scheduler) {
-    turns = place
+    // The former place is released outside of the lock.
+    let former = state.withLock { state in
+      defer { state.place = place }
+      return state.place.take()
+    }
+    withExtendedLifetime(former) {}
   }
 
   // MARK: The task
@@ -196,7 +199,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   override var isTask: Bool { true }
   override var runsBlocksInSteps: Bool { true }
-  override var place: Scheduler { turns }
+  override var place: Scheduler { state.withLock(\.place).unsafelyUnwrapped }
   override var dispatcher: Dispatcher? { ofDispatcher }
   override var workers: ConcurrentPool? { place.workers }
   override var needsMainQueue: Bool { place.needsMainQueue }
@@ -221,8 +224,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     ofDispatcher.pool.resumeStart { self.resume(step) }
   }
 
-  override func unpark(_ dispatch: Dispatch) {
-    place.unpark(dispatch)
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
+    place.unpark(dispatch, for: ofDispatcher)
   }
 
   override func release(_ dispatch: Dispatch) {

@@ -21,6 +21,8 @@ package enum WaitGraph {
   fileprivate struct Records {
     /// The dispatches that hold up the main queue while they wait, and by how many waits.
     var mainHolders: [ObjectIdentifier: (dispatch: Dispatch, count: Int)] = [:]
+    /// The waits that block one of the system's threads for tasks, while they last.
+    var taskThreadWaits: [Int: (waiter: Dispatch, target: Dispatch)] = [:]
     private var lastKey = 0
 
     mutating func makeKey() -> Int {
@@ -35,6 +37,18 @@ package enum WaitGraph {
       WaitSearch(
         held: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
         mainHolders: mainHolders.values.map(\.dispatch), hasMetQueue: hasMetQueue)
+    }
+
+    /// The ring of a thread for tasks that is blocked already, and waits for a task now: by what these have begun to
+    /// wait for, or a gate that they have come to.
+    func ringOfTaskThread(through held: [HeldUp]) -> WaitRing? {
+      // A search has reached all that such a thread waits for.
+      guard held.contains(where: { $0.dispatch.details?.isReached == true }) else { return nil }
+      for wait in taskThreadWaits.values {
+        var search = search(for: HeldUps(), holdsUpMainQueue: false, blocksTaskThread: true)
+        if let ring = search.ring(through: wait.target, of: wait.waiter) { return ring }
+      }
+      return nil
     }
 
     mutating func remove(mainHolder: Dispatch) {
@@ -196,7 +210,9 @@ package enum WaitGraph {
       guard dispatch.makeDetails().isReached else { return (nil, nil) }
       var search = records.search(
         for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread)
-      if let ring = search.ring(around: dispatch) { return (ring, nil) }
+      if let ring = search.ring(around: dispatch) ?? records.ringOfTaskThread(through: held.known) {
+        return (ring, nil)
+      }
       return (nil, search.overtaking(through: dispatch))
     }
     if let ring { return dispatch.refuse(with: ring.error) }
@@ -224,6 +240,7 @@ package enum WaitGraph {
     yieldPoint(.leaveWait)
     records.withLock { records in
       if let mainHolder = wait.mainHolder { records.remove(mainHolder: mainHolder) }
+      records.taskThreadWaits[wait.key] = nil
       for waiter in wait.waiters { waiter.details?.waits[wait.key] = nil }
     }
   }
@@ -265,7 +282,14 @@ package enum WaitGraph {
       overtaking = self.overtaking(target, &search)
       let key = records.makeKey()
       var held = held
-      let waiters = record(held.recorded(blocksThread: blocksThread), for: target, key)
+      let recorded = held.recorded(blocksThread: blocksThread)
+      let waiters = record(recorded, for: target, key)
+      if blocksTaskThread, case .dispatch(let target) = target {
+        records.taskThreadWaits[key] = (waiter, target)
+      } else if let ring = records.ringOfTaskThread(through: recorded) {
+        for waiter in waiters { waiter.details?.waits[key] = nil }
+        return (nil, ring)
+      }
       if holdsUpMainQueue {
         records.mainHolders[ObjectIdentifier(waiter), default: (waiter, 0)].count += 1
       }

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// A few slots, one of which is current. A reader counts itself into the current slot, looks whether that still is
 /// current, and copies the model; the thread that commits writes to a slot that is not current and has no reader, and
-/// then makes it current. So a reader never waits, and the committing thread only where readers were interrupted while
-/// they copied, in all the other slots. Commits follow each other under the store's lock.
+/// then makes it current. So a reader never waits, and the committing thread only if readers were interrupted while they
+/// copied, in all the other slots. Commits follow each other under the store's lock.
 ///
 /// This code is not compiled for the program's types: it uses no type that is made of the model's, such as an optional
 /// or a tuple of it, because looking that up costs a reader several times what it does besides.
@@ -117,14 +117,21 @@ private final class PublishedSlots: @unchecked Sendable {
   /// A slot that is not current and has no reader.
   func unused() -> Int {
     let former = current.load(ordering: .relaxed)
+    var tries = 0
     while true {
       for step in 1..<Self.count {
         let slot = (former + step) % Self.count
         if isUnused(slot) { return slot }
       }
-      sched_yield()
+      tries += 1
+      // Asleep, it also leaves its processor to readers of a lower priority.
+      if tries < Self.mostTries { sched_yield() } else { usleep(Self.pause) }
     }
   }
+
+  /// So often it tries before it sleeps for so many microseconds between two tries.
+  private static let mostTries = 16
+  private static let pause: UInt32 = 20
 
   func isUnused(_ slot: Int) -> Bool {
     slots[slot].readers.load(ordering: .sequentiallyConsistent) == 0
