@@ -82,7 +82,7 @@ extension ParentStore {
 extension ParentStore where Action: ReplyingAction {
   /// Dispatches a replying action to the store in the caller's own task, and returns its reply with the result.
   ///
-  /// Only replies to actions of this action's type are returned. Otherwise behaves like `send` without a reply.
+  /// The reply is available only if it has this action's reply type. Otherwise behaves like `send` without a reply.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send(
