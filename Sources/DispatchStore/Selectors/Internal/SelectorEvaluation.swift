@@ -2,7 +2,7 @@
 ///
 /// First the model is read. Then the combined values are computed, without the model and without a lock.
 struct SelectorEvaluation {
-  /// One selector of the plan.
+  /// A selector of the plan.
   struct Step {
     /// The last known selection; nil if there is none.
     var last: Selection?
