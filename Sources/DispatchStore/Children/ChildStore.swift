@@ -1,8 +1,8 @@
 /// A store over a part of another store's model, by key path.
 ///
-/// There is only one model, so changes go both ways. A child reads what the store and its other children commit. Each
-/// commit of a child is a commit of the store: made under the store's lock, numbered by its `version`, and delivered
-/// to all its observers.
+/// There is only one model, so changes go both ways. A child reads the commits of the store and of its other
+/// children. Each commit of a child is a commit of the store, under its lock and with its `version`, and notifies all
+/// its observers.
 ///
 /// You can use a child from any thread. The rules of the store's exclusive section apply: don't read or change a
 /// store or child in the closures of `withModel` and `updateModel`. `withObservationTracking` treats a read of a

@@ -21,8 +21,8 @@ extension OptionalChildStore {
 }
 
 extension OptionalChildStore where Model: Equatable {
-  /// Notifies an observer of each commit of the store that has changed, added or removed the part, once and in commit
-  /// order, until its token ends.
+  /// Notifies an observer of each commit that has changed, added or removed the part, once and in commit order, until
+  /// its token ends.
   ///
   /// The observer gets nil when the part is removed, and is notified again if one is added under the same identity.
   /// If you don't need that, cancel the token then: commits pay nothing more. Otherwise behaves like

@@ -1,8 +1,8 @@
-/// A store, or a child of one: makes children.
+/// A store, or a child of one, from which you can make children.
 ///
-/// A child has no model of its own. It reads and changes a part of its store's model, under the store's lock and as
-/// the store's commits. Making a child registers nothing and takes no lock. A child keeps its store alive; the store
-/// has no reference to the child. Only `Store`, `ChildStore` and `OptionalChildStore` may conform.
+/// A child has no model of its own. All its reads and changes concern a part of its store's model: under the store's
+/// lock, and as the store's commits. Making a child registers nothing and takes no lock. A child keeps its store alive;
+/// the store has no reference to the child. Only `Store`, `ChildStore` and `OptionalChildStore` may conform.
 public protocol ParentStore<Model, Action>: Sendable {
   /// The model, or the part of a model.
   associatedtype Model: Sendable

@@ -2,9 +2,9 @@
 ///
 ///     PartReducer(\.cart, action: { if case .cart(let action) = $0 { action } else { nil } }, reducer: CartReducer())
 ///
-/// The part is changed in place, in the reduction of the whole. Its reducer only reduces: the initializer stops the
-/// program, naming the method, if it overrides any method but `reduce(into:action:)`. Nothing is changed if the
-/// action is not for the part, or if the part's reducer calls `noChange()`.
+/// The part is changed in place, in the reduction of the whole. The part's reducer only reduces: the initializer
+/// stops the program, naming the method, if it overrides any method but `reduce(into:action:)`. The reduction changes
+/// nothing if the action is not for the part, or if the part's reducer calls `noChange()`.
 public final class PartReducer<
   Model: Sendable, Action: ActionType, Part: Sendable, PartAction: ActionType
 >: Reducer<Model, Action> {
