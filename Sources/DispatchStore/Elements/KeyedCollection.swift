@@ -9,7 +9,7 @@ public protocol KeyedCollection<ElementKey, ElementValue> {
   associatedtype ElementKey: Hashable
   /// An element, without its key.
   associatedtype ElementValue
-  /// A mark that an observer keeps, to find later what has changed since.
+  /// A mark that an observer keeps, to find the later changes.
   associatedtype Checkpoint = Void
 
   /// Returns the element with this key; nil if there is none.

@@ -1,13 +1,13 @@
 /// A dictionary that records which elements were changed, so that a store's observers find changes without a search.
 ///
 /// A copy-on-write value like `Dictionary`. While a store's observers follow its elements or deltas, each change also
-/// records the key and the old element, until the commit's observers have read them. Otherwise each change only
-/// checks whether to record. Equality, hashing and coding concern only the elements.
+/// records the key and the old element until these observers have read them. Otherwise each change only checks
+/// whether to record. Equality, hashing and coding concern only the elements.
 ///
 /// `dictionary[key]?.part = …` changes an element in place. While changes are recorded, the old element is retained
 /// until the next commit, so changing it triggers copy-on-write.
 ///
-/// If you assign another value, observers can't know what differs: they compare the elements they follow, and the
+/// If you assign another value, observers don't know the difference: they compare the elements they follow, and the
 /// delta is a reset. This does not apply if you change a copy and then assign it: the copy is known to derive from
 /// the original. To take over other contents as changes, use `replaceContents(with:)`.
 public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {

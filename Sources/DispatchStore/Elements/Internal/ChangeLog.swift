@@ -161,8 +161,8 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
 
   /// Keeps only the first entry of each key.
   ///
-  /// Drops all entries and stops recording if perhaps no reader is left, or if there are more entries than elements,
-  /// counted both at `base` and now.
+  /// Drops all entries and stops recording if perhaps no reader is left, or if the entries outnumber the elements at
+  /// `base` and now together.
   @usableFromInline
   func compact(count: Int) {
     var keys = Set<Key>(minimumCapacity: entries.count)
