@@ -8,11 +8,11 @@
 ///
 /// A dispatch that changes stores of the group, however often, makes one call, before its completion. A dispatch that
 /// changes none makes no call. A change outside a dispatch makes a call at once. Each action of a sequence, and each
-/// nested dispatch, counts separately. As for other observers, a commit is no change if
+/// nested dispatch, counts separately. Like other observers, these don't see a commit if
 /// `shouldNotifyObservers(for:in:)` excludes it or the reducer calls `noChange()`.
 ///
 /// The group retains the models and not the stores. You can use it from any thread. While it exists, a commit of its
-/// stores costs as much as one of an observed store, and the first commit of each dispatch also a set insertion.
+/// stores costs as much as one of an observed store. The first commit of each dispatch also costs a set insertion.
 public final class StoreGroup<each Model: Sendable>: Sendable {
   private let stores: StoreTuple<repeat each Model>
   private let notices: StoreGroupNotices
@@ -44,14 +44,17 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     stores.snapshot { notices.dispatchesUnderWay }
   }
 
-  /// Notifies an observer of each dispatch that has changed stores of the group, once all of its stores have ended,
-  /// and of each change outside a dispatch, until its token ends.
+  /// Notifies an observer of each dispatch that has changed stores of the group, and of each change outside a
+  /// dispatch.
   ///
-  /// Calls come one after the other: on the thread that is about to run the dispatch's completion, before that, or on
-  /// the thread that made the change. If another thread is calling the group's observers, a caller from outside or of
-  /// `.sync` waits for its turn. A thread of a lane or of the concurrent queue leaves the call to that thread and
-  /// continues, as in `Store.observe(initial:_:)`. The observer may dispatch in every mode, change stores, and cancel
-  /// itself or others. The token retains the group.
+  /// Calls come one after the other, until the token ends. The call for a dispatch comes once all of its stores have
+  /// ended, on the thread that is about to run its completion. The call for another change comes on the thread that
+  /// made it.
+  ///
+  /// If another thread is calling the group's observers, a caller from outside or of `.sync` waits for its turn. A
+  /// thread of a lane or of the concurrent queue leaves the call to that thread and continues, as in
+  /// `Store.observe(initial:_:)`. The observer may dispatch in every mode, change stores, and cancel itself or
+  /// others. The token retains the group.
   ///
   /// - Parameters:
   ///   - initial: Whether the observer is first notified of the current models.
