@@ -15,8 +15,8 @@ public final class FunctionReducer<Model: Sendable, Action: ActionType>: Reducer
 
   /// Makes a reducer of a function that returns the next model, as in Redux.
   ///
-  /// Each action triggers copy-on-write of what it changes, because the function has both the old and the new model.
-  /// A function that changes the model in place copies nothing.
+  /// Each action triggers copy-on-write of the parts it changes, because the function has both the old and the new
+  /// model. A function that changes the model in place copies nothing.
   public init(returning function: @escaping @Sendable (_ model: Model, Action) throws -> Model) {
     self.function = { model, action in model = try function(model, action) }
   }

@@ -50,7 +50,7 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
 
   /// Makes a store whose reducer returns the next state.
   ///
-  /// Unlike a reducer that changes the state in place, this one triggers copy-on-write of what it changes.
+  /// Unlike a reducer that changes the state in place, this one triggers copy-on-write of the parts it changes.
   public convenience init(
     _ state: State, dispatcher: Dispatcher = Dispatcher(name: "redux"),
     mode: Dispatcher.Mode = .sync, middleware: [Middleware] = [],
