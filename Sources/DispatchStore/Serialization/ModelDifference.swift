@@ -3,9 +3,9 @@ public struct ModelDifference: @unchecked Sendable {
   // because `old` and `new` are parts of models, which are Sendable
   /// The place as a Swift key path from the model: `orders["ann"].total`, `items[3].name`, `selected?.id`.
   ///
-  /// A case of an enumeration is a step with the case's name (`state.loading.progress`), and a member of a set is a
-  /// step with the member (`tags["new"]`). An index refers to the newer array; for a removed element, to the older
-  /// one. The model as a whole is `self`.
+  /// A case of an enumeration is a step with the case's name (`state.loading.progress`). A member of a set is a step
+  /// with the member (`tags["new"]`). An index refers to the newer array; for a removed element, to the older one.
+  /// The model as a whole is `self`.
   public let keyPath: String
   /// The old value; nil if there was none.
   public let old: Any?
