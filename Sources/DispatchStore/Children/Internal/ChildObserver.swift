@@ -19,7 +19,7 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
   private let select: Selection
   private let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
   private let kept = Mailbox<Notice>()
-  /// The number of notices that the notifier has not delivered, since it also calls for commits without a notice.
+  /// The number of notices not delivered by the notifier, so that `notify` returns at once for a commit without one.
   private let undelivered = Atomic(0)
 
   init(
