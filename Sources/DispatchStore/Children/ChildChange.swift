@@ -1,12 +1,12 @@
-/// One commit of a store, as the observers of a child get it.
+/// A commit of a store, as a child's observers receive it.
 public struct ChildChange<Model: Sendable>: Sendable {
   /// The part after the commit.
   public let model: Model
-  /// The number of the commit, counted from 1, as `version` of the store; 0 for the model that it began with.
+  /// The store's `version` after the commit, counted from 1; 0 for the initial model.
   public let version: UInt64
-  /// The store's action, not the child's, that the dispatch ran, or that `inject` was given; nil where there was none.
+  /// The store's action (not the child's) that was dispatched, or passed to `inject`; nil if there was none.
   public let action: AnyAction?
-  /// The dispatch that made the commit; nil for one outside a dispatch.
+  /// The dispatch that made the commit; nil if it was made outside a dispatch.
   public let transaction: TransactionID?
 
   @inlinable
@@ -26,7 +26,7 @@ public struct ChildChange<Model: Sendable>: Sendable {
 }
 
 extension ChildChange {
-  /// The same of a part that is always there.
+  /// Converts the change for a part that always exists.
   @inlinable
   func unwrapped<Value>() -> ChildChange<Value> where Model == Value? {
     ChildChange<Value>(

@@ -1,7 +1,7 @@
 extension ChildStore {
   /// Notifies an observer of each commit of the store, with the part after it, until its token ends.
   ///
-  /// Of each commit, because values of this type can't be compared. In all else as for a part that is `Equatable`.
+  /// Commits that leave the part unchanged are included, because values of this type can't be compared.
   @inlinable
   public func observe(
     on delivery: ObserverDelivery? = nil, initial: Bool = false,
@@ -10,7 +10,7 @@ extension ChildStore {
     part.observe(on: delivery, initial: initial, by: nil) { body($0.unwrapped()) }
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit of the store.
   @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
@@ -24,13 +24,13 @@ extension ChildStore where Model: Equatable {
   /// Notifies an observer of each commit of the store that has changed the part, once and in commit order, until its
   /// token ends.
   ///
-  /// It is compared in the exclusive section of the commit, with its value at the last call, or else at the call of
-  /// this method. That value is kept: the next commit that changes the part copies what it stores by copy-on-write.
+  /// The part is compared in the exclusive section of the commit, with its value at the previous call (at first, at
+  /// registration). That value is retained, so the next commit that changes the part triggers copy-on-write.
   ///
   /// - Parameters:
-  ///   - delivery: The queue; where none is given, it is called as by `Store.observe`: on the thread that
-  ///     committed, or by the store's notifier.
-  ///   - initial: Whether it is notified of the present part first.
+  ///   - delivery: The queue. If nil, `body` is called as by `Store.observe`: on the thread that committed, or by the
+  ///     store's notifier.
+  ///   - initial: Whether the observer is first notified of the current part.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
@@ -42,7 +42,7 @@ extension ChildStore where Model: Equatable {
     }
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit of the store that has changed the part.
   @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,

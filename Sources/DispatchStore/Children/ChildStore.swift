@@ -1,12 +1,12 @@
 /// A store over a part of another store's model, by key path.
 ///
-/// Changes go both ways, because there is one model: what the store, or another of its children, commits is what
-/// this one reads next, and what this one commits is a commit of the store, of which all observers are notified. All
-/// are numbered by the store's `version`, and made under its lock.
+/// There is only one model, so changes go both ways. A child reads the commits of the store and of its other
+/// children. Each commit of a child is a commit of the store, under its lock and with its `version`, and notifies all
+/// its observers.
 ///
-/// It may be used from any thread. What is said of a store's exclusive section holds for its children: in
-/// the closures of `withModel` and `updateModel` no store or child is read or changed. `withObservationTracking`
-/// tracks its reads as reads of the store: each change of that notifies, whichever part it concerns.
+/// You can use a child from any thread. The rules of the store's exclusive section apply: don't read or change a
+/// store or child in the closures of `withModel` and `updateModel`. `withObservationTracking` treats a read of a
+/// child as a read of the whole store, so every change of the store notifies.
 public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
   @usableFromInline let part: StorePart<Model, Action>
 
@@ -15,17 +15,17 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     self.part = part
   }
 
-  /// The whole of a store, for code that takes a child.
+  /// Makes a child of the whole of a store, for code that takes a child.
   @inlinable
   public init(_ store: Store<Model, Action>) {
     self.init(.whole(of: store))
   }
 
-  /// The same, for code that takes a child that may be gone.
+  /// This child as one whose part may be missing, for code that takes such a child.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { OptionalChildStore(part) }
 
-  /// A copy of the part as it is.
+  /// A copy of the current part.
   @inlinable
   public var model: Model { part.snapshot()! }
 
@@ -37,9 +37,9 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     try part.withModel(body)!
   }
 
-  /// Changes the part in place: one commit of the store, whose observers are notified as of any other.
+  /// Changes the part in place, as one commit of the store.
   ///
-  /// As `Store.updateModel`, also where the closure throws.
+  /// Behaves like `Store.updateModel`, also if the closure throws.
   @inlinable
   @discardableResult
   public func updateModel<Value, Failure: Error>(
@@ -48,11 +48,11 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     try part.updateModel(body)!
   }
 
-  /// A child for a part of the part.
+  /// Makes a child for a part of this child's part.
   ///
   /// - Parameters:
-  ///   - path: The part: properties. A subscript by index stops the program where the index is gone.
-  ///   - action: Makes the action of this child of one for the part; called where that is dispatched.
+  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
+  ///   - action: Converts the new child's action to this child's action. Called at each dispatch.
   @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
@@ -61,7 +61,7 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     ChildStore<Value, Local>(part.appending(.property(path), part.actions.embedding(action)))
   }
 
-  /// A child for a part of the part, with the actions of this one.
+  /// Makes a child for a part of this child's part, with the same actions.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable
@@ -71,11 +71,11 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
 }
 
 extension Store {
-  /// A child for a part of the model.
+  /// Makes a child for a part of the model.
   ///
   /// - Parameters:
-  ///   - path: The part: properties. A subscript by index stops the program where the index is gone.
-  ///   - action: Makes the store's action of one for the part; called where that is dispatched.
+  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
+  ///   - action: Converts the child's action to the store's action. Called at each dispatch.
   @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
@@ -85,7 +85,7 @@ extension Store {
       StorePart(of: PartRoot(self), .property(path), PartActions(of: self).embedding(action)))
   }
 
-  /// A child for a part of the model, with the store's actions.
+  /// Makes a child for a part of the model, with the store's actions.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable

@@ -2,14 +2,14 @@
 ///
 ///     CombinedReducer(CartReducer(), PriceReducer(), AuditReducer())
 ///
-/// Each gets the model as the one before it has left it. The first that throws ends the reduction: what was
-/// changed before is committed, and the others are not called. A reduction changes nothing (`noChange()`) where
-/// each reducer that was called has said so. Observers are notified of an action unless one of the
-/// reducers' `shouldNotifyObservers` says no.
+/// Each reducer gets the model as the previous one left it. If a reducer throws, the reduction ends: earlier changes
+/// are committed, and the remaining reducers are not called. The reduction changes nothing if each reducer that was
+/// called has called `noChange()`. Observers are notified unless `shouldNotifyObservers` of one of the reducers
+/// returns false.
 ///
-/// The parts only reduce: one that overrides `operation(for:in:)`, `apply(_:to:)` or `waitFor(for:in:declared:)`
-/// is refused where this is made, by a precondition that names it. They may be `PartReducer`s, `ForEachReducer`s,
-/// wrapped and combined reducers themselves.
+/// The parts only reduce. The initializer stops the program, naming the method, if one overrides
+/// `operation(for:in:)`, `apply(_:to:)` or `waitFor(for:in:declared:)`. Parts may be `PartReducer`s,
+/// `ForEachReducer`s, or wrapped and combined reducers.
 public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
@@ -19,16 +19,16 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
   private let body: Body
   let decidesNotification: Bool
 
-  /// Combines reducers, which nothing else may use afterwards.
+  /// Combines reducers; nothing else may use them afterwards.
   @inlinable
   public convenience init(_ reducers: Reducer<Model, Action>...) {
     self.init(reducers)
   }
 
-  /// Combines reducers, which nothing else may use afterwards.
+  /// Combines reducers; nothing else may use them afterwards.
   @inlinable
   public convenience init(_ reducers: [Reducer<Model, Action>]) {
-    nonisolated(unsafe) let parts = reducers  // which hold no mutable state
+    nonisolated(unsafe) let parts = reducers  // safe: reducers hold no mutable state
     // Inlined, so that the closure is compiled for the program's types.
     self.init(reducers) { model, action, reduction in
       for reducer in parts { try reduction.reduce(&model, action, by: reducer) }
@@ -43,12 +43,12 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
     decidesNotification = reducers.contains(where: PartCheck.decidesNotification)
   }
 
-  /// Has each of the reducers reduce, in order.
+  /// Calls the reducers in order.
   public override func reduce(into model: inout Model, action: Action) throws {
     try reduceParts { try body(&model, action, &$0) }
   }
 
-  /// Whether all of the reducers let observers be notified.
+  /// Whether all of the reducers allow observers to be notified.
   public override func shouldNotifyObservers(
     for action: Action, in store: Store<Model, Action>
   ) -> Bool {

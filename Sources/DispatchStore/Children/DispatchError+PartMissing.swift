@@ -1,12 +1,12 @@
 extension DispatchError.Code {
-  /// A part of a model that was to be changed is gone, or was never there.
+  /// The part of a model to be changed is missing: it was removed, or never added.
   ///
-  /// By a child of the store, or by a reducer for that part. The model is as it was.
+  /// A child of the store, or a reducer for that part, reports this error. The model is unchanged.
   public static let partMissing = DispatchError.Code(description: "partMissing")
 }
 
 extension DispatchError {
-  /// A part was not found in the model of a store; of no store where a reducer is called for a model by itself.
+  /// Makes the error for a missing part; the identifier is nil if a reducer was called without a store.
   static func partMissing(_ name: String, of storeIdentifier: String?) -> DispatchError {
     let place = storeIdentifier.map { "in the model of store \"\($0)\"" } ?? "in the model"
     return DispatchError(
@@ -18,7 +18,7 @@ extension DispatchError {
       storeIdentifiers: storeIdentifier.map { [$0] } ?? [])
   }
 
-  /// The same in the exclusive section of the store.
+  /// Makes the error for a missing part, with the store whose exclusive section the current thread is in.
   @usableFromInline
   static func partMissing(_ name: String) -> DispatchError {
     partMissing(name, of: ThreadState.current.exclusive?.identifier)

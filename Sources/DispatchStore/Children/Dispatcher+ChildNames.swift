@@ -1,4 +1,4 @@
-// As in `Dispatcher+Names.swift`.
+// Names for this folder's public types under the module's class; see `Dispatcher+Names.swift`.
 extension Dispatcher {
   /// The type of that name in the module.
   public typealias ChildChange<Model: Sendable> = DispatchStore::ChildChange<Model>

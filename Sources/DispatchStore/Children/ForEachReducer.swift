@@ -1,13 +1,13 @@
-/// Has a reducer for an element of a collection handle the actions that are for an element, by its identity.
+/// Has a reducer for an element of a collection handle the actions for an element, by its identity.
 ///
 ///     ForEachReducer(
 ///       \.orders,
 ///       action: { if case .order(let id, let action) = $0 { (id, action) } else { nil } },
 ///       reducer: OrderReducer())
 ///
-/// It changes the element in place, in the reduction of the whole. An action for an element that is not there
-/// fails with `partMissing`, and changes nothing: where another reducer removes elements, put it behind this one. In
-/// all else as `PartReducer`.
+/// The element is changed in place, in the reduction of the whole. An action for a missing element fails with
+/// `partMissing` and changes nothing. If another reducer removes elements, put it after this one. Otherwise behaves
+/// like `PartReducer`.
 public final class ForEachReducer<
   Model: Sendable, Action: ActionType, ID: Hashable & Sendable, Element: Sendable,
   ElementAction: ActionType
@@ -22,7 +22,7 @@ public final class ForEachReducer<
     self.body = body
   }
 
-  /// Inlined, so that the closure is compiled for the program's types.
+  /// Makes the reducer; inlined, so that the closure is compiled for the program's types.
   @inlinable
   convenience init<Elements>(
     _ elements: PartPath<Elements>, _ extract: @escaping @Sendable (Action) -> (ID, ElementAction)?,
@@ -30,7 +30,7 @@ public final class ForEachReducer<
     modify:
       @escaping @Sendable (inout Elements, ID, (UnsafeMutablePointer<Element>) -> Void) -> Bool
   ) {
-    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
     self.init(reducer) { model, action, reduction in
       guard let (id, action) = extract(action) else { return }
       let isFound = try withUnsafeMutablePointer(to: &model) { model in
@@ -46,11 +46,12 @@ public final class ForEachReducer<
     }
   }
 
-  /// For the elements of an array; one is found in time linear in its distance from the one reduced before.
+  /// Makes a reducer for the elements of an array, in which each is found in time linear in its distance from the
+  /// last.
   ///
   /// - Parameters:
   ///   - path: The array, or another collection with integers as indices. Identities are unique in it.
-  ///   - extract: The element's identity and its action in the whole's; nil for an action that is not for an element.
+  ///   - extract: Returns the element's identity and its action; nil if the action is not for an element.
   ///   - reducer: Reduces an element; nothing else may use it afterwards.
   @inlinable
   public convenience init<Elements: MutableCollection & RandomAccessCollection & Sendable>(
@@ -67,11 +68,11 @@ public final class ForEachReducer<
       modify: { $0.modifyElement($1, near: hint, $2) })
   }
 
-  /// For the values of a dictionary, by key.
+  /// Makes a reducer for the values of a dictionary, by key.
   ///
   /// - Parameters:
   ///   - path: The dictionary.
-  ///   - extract: The key and the value's action in the whole's; nil for an action that is not for a value.
+  ///   - extract: Returns the key and the value's action; nil if the action is not for a value.
   ///   - reducer: Reduces a value; nothing else may use it afterwards.
   @inlinable
   public convenience init(
@@ -84,7 +85,7 @@ public final class ForEachReducer<
       name: { PartName.value($0, of: path) }, modify: { $0.modifyValue(for: $1, $2) })
   }
 
-  /// Has the elements' reducer reduce the element that the action is for.
+  /// Calls the element reducer for the element that the action names.
   public override func reduce(into model: inout Model, action: Action) throws {
     try reduceParts { try body(&model, action, &$0) }
   }

@@ -1,7 +1,7 @@
 extension OptionalChildStore {
   /// Notifies an observer of each commit of the store, with the part after it, until its token ends.
   ///
-  /// Of each commit, because values of this type can't be compared. In all else as for a part that is `Equatable`.
+  /// Commits that leave the part unchanged are included, because values of this type can't be compared.
   @inlinable
   public func observe(
     on delivery: ObserverDelivery? = nil, initial: Bool = false,
@@ -10,7 +10,7 @@ extension OptionalChildStore {
     part.observe(on: delivery, initial: initial, by: nil, body)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit of the store.
   @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
@@ -21,17 +21,17 @@ extension OptionalChildStore {
 }
 
 extension OptionalChildStore where Model: Equatable {
-  /// Notifies an observer of each commit of the store that has changed, added or removed the part, once and in commit
-  /// order, until its token ends.
+  /// Notifies an observer of each commit that has changed, added or removed the part, once and in commit order, until
+  /// its token ends.
   ///
-  /// With nil where the part is gone; it is notified again where one comes under the same identity. An observer to
-  /// which that does not matter cancels its token then, and costs commits nothing more. In all else as
+  /// The observer gets nil when the part is removed, and is notified again if one is added under the same identity.
+  /// If you don't need that, cancel the token then: commits pay nothing more. Otherwise behaves like
   /// `ChildStore.observe`.
   ///
   /// - Parameters:
-  ///   - delivery: The queue; where none is given, it is called as by `Store.observe`: on the thread that
-  ///     committed, or by the store's notifier.
-  ///   - initial: Whether it is notified of the present part first.
+  ///   - delivery: The queue. If nil, `body` is called as by `Store.observe`: on the thread that committed, or by the
+  ///     store's notifier.
+  ///   - initial: Whether the observer is first notified of the current part.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
@@ -41,7 +41,7 @@ extension OptionalChildStore where Model: Equatable {
     part.observe(on: delivery, initial: initial, by: { $0 == $1 }, body)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit that has changed, added or removed the part.
   @inlinable
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,

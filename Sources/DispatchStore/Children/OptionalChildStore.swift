@@ -1,7 +1,8 @@
-/// A store over a part of another store's model that may be gone: an element, what an optional or a case holds.
+/// A store over a part of another store's model that may be missing: an element, or the value of an optional or a
+/// case.
 ///
-/// As `ChildStore`, but for what each of its members says of a part that is gone. No copy of the part is kept: one
-/// that is added again under the same identity is there again.
+/// Behaves like `ChildStore`, except when the part is missing. No copy of the part is kept: if a part is added again
+/// under the same identity, this child refers to it.
 public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentStore {
   @usableFromInline let part: StorePart<Model, Action>
 
@@ -10,17 +11,17 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
     self.part = part
   }
 
-  /// Itself.
+  /// This child.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { self }
 
-  /// A copy of the part as it is; nil where it is gone.
+  /// A copy of the current part; nil if it is missing.
   @inlinable
   public var model: Model? { part.snapshot() }
 
   /// Reads the part in the store's exclusive section.
   ///
-  /// - Returns: The closure's result; nil, and the closure is not called, where the part is gone.
+  /// - Returns: The closure's result. If the part is missing, the closure is not called, and the result is nil.
   @inlinable
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
@@ -28,10 +29,10 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
     try part.withModel(body)
   }
 
-  /// Changes the part in place: one commit of the store, whose observers are notified as of any other.
+  /// Changes the part in place, as one commit of the store.
   ///
-  /// As `Store.updateModel`, also where the closure throws. Where the part is gone, the closure is not called,
-  /// there is no commit, and this throws a `DispatchError` with the code `partMissing`.
+  /// Behaves like `Store.updateModel`, also if the closure throws. If the part is missing, the closure is not called,
+  /// nothing is committed, and this throws a `DispatchError` with the code `partMissing`.
   @inlinable
   @discardableResult
   public func updateModel<Value>(_ body: (inout Model) throws -> Value) throws -> Value {
@@ -42,11 +43,11 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
     return result
   }
 
-  /// A child for a part of the part, which is gone where that is.
+  /// Makes a child for a part of this child's part; both are missing together.
   ///
   /// - Parameters:
-  ///   - path: The part: properties. A subscript by index stops the program where the index is gone.
-  ///   - action: Makes the action of this child of one for the part; called where that is dispatched.
+  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
+  ///   - action: Converts the new child's action to this child's action. Called at each dispatch.
   @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
@@ -56,7 +57,7 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
       part.appending(.property(path), part.actions.embedding(action)))
   }
 
-  /// A child for a part of the part, with the actions of this one.
+  /// Makes a child for a part of this child's part, with the same actions.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable

@@ -1,4 +1,4 @@
-// For children; a store has methods of these names itself.
+// Used by children; `Store` has its own methods of these names.
 extension ParentStore {
   /// The identifier of the store.
   public var identifier: String { asOptionalChild.part.root.storage.identifier }
@@ -11,10 +11,10 @@ extension ParentStore {
     return storage.withLock { _ in storage.version }
   }
 
-  /// Dispatches an action to the store, as the store's own action that it stands for.
+  /// Dispatches an action to the store, converted to the store's own action.
   ///
-  /// As `Store.dispatch`, in every mode. The store's reducer handles it: a `PartReducer`, or a `ForEachReducer`, for
-  /// the part that this is a child for. Where the part is gone by then, these end the dispatch with `partMissing`.
+  /// Behaves like `Store.dispatch`, in every mode. The store's reducer handles the action with the `PartReducer` or
+  /// `ForEachReducer` for this child's part. If the part is missing by then, the dispatch ends with `partMissing`.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -26,7 +26,7 @@ extension ParentStore {
       action, PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
   }
 
-  /// Dispatches an action to the store, as the store's own action that it stands for; the completion gets the result.
+  /// Dispatches an action to the store, converted to the store's own action, and passes the result to the completion.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -39,7 +39,7 @@ extension ParentStore {
       action, PartRequest(mode, options, .withResult(completion), fileID, line))
   }
 
-  /// Dispatches actions, one after the other, to the store, as the store's own actions that they stand for.
+  /// Dispatches actions to the store, one after the other, converted to the store's own actions.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -51,7 +51,7 @@ extension ParentStore {
       actions, PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
   }
 
-  /// Dispatches actions, one after the other, to the store; the completion gets the result.
+  /// Dispatches actions to the store, one after the other, and passes the result to the completion.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -64,9 +64,9 @@ extension ParentStore {
       actions, PartRequest(mode, options, .withResult(completion), fileID, line))
   }
 
-  /// Dispatches an action to the store in the caller's own task, as the store's own action that it stands for.
+  /// Dispatches an action to the store in the caller's own task, converted to the store's own action.
   ///
-  /// As `Store.send`.
+  /// Behaves like `Store.send`.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send(
@@ -80,9 +80,9 @@ extension ParentStore {
 }
 
 extension ParentStore where Action: ReplyingAction {
-  /// Dispatches a replying action to the store in the caller's own task; the result has its reply.
+  /// Dispatches a replying action to the store in the caller's own task, and returns its reply with the result.
   ///
-  /// As the method for actions without replies, in all else. Replies reach it that are of this action's type.
+  /// The reply is available only if it has this action's reply type. Otherwise behaves like `send` without a reply.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send(

@@ -1,8 +1,9 @@
-// Dispatching to children of a store of handlers: an action of any type.
+// Children of a store of handlers take actions of any type.
 extension ParentStore where Action == HandledAction {
   /// Dispatches an action to the store.
   ///
-  /// As `Store.dispatch`, in every mode: the handler that the store has for it handles it, in whichever part.
+  /// Behaves like `Store.dispatch`, in every mode. The store's handler for the action handles it, whichever part that
+  /// handler is for.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -15,7 +16,7 @@ extension ParentStore where Action == HandledAction {
       PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
   }
 
-  /// Dispatches an action to the store; the completion gets the result.
+  /// Dispatches an action to the store, and passes the result to the completion.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -28,7 +29,7 @@ extension ParentStore where Action == HandledAction {
       HandledAction(action), PartRequest(mode, options, .withResult(completion), fileID, line))
   }
 
-  /// Dispatches actions of any types, one after the other, to the store.
+  /// Dispatches actions of any types to the store, one after the other.
   @inlinable
   @discardableResult
   public func dispatch(
@@ -43,7 +44,7 @@ extension ParentStore where Action == HandledAction {
 
   /// Dispatches an action to the store in the caller's own task.
   ///
-  /// As `Store.send`.
+  /// Behaves like `Store.send`.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send(
@@ -57,9 +58,9 @@ extension ParentStore where Action == HandledAction {
       PartRequest(mode, options, completion.map(Completion.withResult), fileID, line))
   }
 
-  /// Dispatches a replying action to the store in the caller's own task; the result has its reply.
+  /// Dispatches a replying action to the store in the caller's own task, and returns its reply with the result.
   ///
-  /// As the method for actions without replies, in all else.
+  /// Otherwise behaves like `send` without a reply.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send<Replying: ReplyingAction>(

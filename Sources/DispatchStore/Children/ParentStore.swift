@@ -1,37 +1,37 @@
-/// A store, or a child of one: what children are made of.
+/// A store, or a child of one, from which you can make children.
 ///
-/// A child has no model: it reads and changes a part of its store's, by the store's lock and as the store's commits.
-/// Making one registers nothing and takes no lock. It keeps the store alive, and the store has no reference to it.
-/// `Store`, `ChildStore` and `OptionalChildStore` conform; no other type may.
+/// A child has no model of its own. All its reads and changes concern a part of its store's model: under the store's
+/// lock, and as the store's commits. Making a child registers nothing and takes no lock. A child keeps its store alive;
+/// the store has no reference to the child. Only `Store`, `ChildStore` and `OptionalChildStore` may conform.
 public protocol ParentStore<Model, Action>: Sendable {
-  /// What it is a store of.
+  /// The model, or the part of a model.
   associatedtype Model: Sendable
-  /// What is dispatched to it.
+  /// The actions that you dispatch.
   associatedtype Action: ActionType
 
-  /// The same, as a child that may be gone.
+  /// This store as a child whose part may be missing.
   var asOptionalChild: OptionalChildStore<Model, Action> { get }
 }
 
 extension Store: ParentStore {
-  /// The whole store, as a child that may be gone; it never is.
+  /// The whole store as an optional child, whose part is never missing.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> {
     OptionalChildStore(.whole(of: self))
   }
 }
 
-// Parts that may be gone.
+// Parts that may be missing.
 extension ParentStore {
-  /// A child for an element of a collection, by its identity.
+  /// Makes a child for an element of a collection, by its identity.
   ///
-  /// It follows the element wherever that moves. Finding it takes time linear in how far it has moved since the last
-  /// time; where it is gone, in the collection. Identities are unique in the collection.
+  /// The child follows the element when it moves. Finding it takes time linear in how far it has moved since the last
+  /// time, or linear in the collection if it is missing. Identities are unique in the collection.
   ///
   /// - Parameters:
   ///   - path: The collection, such as an array.
-  ///   - id: The element's identity; the element need not be there.
-  ///   - action: Makes the parent's action of one for the element; called where that is dispatched.
+  ///   - id: The element's identity; the element may be missing.
+  ///   - action: Converts the element's action to the parent's action. Called at each dispatch.
   @inlinable
   public func child<
     Elements: MutableCollection & RandomAccessCollection & Sendable, Local: ActionType
@@ -45,7 +45,7 @@ extension ParentStore {
     optionalChild(.element(of: path, id: id), action)
   }
 
-  /// A child for an element of a collection, by its identity, with the parent's actions.
+  /// Makes a child for an element of a collection, by its identity, with the parent's actions.
   @inlinable
   public func child<Elements: MutableCollection & RandomAccessCollection & Sendable>(
     _ path: any WritableKeyPath<Model, Elements> & Sendable, id: Elements.Element.ID
@@ -56,12 +56,12 @@ extension ParentStore {
     optionalChild(.element(of: path, id: id))
   }
 
-  /// A child for the value of a dictionary's key.
+  /// Makes a child for the value of a dictionary's key.
   ///
   /// - Parameters:
   ///   - path: The dictionary.
-  ///   - key: The key; it need not be there.
-  ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  ///   - key: The key; it may be missing.
+  ///   - action: Converts the value's action to the parent's action. Called at each dispatch.
   @inlinable
   public func child<Key: Hashable & Sendable, Value: Sendable, Local: ActionType>(
     _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key,
@@ -70,7 +70,7 @@ extension ParentStore {
     optionalChild(.value(of: path, key: key), action)
   }
 
-  /// A child for the value of a dictionary's key, with the parent's actions.
+  /// Makes a child for the value of a dictionary's key, with the parent's actions.
   @inlinable
   public func child<Key: Hashable & Sendable, Value: Sendable>(
     _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key
@@ -78,14 +78,14 @@ extension ParentStore {
     optionalChild(.value(of: path, key: key))
   }
 
-  /// A child for what an optional holds, or for an element of any collection with a subscript by key.
+  /// Makes a child for the value of an optional, or for an element of any collection with a subscript by key.
   ///
   ///     store.child(unwrapping: \.session)
   ///     store.child(unwrapping: \.orders[id: 7])
   ///
   /// - Parameters:
   ///   - path: The optional.
-  ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  ///   - action: Converts the value's action to the parent's action. Called at each dispatch.
   @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     unwrapping path: any WritableKeyPath<Model, Value?> & Sendable,
@@ -94,7 +94,7 @@ extension ParentStore {
     optionalChild(.unwrapping(path), action)
   }
 
-  /// A child for what an optional holds, with the parent's actions.
+  /// Makes a child for the value of an optional, with the parent's actions.
   @inlinable
   public func child<Value: Sendable>(
     unwrapping path: any WritableKeyPath<Model, Value?> & Sendable
@@ -102,14 +102,14 @@ extension ParentStore {
     optionalChild(.unwrapping(path))
   }
 
-  /// A child for what a case of an enumeration holds.
+  /// Makes a child for the payload of an enumeration's case.
   ///
-  /// A change copies what the case stores by copy-on-write, since the model holds it meanwhile.
+  /// A change triggers copy-on-write of the payload, because the model retains it meanwhile.
   ///
   /// - Parameters:
-  ///   - extract: What the case holds; nil for other cases. Called in the exclusive section.
-  ///   - embed: The case with what it holds. Called in the exclusive section.
-  ///   - action: Makes the parent's action of one for the value; called where that is dispatched.
+  ///   - extract: Returns the payload; nil for other cases. Called in the exclusive section.
+  ///   - embed: Makes the case from its payload. Called in the exclusive section.
+  ///   - action: Converts the payload's action to the parent's action. Called at each dispatch.
   @inlinable
   public func child<Value: Sendable, Local: ActionType>(
     extract: @escaping @Sendable (Model) -> Value?, embed: @escaping @Sendable (Value) -> Model,
@@ -118,7 +118,7 @@ extension ParentStore {
     optionalChild(.case(extract: extract, embed: embed), action)
   }
 
-  /// A child for what a case of an enumeration holds, with the parent's actions.
+  /// Makes a child for the payload of an enumeration's case, with the parent's actions.
   @inlinable
   public func child<Value: Sendable>(
     extract: @escaping @Sendable (Model) -> Value?, embed: @escaping @Sendable (Value) -> Model

@@ -1,10 +1,10 @@
-/// Has a reducer for a part of a model handle the actions that are for the part.
+/// Has a reducer for a part of a model handle the actions for that part.
 ///
 ///     PartReducer(\.cart, action: { if case .cart(let action) = $0 { action } else { nil } }, reducer: CartReducer())
 ///
-/// It changes the part in place, in the reduction of the whole. Its reducer only reduces: one that overrides
-/// another method than `reduce(into:action:)` is refused where this is made, by a precondition that names it. An
-/// action that is for no part, or of which the part's reducer says `noChange()`, changes nothing.
+/// The part is changed in place, in the reduction of the whole. The part's reducer only reduces: the initializer
+/// stops the program, naming the method, if it overrides any method but `reduce(into:action:)`. The reduction changes
+/// nothing if the action is not for the part, or if the part's reducer calls `noChange()`.
 public final class PartReducer<
   Model: Sendable, Action: ActionType, Part: Sendable, PartAction: ActionType
 >: Reducer<Model, Action> {
@@ -18,13 +18,13 @@ public final class PartReducer<
     self.body = body
   }
 
-  /// Inlined, so that the closure is compiled for the program's types.
+  /// Makes the reducer; inlined, so that the closure is compiled for the program's types.
   @inlinable
   convenience init(
     _ path: PartPath<Part>, _ extract: @escaping @Sendable (Action) -> PartAction?,
     _ reducer: Reducer<Part, PartAction>
   ) {
-    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
     self.init(reducer) { model, action, reduction in
       guard let action = extract(action) else { return }
       let isFound = try withUnsafeMutablePointer(to: &model) { model in
@@ -34,11 +34,11 @@ public final class PartReducer<
     }
   }
 
-  /// For a part by key path.
+  /// Makes a reducer for a part by key path.
   ///
   /// - Parameters:
   ///   - path: The part.
-  ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
+  ///   - extract: Returns the part's action; nil if the action is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
   @inlinable
   public convenience init(
@@ -49,14 +49,14 @@ public final class PartReducer<
     self.init(.property(path), extract, reducer)
   }
 
-  /// For what an optional holds.
+  /// Makes a reducer for the value of an optional.
   ///
-  /// An action for it while it is nil fails with `partMissing`, and changes nothing. A reducer of the optional itself
-  /// (`PartReducer` by key path) handles that, too.
+  /// An action for the value while it is nil fails with `partMissing`, and changes nothing. To handle nil too, use a
+  /// `PartReducer` by key path for the optional itself.
   ///
   /// - Parameters:
   ///   - path: The optional.
-  ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
+  ///   - extract: Returns the part's action; nil if the action is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
   @inlinable
   public convenience init(
@@ -67,15 +67,15 @@ public final class PartReducer<
     self.init(.unwrapping(path), extract, reducer)
   }
 
-  /// For what a case of an enumeration holds.
+  /// Makes a reducer for the payload of an enumeration's case.
   ///
-  /// An action for it while the model is another case fails with `partMissing`, and changes nothing. A reduction
-  /// copies what the case stores by copy-on-write, since the model holds it meanwhile.
+  /// An action for the payload while the model is another case fails with `partMissing`, and changes nothing. A
+  /// reduction triggers copy-on-write of the payload, because the model retains it meanwhile.
   ///
   /// - Parameters:
-  ///   - extractCase: What the case holds; nil for other cases.
-  ///   - embed: The case with what it holds.
-  ///   - extract: The part's action in the whole's; nil for an action that is not for the part.
+  ///   - extractCase: Returns the payload; nil for other cases.
+  ///   - embed: Makes the case from its payload.
+  ///   - extract: Returns the part's action; nil if the action is not for the part.
   ///   - reducer: Reduces the part; nothing else may use it afterwards.
   @inlinable
   public convenience init(
@@ -87,7 +87,7 @@ public final class PartReducer<
     self.init(.case(extract: extractCase, embed: embed), extract, reducer)
   }
 
-  /// Has the part's reducer reduce the part, where the action is for it.
+  /// Calls the part's reducer, if the action is for the part.
   public override func reduce(into model: inout Model, action: Action) throws {
     try reduceParts { try body(&model, action, &$0) }
   }

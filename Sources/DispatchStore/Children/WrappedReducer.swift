@@ -1,16 +1,15 @@
-/// What a reduction has done.
+/// The effect of a reduction on the model.
 public enum ReductionEffect: Sendable {
-  /// It has changed the model, or may have.
+  /// The model was changed, or may have been.
   case changed
-  /// It has changed nothing, as `Reducer.noChange()` says.
+  /// The model was not changed, as `Reducer.noChange()` says.
   case unchanged
 }
 
 /// Calls a closure around another reducer, or before and after it, as one commit.
 ///
-/// The reducer only reduces: one that overrides `operation(for:in:)`, `apply(_:to:)` or
-/// `waitFor(for:in:declared:)` is refused where this is made, by a precondition that names it. Its
-/// `shouldNotifyObservers` counts.
+/// The reducer only reduces. The initializer stops the program, naming the method, if the reducer overrides
+/// `operation(for:in:)`, `apply(_:to:)` or `waitFor(for:in:declared:)`. Its `shouldNotifyObservers` is respected.
 public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
@@ -39,8 +38,8 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   ///
   /// - Parameters:
   ///   - reducer: The reducer; nothing else may use it afterwards.
-  ///   - body: Called in the exclusive section. It gets the model, the action, and a closure that has the reducer
-  ///     reduce, as often as it is called. It says what all of that has done; where it throws, that is a change.
+  ///   - body: Called in the exclusive section with the model, the action and a closure that calls the reducer, any
+  ///     number of times. Returns the effect of all its changes. If it throws, the effect is a change.
   @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
@@ -50,7 +49,7 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
         _ reduce: (inout Model, Action) throws -> ReductionEffect
       ) throws -> ReductionEffect
   ) {
-    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
     self.init(reducer) { model, action, reduction in
       reduction.noteChange()
       let effect = try body(&model, action) { model, action in
@@ -64,20 +63,20 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
 
   /// Calls closures that look at the model before and after a reducer.
   ///
-  /// They change nothing, so that what the reducer says of `noChange()` holds for the whole. An error of the
-  /// first ends the reduction before it has changed anything; where the reducer throws, the second is not called.
+  /// The closures change nothing, so the reducer's `noChange()` holds for the whole. If `before` throws, the
+  /// reduction ends before anything is changed. If the reducer throws, `after` is not called.
   ///
   /// - Parameters:
   ///   - reducer: The reducer; nothing else may use it afterwards.
-  ///   - before: Called in the exclusive section, with the model as it is before.
-  ///   - after: Called in the exclusive section, with the model as it is then.
+  ///   - before: Called in the exclusive section, with the model before the reduction.
+  ///   - after: Called in the exclusive section, with the model after the reduction.
   @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
     before: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in },
     after: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in }
   ) {
-    nonisolated(unsafe) let part = reducer  // which holds no mutable state
+    nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
     self.init(reducer) { model, action, reduction in
       try before(model, action)
       try reduction.reduce(&model, action, by: part)
@@ -85,12 +84,12 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
     }
   }
 
-  /// Calls the closures, and by them the reducer.
+  /// Calls the closures, and through them the reducer.
   public override func reduce(into model: inout Model, action: Action) throws {
     try reduceParts { try body(&model, action, &$0) }
   }
 
-  /// Whether the wrapped reducer lets observers be notified.
+  /// Whether the wrapped reducer allows observers to be notified.
   public override func shouldNotifyObservers(
     for action: Action, in store: Store<Model, Action>
   ) -> Bool {

@@ -1,4 +1,4 @@
-// Each public type of this folder under the name of the module's class, as in `Dispatcher+Names.swift`.
+// Names for this folder's public types under the module's class; see `Dispatcher+Names.swift`.
 extension Dispatcher {
   /// The type of that name in the module.
   public typealias ElementChange<Element: Sendable, Action: DispatchStore::ActionType> =

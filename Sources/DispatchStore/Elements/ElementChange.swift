@@ -1,14 +1,14 @@
-/// A commit that has changed one element of a collection, as the observers of this element get it.
+/// A commit that has changed one element of a collection, as this element's observers receive it.
 public struct ElementChange<Element: Sendable, Action: ActionType>: Sendable {
-  /// The element as the observer knew it before; nil where it was absent, and where the present one is delivered first.
+  /// The element before; nil if it was absent, or if this is the initial delivery of the current element.
   public let old: Element?
-  /// The element after the commit; nil where it is absent.
+  /// The element after the commit; nil if it is absent.
   public let new: Element?
-  /// The number of the commit, counted from 1; 0 for the model that a store began with.
+  /// The number of the commit, counted from 1; 0 for the store's initial model.
   public let version: UInt64
-  /// The action that the dispatch ran, or that `inject` was given; nil where there was none.
+  /// The action that was dispatched, or passed to `inject`; nil if there was none.
   public let action: Action?
-  /// The dispatch that made the commit; nil for one outside a dispatch.
+  /// The dispatch that made the commit; nil if it was made outside a dispatch.
   public let transaction: TransactionID?
 
   @inlinable

@@ -1,77 +1,77 @@
-/// A collection with a key for each element, of which observers can follow single elements, and deltas.
+/// A collection with a key for each element, so that observers can follow single elements and deltas.
 ///
-/// `TrackedDictionary` finds what a commit has changed in the time that this changed; dictionaries, and arrays of
-/// elements with identity, are compared at each commit. A persistent collection of a program can conform, too: where
-/// it finds quickly in what it differs from an earlier value, it says so by `tracksChanges`, and its checkpoint is that
-/// value. All requirements are called in the store's exclusive section: they read the collection alone.
+/// `TrackedDictionary` finds the changes of a commit in time linear in these changes. Dictionaries, and arrays of
+/// elements with identity, are compared at each commit. Your own persistent collections can conform, too. If such a
+/// collection finds quickly how it differs from an earlier value, `tracksChanges` is true, and that value is the
+/// checkpoint. All requirements are called in the store's exclusive section, so they must read only the collection.
 public protocol KeyedCollection<ElementKey, ElementValue> {
-  /// What identifies an element.
+  /// The key that identifies an element.
   associatedtype ElementKey: Hashable
   /// An element, without its key.
   associatedtype ElementValue
-  /// What an observer keeps in order to find later what has changed since.
+  /// A mark that an observer keeps, to find the later changes.
   associatedtype Checkpoint = Void
 
-  /// The element with this key; nil where there is none.
+  /// Returns the element with this key; nil if there is none.
   func value(forKey key: ElementKey) -> ElementValue?
 
   /// All elements by their keys.
   var valuesByKey: [ElementKey: ElementValue] { get }
 
-  /// Whether it finds what has changed since a checkpoint; otherwise observers compare elements.
+  /// Whether the collection finds its changes since a checkpoint; if not, observers compare elements.
   static var tracksChanges: Bool { get }
 
-  /// The present content as a checkpoint.
+  /// Returns a checkpoint for the current content.
   func makeCheckpoint() -> Checkpoint
 
-  /// What may have changed since a checkpoint.
+  /// Returns the elements that may have changed since a checkpoint.
   func changes(since checkpoint: Checkpoint) -> KeyedChanges<ElementKey, ElementValue>
 
-  /// An observer that had a checkpoint has gone.
+  /// Releases the checkpoint of an observer that has ended.
   func release(_ checkpoint: Checkpoint)
 }
 
 extension KeyedCollection {
-  /// Nothing is to be done.
+  /// Does nothing.
   @inlinable
   public func release(_ checkpoint: Checkpoint) {}
 }
 
 extension KeyedCollection where Checkpoint == Void {
-  /// False: observers compare elements.
+  /// False, so observers compare elements.
   @inlinable
   public static var tracksChanges: Bool { false }
 
-  /// Nothing is kept.
+  /// Keeps nothing.
   @inlinable
   public func makeCheckpoint() {}
 
-  /// Unknown: observers compare elements.
+  /// Returns `.unknown`, so observers compare elements.
   @inlinable
   public func changes(since checkpoint: Void) -> KeyedChanges<ElementKey, ElementValue> { .unknown }
 }
 
-/// What may have changed in a keyed collection since a checkpoint.
+/// The elements of a keyed collection that may have changed since a checkpoint.
 public enum KeyedChanges<Key: Hashable, Value> {
-  /// These elements were inserted, removed or changed; perhaps to what they were.
+  /// The elements that were inserted, removed or changed, perhaps back to their old value.
   ///
-  /// Where a key comes several times, the first one has the element as it was at the checkpoint.
+  /// If a key appears more than once, its first entry has the element as it was at the checkpoint.
   case touched([Touched])
   /// The collection was replaced by another, or has changed too much.
   case unknown
 
   /// An element that may have changed.
   public struct Touched {
-    /// Its key.
+    /// The element's key.
     public let key: Key
-    /// The element as it was; nil where there was none.
+    /// The element before; nil if there was none.
     public let old: Value?
 
     /// Makes an entry for an element that may have changed.
     ///
     /// - Parameters:
-    ///   - key: Its key.
-    ///   - old: The element as it was; nil where there was none.
+    ///   - key: The element's key.
+    ///   - old: The element before; nil if there was none.
     @inlinable
     public init(key: Key, old: Value?) {
       self.key = key
@@ -84,14 +84,14 @@ extension KeyedChanges: Sendable where Key: Sendable, Value: Sendable {}
 
 extension KeyedChanges.Touched: Sendable where Key: Sendable, Value: Sendable {}
 
-/// By comparison: a commit takes time linear in the observed elements, and for deltas in all of them.
+/// Changes are found by comparison: in time linear in the observed elements, and for deltas in all elements.
 extension Dictionary: KeyedCollection where Value: Equatable {
   /// The dictionary's keys.
   public typealias ElementKey = Key
   /// The dictionary's values.
   public typealias ElementValue = Value
 
-  /// The element with this key; nil where there is none.
+  /// Returns the element with this key; nil if there is none.
   @inlinable
   public func value(forKey key: Key) -> Value? { self[key] }
 
@@ -100,15 +100,16 @@ extension Dictionary: KeyedCollection where Value: Equatable {
   public var valuesByKey: [Key: Value] { self }
 }
 
-/// By comparison: a commit takes time linear in the number of elements. Where several have the same identity, the first
-/// one counts.
+/// Changes are found by comparison, in time linear in the number of elements.
+///
+/// If several elements have the same identity, the first one counts.
 extension Array: KeyedCollection where Element: Identifiable & Equatable {
   /// The identity of an element.
   public typealias ElementKey = Element.ID
   /// An element, with its identity.
   public typealias ElementValue = Element
 
-  /// The first element with this identity; nil where there is none.
+  /// Returns the first element with this identity; nil if there is none.
   @inlinable
   public func value(forKey key: Element.ID) -> Element? { first { $0.id == key } }
 

@@ -1,20 +1,20 @@
-/// What one or several commits have changed in a keyed collection: what to write to a copy of it.
+/// The changes of one or more commits to a keyed collection, to apply to a copy of it.
 ///
-/// The net effect for each key: an element that was inserted and removed again is not in it, nor one that is
-/// equal to what it was. Applied to a copy that has the content before, it gives the content after.
+/// Contains the net effect for each key. An element that was inserted and removed again is left out, and so is one
+/// that equals its old value. Applied to a copy with the content before, a delta gives the content after.
 public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// The first and the last commit whose changes it has; it may begin with the version of the present model.
+  /// The first and the last commit in the delta; the first may be the version of the model at registration.
   public let versions: ClosedRange<UInt64>
-  /// The content at a reset, before `entries`; nil where this is no reset.
+  /// The content at a reset, before `entries`; nil if this is no reset.
   @usableFromInline let content: [Key: Value]?
-  /// What was changed.
+  /// The changes by key.
   @usableFromInline var entries: [Key: Entry]
 
   /// A change of an element.
   public struct Change: Sendable {
-    /// The element as it was.
+    /// The element before.
     public let old: Value
-    /// The element as it is.
+    /// The element after.
     public let new: Value
 
     @inlinable
@@ -41,18 +41,20 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.entries = entries
   }
 
-  /// Whether a copy is emptied before the insertions: in the first delta of an observer that begins with the present
-  /// content, and in one after which it is not known what was changed.
+  /// Whether the copy must be emptied before the insertions.
+  ///
+  /// True for the first delta of an observer that begins with the current content, and for a delta after changes that
+  /// are not known.
   @inlinable
   public var isReset: Bool { content != nil }
 
-  /// Whether it changes nothing.
+  /// Whether the delta changes nothing.
   @inlinable
   public var isEmpty: Bool { entries.isEmpty && content == nil }
 
-  /// The elements that were inserted; in a reset, all.
+  /// The elements that were inserted; all elements in a reset.
   ///
-  /// Takes time linear in the number of changes, as do the next two.
+  /// Takes time linear in the number of changes.
   @inlinable
   public var inserted: [Key: Value] {
     guard var all = content else {
@@ -62,14 +64,18 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return all
   }
 
-  /// The elements that were removed, as they were; none in a reset.
+  /// The elements that were removed, with their old values; none in a reset.
+  ///
+  /// Takes time linear in the number of changes.
   @inlinable
   public var removed: [Key: Value] {
     if isReset { return [:] }
     return entries.compactMapValues { $0.new == nil ? $0.old : nil }
   }
 
-  /// The elements that were changed, as they were and as they are; none in a reset.
+  /// The elements that were changed, with their old and new values; none in a reset.
+  ///
+  /// Takes time linear in the number of changes.
   @inlinable
   public var changed: [Key: Change] {
     if isReset { return [:] }
@@ -79,14 +85,14 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Brings a copy that has the content before to the content after; in time linear in the changes.
+  /// Updates a copy from the content before to the content after, in time linear in the changes.
   @inlinable
   public func apply(to dictionary: inout [Key: Value]) {
     if let content { dictionary = content }
     for (key, entry) in entries { dictionary[key] = entry.new }
   }
 
-  /// The same for a tracked copy, in which it changes no other elements; a reset replaces all.
+  /// Updates a tracked copy, and changes no elements but those in the delta; a reset replaces all elements.
   @inlinable
   public func apply(to dictionary: inout TrackedDictionary<Key, Value>) {
     if isReset { dictionary.removeAll() }
@@ -94,7 +100,7 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for (key, entry) in entries { dictionary[key] = entry.new }
   }
 
-  /// This delta and the next one as one; takes time linear in the changes of the next one.
+  /// Merges this delta with the next one, in time linear in the changes of the next one.
   @inlinable
   public func merging(_ next: Self) -> Self {
     var merged = self
@@ -113,7 +119,7 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.entries = [:]
     for (key, entry) in next.entries {
       let old = entries[key].map(\.old) ?? entry.old
-      // In a reset an entry replaces the content's, also by what its observer had before.
+      // In a reset an entry overrides the content, even with the value that its observer had before.
       let isChange = isReset || equality.differ(old, entry.new)
       entries[key] = isChange ? Entry(old: old, new: entry.new) : nil
     }

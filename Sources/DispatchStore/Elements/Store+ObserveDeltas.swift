@@ -1,19 +1,19 @@
-// Observers of what commits change in a collection of the model.
+// Observers of the changes to a collection of the model.
 extension Store {
-  /// Notifies an observer of what each commit has changed in a collection, in commit order, until its token ends.
+  /// Notifies an observer of each commit's changes to a collection, in commit order, until its token ends.
   ///
-  /// It is called as other inline observers are, with the delta of one commit, and not for commits that changed nothing
-  /// there. The deltas since it was registered, applied in order to a copy from then, give the present content.
+  /// The observer is called inline with the delta of one commit, and not for commits that leave the collection
+  /// unchanged. Apply the deltas in order to a copy from the time of registration to get the current content.
   ///
-  /// In a `TrackedDictionary`, a commit costs what it has changed. Where another value was assigned, the delta is a
-  /// reset: it shares the new content's storage, so the next commit copies that while a delta is kept. In other
-  /// collections each commit compares all elements, and what was compared is kept: a commit that changes a
-  /// dictionary copies it. Keys are hashed, and elements compared, in the exclusive section. Commits of which
-  /// `shouldNotifyObservers` keeps observers from being notified are part of the next delta.
+  /// For a `TrackedDictionary`, a commit costs time linear in its changes. If another value was assigned, the delta
+  /// is a reset. A reset shares the new content's storage, so the next commit copies that storage while you keep the
+  /// delta. For other collections each commit compares all elements, and retains them: a commit that changes a
+  /// dictionary copies it. Keys are hashed and elements compared in the exclusive section. If `shouldNotifyObservers`
+  /// suppresses a commit, the next delta includes its changes.
   ///
   /// - Parameters:
   ///   - elements: The collection.
-  ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
+  ///   - initial: Whether the first delta is a reset to the current content, even if that is empty.
   ///   - body: Called with each delta, never while the store's lock is held.
   @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(
@@ -26,16 +26,16 @@ extension Store {
       InlineDeltaObserver(DeltaWork(elements)) { body(TypedDelta.delta(of: $0)) }, initial: initial)
   }
 
-  /// The same on a queue, in batches: a queue that is behind gets one delta, with the net effect of all commits since
-  /// its last call.
+  /// Notifies an observer on a queue of the changes to a collection, in batches.
   ///
-  /// What is kept meanwhile is bounded by the number of elements that were changed, and no commit waits for it.
-  /// Nothing is lost, but for what a later commit has undone.
+  /// If the queue is behind, it gets one delta with the net effect of all commits since its last call. Memory is
+  /// bounded by the number of changed elements, and no commit waits. Only changes that a later commit has undone are
+  /// lost.
   ///
   /// - Parameters:
   ///   - elements: The collection.
   ///   - delivery: The queue.
-  ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
+  ///   - initial: Whether the first delta is a reset to the current content, even if that is empty.
   ///   - body: Called on the queue with each delta, one call after the other.
   @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(
@@ -50,12 +50,12 @@ extension Store {
       initial: initial)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of the changes to a collection, in batches.
   ///
   /// - Parameters:
   ///   - elements: The collection.
   ///   - delivery: `.main`.
-  ///   - initial: Whether it begins with the present content, as a reset; that one is delivered also where it is empty.
+  ///   - initial: Whether the first delta is a reset to the current content, even if that is empty.
   ///   - body: Called on the main queue with each delta.
   @inlinable
   public func observeDeltas<Elements: KeyedCollection & Sendable>(

@@ -3,19 +3,18 @@ extension Store {
   /// Notifies an observer of each commit that has changed one element of a collection, once and in commit order,
   /// until its token ends.
   ///
-  /// It is called as other inline observers are, but only where its element was inserted, removed or changed:
-  /// where that is `Equatable`, not if it is equal to what it was. Observers of one element are called in
-  /// order of registration, and those of several elements in the order in which the first one of each was registered.
+  /// The observer is called inline, and only if its element was inserted, removed or changed. If the element is
+  /// `Equatable`, an equal value is no change. Observers of one element are called in order of registration.
+  /// Observers of several elements are called in the order in which the first one of each element was registered.
   ///
-  /// In a `TrackedDictionary`, a commit costs what it has changed, however many elements there are and however many
-  /// of them are observed. In a dictionary, each commit compares the observed elements; in an array of
-  /// elements with identity it goes through all. The element's key is hashed, and elements are compared, in the
-  /// exclusive section.
+  /// For a `TrackedDictionary`, a commit costs time linear in its changes, regardless of the number of elements and
+  /// observers. For a dictionary, each commit compares the observed elements; for an array of elements with identity,
+  /// it goes through all elements. The key is hashed, and elements are compared, in the exclusive section.
   ///
   /// - Parameters:
-  ///   - elements: The collection: the key path identifies it among those that are observed.
-  ///   - id: The element's key; there need not be one now.
-  ///   - initial: Whether it is notified of the present element first, which may be absent.
+  ///   - elements: The collection; its key path identifies it among the observed collections.
+  ///   - id: The element's key; the element may be absent.
+  ///   - initial: Whether the observer is first notified of the current element, which may be absent.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
@@ -27,16 +26,16 @@ extension Store {
     observe(elements, id, initial, TypedElementObserver { body(Self.unpack($0)) })
   }
 
-  /// The same on a queue.
+  /// Notifies an observer on a queue of each commit that has changed one element of a collection.
   ///
-  /// Each change is kept until the queue comes to it, with the element alone. Nothing is kept of, and no queue is
-  /// woken by, a commit that has changed other elements only.
+  /// Each change is kept, with the element alone, until the queue delivers it. A commit that has changed only other
+  /// elements keeps nothing, and wakes no queue.
   ///
   /// - Parameters:
-  ///   - elements: The collection: the key path identifies it among those that are observed.
-  ///   - id: The element's key; there need not be one now.
+  ///   - elements: The collection; its key path identifies it among the observed collections.
+  ///   - id: The element's key; the element may be absent.
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present element first, which may be absent.
+  ///   - initial: Whether the observer is first notified of the current element, which may be absent.
   ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
   @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
@@ -48,13 +47,13 @@ extension Store {
     observe(elements, id, initial, TypedElementObserver(on: delivery) { body(Self.unpack($0)) })
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit that has changed one element of a collection.
   ///
   /// - Parameters:
-  ///   - elements: The collection: the key path identifies it among those that are observed.
-  ///   - id: The element's key; there need not be one now.
+  ///   - elements: The collection; its key path identifies it among the observed collections.
+  ///   - id: The element's key; the element may be absent.
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present element first, which may be absent.
+  ///   - initial: Whether the observer is first notified of the current element, which may be absent.
   ///   - body: Called on the main queue with each change; no commit waits for it.
   @inlinable
   public func observe<Elements: KeyedCollection & Sendable>(
@@ -66,7 +65,7 @@ extension Store {
     observe(elements, id, initial, TypedElementObserver(onMain: { body(Self.unpack($0)) }))
   }
 
-  /// Inlinable, as what it gives the hub is called for each commit.
+  /// Registers the observer; inlinable, because the closure for the hub is called at each commit.
   @inlinable
   func observe<Elements: KeyedCollection & Sendable>(
     _ elements: any KeyPath<Model, Elements> & Sendable, _ id: Elements.ElementKey,

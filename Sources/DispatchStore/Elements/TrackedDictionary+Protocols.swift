@@ -1,5 +1,5 @@
 extension TrackedDictionary: KeyedCollection {
-  /// The element with this key; nil where there is none.
+  /// Returns the element with this key; nil if there is none.
   @inlinable
   public func value(forKey key: Key) -> Value? { elements[key] }
 
@@ -7,26 +7,28 @@ extension TrackedDictionary: KeyedCollection {
   @inlinable
   public var valuesByKey: [Key: Value] { elements }
 
-  /// True: it notes the keys of elements that are changed.
+  /// True, because the dictionary records the keys of changed elements.
   @inlinable
   public static var tracksChanges: Bool { true }
 
-  /// The present content; from now on changes are noted, until they are more than a new copy would be.
+  /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
   @inlinable
   public func makeCheckpoint() -> TrackingCheckpoint {
     log.beginRecording()
     return log.position
   }
 
-  /// The elements that were changed since; unknown where this value has not come from the one of the checkpoint, or has
-  /// been changed in more elements than it has.
+  /// Returns the elements that were changed since a checkpoint.
+  ///
+  /// The result is `.unknown` if this value does not derive from the checkpoint's value, or if more elements were
+  /// changed than it has.
   @inlinable
   public func changes(since checkpoint: TrackingCheckpoint) -> KeyedChanges<Key, Value> {
     defer { log.markRead() }
     return log.entries(since: checkpoint).map { .touched($0) } ?? .unknown
   }
 
-  /// An observer has gone: unless there is another, changes are soon noted no longer.
+  /// Releases an observer's checkpoint; unless there is another observer, recording soon stops.
   public func release(_ checkpoint: TrackingCheckpoint) {
     log.readerHasGone()
   }
@@ -50,11 +52,11 @@ extension TrackedDictionary: Collection {
   @inlinable
   public subscript(position: Index) -> Element { elements[position] }
 
-  /// The position behind another.
+  /// Returns the position after another.
   @inlinable
   public func index(after index: Index) -> Index { elements.index(after: index) }
 
-  /// The elements with their keys, in the same order as in the dictionary's.
+  /// Returns an iterator over the elements with their keys, in the order of the underlying dictionary.
   @inlinable
   public func makeIterator() -> Dictionary<Key, Value>.Iterator { elements.makeIterator() }
 
@@ -70,13 +72,13 @@ extension TrackedDictionary: Collection {
   @inlinable
   public var keys: Dictionary<Key, Value>.Keys { elements.keys }
 
-  /// The elements without their keys, in the same order as these.
+  /// The elements without their keys, in the order of `keys`.
   @inlinable
   public var values: Dictionary<Key, Value>.Values { elements.values }
 }
 
 extension TrackedDictionary: ExpressibleByDictionaryLiteral {
-  /// Makes one with the literal's elements, whose keys must be unique.
+  /// Makes a dictionary with the literal's elements, whose keys must be unique.
   @inlinable
   public init(dictionaryLiteral elements: (Key, Value)...) {
     self.init(uniqueKeysWithValues: elements)
@@ -96,21 +98,21 @@ extension TrackedDictionary: Hashable where Value: Hashable {
 }
 
 extension TrackedDictionary: Encodable where Key: Encodable, Value: Encodable {
-  /// Encodes the elements, as a dictionary does.
+  /// Encodes the elements like a `Dictionary`.
   public func encode(to encoder: any Encoder) throws { try elements.encode(to: encoder) }
 }
 
 extension TrackedDictionary: Decodable where Key: Decodable, Value: Decodable {
-  /// Decodes what a dictionary has encoded.
+  /// Decodes the elements like a `Dictionary`.
   public init(from decoder: any Decoder) throws {
     self.init(try Dictionary(from: decoder))
   }
 }
 
 extension TrackedDictionary: CustomStringConvertible, CustomReflectable {
-  /// The elements, as a dictionary shows them.
+  /// The description of the elements as a dictionary.
   public var description: String { elements.description }
 
-  /// The elements alone.
+  /// The mirror of the elements as a dictionary.
   public var customMirror: Mirror { elements.customMirror }
 }

@@ -1,33 +1,33 @@
-/// A dictionary that knows which of its elements were changed: observers of a store find that without a search.
+/// A dictionary that records which elements were changed, so that a store's observers find changes without a search.
 ///
-/// A value with copy-on-write, as a `Dictionary`. While a store's observers follow its elements or deltas, each
-/// change also notes the key and the old element, until the commit's observers have read that; otherwise each
-/// change only looks whether it has to. Equality, hashing and coding concern the elements alone.
+/// A copy-on-write value like `Dictionary`. While a store's observers follow its elements or deltas, each change also
+/// records the key and the old element until these observers have read them. Otherwise each change only checks
+/// whether to record. Equality, hashing and coding concern only the elements.
 ///
-/// An element is changed in place, by `dictionary[key]?.part = …`. While changes are noted, the old element is
-/// kept until the next commit, so what it stores by copy-on-write is copied then.
+/// `dictionary[key]?.part = …` changes an element in place. While changes are recorded, the old element is retained
+/// until the next commit, so changing it triggers copy-on-write.
 ///
-/// Where a program assigns another value, observers can't know what differs: they compare what they follow, and a delta
-/// is a reset. A copy that was changed and then assigned is known to have come from the first. To take over
-/// other contents as changes, use `replaceContents(with:)`.
+/// If you assign another value, observers don't know the difference: they compare the elements they follow, and the
+/// delta is a reset. This does not apply if you change a copy and then assign it: the copy is known to derive from
+/// the original. To take over other contents as changes, use `replaceContents(with:)`.
 public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var elements: [Key: Value]
   @usableFromInline var log: ChangeLog<Key, Value>
 
-  /// Makes an empty one.
+  /// Makes an empty dictionary.
   @inlinable
   public init() {
     self.init([:])
   }
 
-  /// Makes one with the elements of a dictionary.
+  /// Makes a tracked dictionary with the elements of a dictionary.
   @inlinable
   public init(_ dictionary: [Key: Value]) {
     elements = dictionary
     log = ChangeLog()
   }
 
-  /// Makes one with elements and their keys, which must be unique.
+  /// Makes a dictionary with elements and their keys, which must be unique.
   @inlinable
   public init(uniqueKeysWithValues pairs: some Sequence<(Key, Value)>) {
     self.init(Dictionary(uniqueKeysWithValues: pairs))
@@ -37,7 +37,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @inlinable
   public var dictionary: [Key: Value] { elements }
 
-  /// The element with a key; nil where there is none, and assigned to remove it.
+  /// The element with a key; nil if there is none, or to remove it.
   @inlinable
   public subscript(key: Key) -> Value? {
     get { elements[key] }
@@ -50,7 +50,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
-  /// The element with a key, or where there is none a default, with which a change of it begins.
+  /// The element with a key, or a default if there is none; a change starts from that default.
   @inlinable
   public subscript(key: Key, default defaultValue: @autoclosure () -> Value) -> Value {
     get { elements[key, default: defaultValue()] }
@@ -91,7 +91,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
     elements.removeAll(keepingCapacity: keepingCapacity)
   }
 
-  /// Inserts elements with their keys; where a key is there already, `combine` returns the element from both.
+  /// Inserts elements with their keys; if a key exists already, `combine` returns the element from both.
   @inlinable
   public mutating func merge(
     _ other: some Sequence<(Key, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value
@@ -101,15 +101,15 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
-  /// Notes that an element is about to change, where changes are read.
+  /// Records that an element is about to change, if changes are recorded.
   @inlinable
   mutating func willChange(_ key: Key) {
     if beginChange() { log.note(key, elements[key], count: elements.count) }
   }
 
-  /// Whether the change that follows has to be noted.
+  /// Prepares a change, and returns whether to record it.
   ///
-  /// Copies that share a log have the same content: so one that changes gets another log first.
+  /// Copies that share a log must have the same content, so a changing copy gets its own log first.
   @inlinable
   mutating func beginChange() -> Bool {
     if !isKnownUniquelyReferenced(&log) { log = log.copy() }
@@ -118,7 +118,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
 }
 
 extension TrackedDictionary where Value: Equatable {
-  /// Takes over the elements of a dictionary, as changes of those that differ; in time linear in both.
+  /// Takes over the elements of a dictionary, and records those that differ as changes, in time linear in both.
   @inlinable
   public mutating func replaceContents(with new: [Key: Value]) {
     for key in elements.keys where new[key] == nil { removeValue(forKey: key) }
@@ -127,13 +127,13 @@ extension TrackedDictionary where Value: Equatable {
 }
 
 extension TrackedDictionary where Value: Identifiable, Key == Value.ID {
-  /// Makes one with elements that have an identity; of several with the same one, the last.
+  /// Makes a dictionary of elements by identity; the last of several with the same identity counts.
   @inlinable
   public init(_ elements: some Sequence<Value>) {
     self.init(Dictionary(elements.lazy.map { ($0.id, $0) }, uniquingKeysWith: { $1 }))
   }
 
-  /// Inserts an element, or replaces the one with its identity, and returns that.
+  /// Inserts an element, or replaces the one with its identity, and returns the old element.
   @inlinable
   @discardableResult
   public mutating func update(_ element: Value) -> Value? {

@@ -1,18 +1,18 @@
-/// A middleware for actions of one type, in whichever store.
+/// A middleware for actions of one type, in any store.
 ///
 ///     dispatcher.register(
 ///       middleware: .on(Order.self) { order, transaction in
 ///         order.amount > 1_000 ? .veto(reason: "too much") : .pass
 ///       })
 ///
-/// Where the type is a class, also for its subclasses; other actions pass. Each closure is called as the hook
-/// of `Middleware` is: once for each store that takes part, while no lock is held, perhaps on several threads at
-/// once. One that throws fails the store run (`before`), or is an incident (`after`).
+/// If the type is a class, its subclasses match, too. Other actions pass. Each closure is called like its hook of
+/// `Middleware`: once for each participating store, with no lock held, perhaps on several threads at once. An error
+/// thrown by `before` fails the store run; an error thrown by `after` is an incident.
 public final class ActionMiddleware<Action: ActionType>: Middleware {
   private let before: @Sendable (Action, MiddlewareContext) throws -> ActionVerdict<Action>
   private let after: @Sendable (Action, MiddlewareContext) throws -> Void
 
-  /// Makes one.
+  /// Makes a middleware.
   ///
   /// - Parameters:
   ///   - before: Called in `willDispatch`; decides which action the store gets, if any.
@@ -27,7 +27,7 @@ public final class ActionMiddleware<Action: ActionType>: Middleware {
     self.after = after
   }
 
-  /// Calls the closure for an action of the type.
+  /// Calls `before` for an action of the type.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
@@ -35,7 +35,7 @@ public final class ActionMiddleware<Action: ActionType>: Middleware {
     return try before(action, transaction).untyped
   }
 
-  /// Calls the closure for an action of the type.
+  /// Calls `after` for an action of the type.
   public func didDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws {
@@ -44,7 +44,7 @@ public final class ActionMiddleware<Action: ActionType>: Middleware {
 }
 
 extension Middleware {
-  /// A middleware for actions of one type, as `ActionMiddleware.init(before:after:)` makes it.
+  /// Makes a middleware for actions of one type, like `ActionMiddleware.init(before:after:)`.
   public static func on<Action: ActionType>(
     _ type: Action.Type,
     before: @escaping @Sendable (Action, MiddlewareContext) throws -> ActionVerdict<Action> = {

@@ -1,11 +1,11 @@
-/// What a typed middleware decides about an action; later versions may add cases.
+/// A typed middleware's decision about an action; later versions may add cases.
 @nonexhaustive
 public enum ActionVerdict<Action: ActionType>: Sendable {
-  /// The action as it is.
+  /// Passes the action unchanged.
   case pass
-  /// Another action of the same type; for a store of handlers, of the dispatched action's type.
+  /// Passes another action of the same type; for a store of handlers, of the dispatched action's type.
   case replace(with: Action)
-  /// No action: the store run ends as vetoed.
+  /// Passes no action, so that the store run ends as vetoed.
   case veto(reason: String)
 
   var untyped: MiddlewareVerdict {

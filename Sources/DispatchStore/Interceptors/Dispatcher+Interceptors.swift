@@ -1,28 +1,28 @@
 extension Dispatcher {
-  /// Registers an interceptor for all stores, registered before or later, or for one.
+  /// Registers an interceptor for all stores, whenever these are registered, or for one store.
   ///
-  /// Called for what is dispatched from then on. One that is registered already, for the same store or for all,
-  /// stays as it is. It has a place among the middlewares: its calls are made where `didDispatch` of one that
-  /// is registered now would be.
+  /// The interceptor is called for dispatches from then on. A repeated registration for the same store, or for all,
+  /// has no effect. An interceptor has a place among the middlewares: it is called when `didDispatch` of a middleware
+  /// registered now would be.
   ///
-  /// From the dispatch of an action to its end a snapshot of the store's model is kept. So the action's commits
-  /// copy what the model stores by copy-on-write: for a large model made of standard arrays and dictionaries that
-  /// is linear in their size. Keep interceptors for small stores there, or for tests and diagnosis.
+  /// From an action's dispatch to its end, a snapshot of the store's model is retained. So the action's commits
+  /// trigger copy-on-write. For a large model of standard arrays and dictionaries, that takes time linear in their
+  /// size. Use interceptors for small stores, or for tests and diagnosis.
   ///
   /// - Parameters:
   ///   - interceptor: The interceptor.
-  ///   - store: The only store that it intercepts, not kept alive; nil for all.
+  ///   - store: The only store to intercept, not kept alive; nil for all stores.
   public func register(interceptor: any Interceptor, for store: AnyStore? = nil) {
     let middleware = InterceptorMiddleware(interceptor, for: store)
     register(middleware: middleware)
-    // Of several threads that register the same one, all see the same order, and the first one stays.
+    // If several threads register it at once, all see the same order, and the first registration stays.
     let first = middlewares.first { ($0 as? InterceptorMiddleware)?.isSame(as: middleware) == true }
     if first !== middleware { unregister(middleware: middleware) }
   }
 
-  /// Unregisters an interceptor, for whichever stores; actions under way are still intercepted.
+  /// Unregisters an interceptor for all its stores; actions under way are still intercepted.
   ///
-  /// - Returns: Whether it was registered.
+  /// - Returns: Whether the interceptor was registered.
   @discardableResult
   public func unregister(interceptor: any Interceptor) -> Bool {
     var isFound = false
@@ -33,7 +33,7 @@ extension Dispatcher {
     return isFound
   }
 
-  /// The registered interceptors, in order of registration; once for each registration.
+  /// The registered interceptors, in order of registration, once for each registration.
   public var interceptors: [any Interceptor] {
     middlewares.compactMap { ($0 as? InterceptorMiddleware)?.interceptor }
   }

@@ -1,17 +1,17 @@
-/// One action that a store has handled, with the model before and after.
+/// An action that a store has handled, with the model before and after.
 ///
-/// An action may commit several times, or not at all: `oldModel` is the model before its first commit,
-/// `newModel` that after its last one. In a lane, or with one thread, nothing else lies between. Where other
-/// actions change the store meanwhile, what they commit between these two is in the difference too; then
-/// `newVersion - oldVersion` is more than `commitCount`. Where it commits nothing, both are the model as it is.
+/// An action may commit several times, or not at all. `oldModel` is the model before its first commit, and `newModel`
+/// the model after its last one; without a commit, both are the current model. If the store's actions run in a lane,
+/// or with one thread, no other change lies between. If other actions change the store meanwhile, their commits
+/// between these two are included; then `newVersion - oldVersion` is more than `commitCount`.
 ///
 /// A reducer may withhold an action's commits from observers (`Reducer.shouldNotifyObservers(for:in:)`). Then
-/// `newModel` is the model at the action's end, and `oldModel` the last one before that an interceptor knows:
-/// where no other action is under way, the model when it was dispatched.
+/// `newModel` is the model at the action's end. `oldModel` is the last model before that which an interceptor knows:
+/// if no other action is under way, the model at the dispatch.
 public struct Interception<Model: Sendable, Action: ActionType>: Sendable {
   /// The store's identifier.
   public let storeIdentifier: String
-  /// The action that ran, as middlewares have left it.
+  /// The action that ran, after replacement by middlewares.
   public let action: Action
   /// The model before the action's first commit.
   public let oldModel: Model
@@ -21,13 +21,13 @@ public struct Interception<Model: Sendable, Action: ActionType>: Sendable {
   public let newModel: Model
   /// The version of `newModel`.
   public let newVersion: UInt64
-  /// How many commits the action has made.
+  /// The number of commits that the action has made.
   public let commitCount: Int
   /// The dispatch: its identity, parent, mode, call site and times.
   public let transaction: MiddlewareContext
 
-  /// How long the store itself took, by the dispatcher's clock.
+  /// The time that the store itself took, by the dispatcher's clock.
   public var duration: Duration { transaction.duration ?? .zero }
-  /// How the store's run ended.
+  /// The outcome of the store's run.
   public var outcome: StoreOutcome { transaction.outcome ?? .finished }
 }

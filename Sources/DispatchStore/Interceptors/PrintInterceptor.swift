@@ -1,59 +1,59 @@
-/// Writes what each action has changed, for people to read.
+/// Prints the changes of each action for people to read.
 ///
 ///     account: Deposit(amount: 5) finished, version 3 → 4, 84 µs, #12
 ///       balance: 10 → 15
 ///
-/// Each interception is written whole, however many threads write at once. The differences are found by
+/// Each interception is written as a whole, even if several threads write at once. The differences are found by
 /// comparing both models, in time linear in their size (`ModelDiff`).
 public final class PrintInterceptor: Interceptor {
-  /// What is written of each action, beside the store, the action, and how it ended.
+  /// The details to write for each action, besides the store, the action and its outcome.
   public struct Details: OptionSet, Sendable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: Int
 
-    /// Makes one of bits.
+    /// Makes details from raw bits.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
 
     /// The versions before and after.
     public static let versions = Details(rawValue: 1)
-    /// How long the store took.
+    /// The time that the store took.
     public static let duration = Details(rawValue: 2)
     /// The transaction, and its parent if any.
     public static let transaction = Details(rawValue: 4)
     /// A line for each key path that differs.
     public static let differences = Details(rawValue: 8)
-    /// Both models, whole.
+    /// Both models in full.
     public static let models = Details(rawValue: 16)
-    /// What is written unless said otherwise.
+    /// The default details.
     public static let standard: Details = [.versions, .duration, .transaction, .differences]
   }
 
   private let details: Details
   private let write: @Sendable (_ text: String) -> Void
 
-  /// Writes to standard output.
+  /// Makes an interceptor that writes to standard output.
   public convenience init(details: Details = .standard) {
     self.init(details: details) { print($0, terminator: "") }
   }
 
-  /// Writes to an output stream: one thread at a time.
+  /// Makes an interceptor that writes to an output stream, one thread at a time.
   ///
-  /// The thread has the interceptor's lock meanwhile: the stream must not dispatch.
+  /// The interceptor's lock is held during a write, so the stream must not dispatch.
   ///
   /// - Parameters:
   ///   - sink: The stream; nothing else may use it afterwards, unless it is `Sendable`.
-  ///   - details: What is written.
+  ///   - details: The details to write.
   public convenience init(to sink: sending some TextOutputStream, details: Details = .standard) {
     let sink = Locked<any TextOutputStream>(sink)
     self.init(details: details) { text in sink.withLock { $0.write(text) } }
   }
 
-  /// Writes to a closure, which several threads may call at once, and which may dispatch.
+  /// Makes an interceptor that writes to a closure, which several threads may call at once, and which may dispatch.
   ///
   /// - Parameters:
-  ///   - details: What is written.
+  ///   - details: The details to write.
   ///   - write: Called with the lines of one action, each with its newline, while no lock is held.
   public init(
     details: Details = .standard, write: @escaping @Sendable (_ text: String) -> Void
@@ -62,7 +62,7 @@ public final class PrintInterceptor: Interceptor {
     self.write = write
   }
 
-  /// Writes its lines.
+  /// Writes the lines of an interception.
   public func didHandle<Model: Sendable, Action: ActionType>(
     _ interception: Interception<Model, Action>
   ) {

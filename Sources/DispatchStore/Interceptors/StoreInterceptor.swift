@@ -5,21 +5,21 @@
 ///     }
 ///     dispatcher.register(interceptor: audit)
 ///
-/// For one store, pass that as `for:` where it is registered.
+/// For one store only, pass the store as `for:` when you register the interceptor.
 public final class StoreInterceptor<Model: Sendable, Action: ActionType>: Interceptor {
   private let body: @Sendable (Interception<Model, Action>) -> Void
 
-  /// Makes one.
+  /// Makes an interceptor.
   ///
-  /// - Parameter body: Called as `Interceptor.didHandle(_:)` is, perhaps on several threads at once.
+  /// - Parameter body: Called like `Interceptor.didHandle(_:)`, perhaps on several threads at once.
   public init(_ body: @escaping @Sendable (Interception<Model, Action>) -> Void) {
     self.body = body
   }
 
-  /// Whether the store is of this type.
+  /// Whether the store has the types of this interceptor.
   public func intercepts(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
 
-  /// Calls the closure.
+  /// Calls the closure, if the types match.
   public func didHandle<OtherModel: Sendable, OtherAction: ActionType>(
     _ interception: Interception<OtherModel, OtherAction>
   ) {

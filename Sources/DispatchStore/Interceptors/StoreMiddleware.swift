@@ -1,16 +1,17 @@
-/// A middleware for the stores of one type, or for one store: hooks before and after each of its actions.
+/// A middleware for the stores of one type, or for one store, with hooks before and after each action.
 ///
 ///     dispatcher.register(
 ///       middleware: .on(account) { action, account, transaction in
 ///         account.model.isClosed ? .veto(reason: "closed") : .pass
 ///       })
 ///
-/// Other stores' actions pass. Each closure is called as the hook of `Middleware` is, while no lock is held,
-/// perhaps on several threads at once. One that throws fails the store run (`before`), or is an incident (`after`).
+/// Other stores' actions pass. Each closure is called like its hook of `Middleware`: with no lock held, perhaps on
+/// several threads at once. An error thrown by `before` fails the store run; an error thrown by `after` is an
+/// incident.
 public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middleware,
   @unchecked Sendable
 {
-  // because `only` changes only where the store is released
+  // because `only` changes only when the store is released
   /// The type of the stores.
   public typealias Subject = Store<Model, Action>
   /// Called in `willDispatch`.
@@ -24,10 +25,10 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
   private let before: Before
   private let after: After
 
-  /// Makes one.
+  /// Makes a middleware.
   ///
   /// - Parameters:
-  ///   - store: The only store, not kept alive; nil for all of the type.
+  ///   - store: The only store, not kept alive; nil for all stores of the type.
   ///   - before: Decides which action the store gets, if any.
   ///   - after: Called with the action that ran.
   public init(
@@ -45,7 +46,7 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
     return store as? Subject
   }
 
-  /// Calls the closure for an action of such a store.
+  /// Calls `before` for an action of a matching store.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
@@ -53,7 +54,7 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
     return try before(action, store, transaction).untyped
   }
 
-  /// Calls the closure for an action of such a store.
+  /// Calls `after` for an action of a matching store.
   public func didDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws {
@@ -63,7 +64,7 @@ public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middlew
 }
 
 extension Middleware {
-  /// A middleware for the stores of one type, as `StoreMiddleware.init(for:before:after:)` makes it.
+  /// Makes a middleware for the stores of one type, like `StoreMiddleware.init(for:before:after:)`.
   public static func on<Model: Sendable, Action: ActionType>(
     _ type: Store<Model, Action>.Type,
     before: @escaping StoreMiddleware<Model, Action>.Before = { _, _, _ in .pass },
@@ -72,7 +73,7 @@ extension Middleware {
     StoreMiddleware(before: before, after: after)
   }
 
-  /// A middleware for one store, as `StoreMiddleware.init(for:before:after:)` makes it.
+  /// Makes a middleware for one store, like `StoreMiddleware.init(for:before:after:)`.
   public static func on<Model: Sendable, Action: ActionType>(
     _ store: Store<Model, Action>,
     before: @escaping StoreMiddleware<Model, Action>.Before = { _, _, _ in .pass },

@@ -8,14 +8,14 @@
 
 #if canImport(SwiftUI) || SWIFTUI_STANDIN
   extension Store {
-    /// A binding to a part of the model, which is changed by an action.
+    /// Makes a binding to a part of the model, which an action changes.
     ///
-    /// The view that reads it is updated as by any read of the store.
+    /// A view that reads the binding is updated as by any read of the store.
     ///
     /// - Parameters:
-    ///   - get: Reads the part, in the store's exclusive section: it reads its argument alone, and is quick.
+    ///   - get: Reads the part, in the store's exclusive section; must read only its argument, and be quick.
     ///   - send: Makes the action for a new value.
-    ///   - mode: How the action is dispatched; with `.sync`, the new value can be read when it is set.
+    ///   - mode: The mode of the dispatch. With `.sync`, the new value is readable as soon as it is set.
     @MainActor
     public func binding<Value>(
       get: @escaping @Sendable (Model) -> Value, send: @escaping @Sendable (Value) -> Action,
@@ -26,12 +26,12 @@
         set: { self.dispatch(send($0), mode: mode) })
     }
 
-    /// A binding to a property of the model, which is changed by an action.
+    /// Makes a binding to a property of the model, which an action changes.
     ///
     /// - Parameters:
     ///   - keyPath: The property.
     ///   - send: Makes the action for a new value.
-    ///   - mode: How the action is dispatched; with `.sync`, the new value can be read when it is set.
+    ///   - mode: The mode of the dispatch. With `.sync`, the new value is readable as soon as it is set.
     @MainActor
     public func binding<Value>(
       _ keyPath: any KeyPath<Model, Value> & Sendable,

@@ -1,10 +1,10 @@
 public import Observation
 
-/// A store can be tracked: by `withObservationTracking`, by `Observations`, by the views of SwiftUI.
+/// Makes a store trackable by `withObservationTracking`, `Observations` and SwiftUI views.
 ///
-/// Code that is tracked there and reads `model`, `version` or `withModel` is notified of the store's next change, or of
-/// one that came while the tracking was set up: none after the read is missed. No declaration is needed, and
-/// every read of a store, also by a child, is of the whole store: to be notified of a part alone, observe that.
+/// Tracked code that reads the store by `model`, `version` or `withModel` is notified of the store's next change. No
+/// change after the read is missed, even one during the set-up of the tracking. You need to declare nothing. Every
+/// read, also by a child, counts as a read of the whole store: to be notified of a part only, observe that part.
 ///
 ///     withObservationTracking {
 ///       show(cart.model.total)
@@ -12,15 +12,16 @@ public import Observation
 ///       …
 ///     }
 ///
-/// `onChange` is called after the commit, where the new model can be read, as an inline observer: on the thread
-/// that committed or by the store's notifier, in the delivery turn, so that a store makes one call at a time, and
-/// never under a lock. For a change that came while the tracking was set up it is called on a thread of the
-/// library. Where `shouldNotifyObservers(for:in:)` is false, it is not called. A read that races with a commit may
-/// be followed by a call for a change that it has already seen. The toolchain may notify a tracking twice: one of
-/// several stores that change at the same time, on different threads, or one that it is setting up while two
-/// changes come.
+/// `onChange` is called after the commit, so it can read the new model. Like an inline observer, it is called on the
+/// thread that committed or by the store's notifier, in the delivery turn. So a store makes one call at a time, and
+/// never under a lock. For a change during the set-up of the tracking, it is called on a thread of the library.
 ///
-/// A read of a store costs a few nanoseconds for finding out whether it is tracked, a tracked one some
-/// microseconds. A store is observed only from a tracked read to the change after it; a store that tracked code
-/// never reads has no registrar, and its commits cost nothing more.
+/// - If `shouldNotifyObservers(for:in:)` is false, `onChange` is not called.
+/// - A read that races with a commit may be followed by a call for a change that the read has already seen.
+/// - The toolchain may notify a tracking twice if several of its stores change at the same time on different threads.
+/// - The toolchain may also notify a tracking twice if two changes come during its set-up.
+///
+/// An untracked read costs a few nanoseconds for the check, and a tracked one some microseconds. A store is observed
+/// only from a tracked read to the next change. If tracked code never reads a store, it has no registrar, and its
+/// commits cost nothing more.
 extension Store: Observable {}

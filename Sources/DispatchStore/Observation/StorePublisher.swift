@@ -7,19 +7,19 @@
 #endif
 
 #if canImport(Combine) || OPENCOMBINE
-  /// Publishes a store's models, or a part of each, from the present one on.
+  /// Publishes a store's models, or a part of each, starting with the current one.
   ///
-  /// A subscriber gets each value on the thread that notifies the store's observers, in commit order; use `receive(on:)`
-  /// for another one. A commit waits for that as for an inline observer. While a subscriber has no demand, only the
-  /// newest value is kept for it. It never completes, also where the store goes: the subscription keeps nothing
-  /// of the store but the value that waits for demand.
+  /// A subscriber gets each value in commit order, on the thread that notifies the store's observers. To switch
+  /// threads, use `receive(on:)`. A commit waits for the subscriber as for an inline observer. While a subscriber has
+  /// no demand, only the newest value is kept for it. The publisher never completes, even if the store is released. A
+  /// subscription retains nothing of the store but the value that waits for demand.
   public struct StorePublisher<Output: Sendable>: Publisher, Sendable {
-    /// It never fails.
+    /// `Never`, because the publisher never fails.
     public typealias Failure = Never
 
     let observe: @Sendable (@escaping @Sendable (Output) -> Void) -> ObserverToken?
 
-    /// Begins to observe the store with the subscriber's first demand.
+    /// Subscribes; the store is observed from the subscriber's first demand on.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Never {
       subscriber.receive(subscription: StoreSubscription(subscriber, observe))
@@ -27,19 +27,20 @@
   }
 
   extension Store {
-    /// Publishes the models, from the present one on.
+    /// Publishes the models, starting with the current one.
     ///
-    /// A change keeps its model, so the next commit copies what that stores: for a part of it, pass a projection.
+    /// A change retains its model, so the next commit triggers copy-on-write. To publish only a part, use
+    /// `publisher(of:)`.
     public var publisher: StorePublisher<Model> {
       StorePublisher { [weak self] body in
         self?.observe(initial: true) { body($0.model) }
       }
     }
 
-    /// Publishes a part of each model, from the present one on.
+    /// Publishes a part of each model, starting with the current one.
     ///
-    /// - Parameter projection: Called in the exclusive section of each commit, on its thread: it reads its argument
-    ///   alone, and is quick.
+    /// - Parameter projection: Called in the exclusive section of each commit, on its thread; must read only its
+    ///   argument, and be quick.
     public func publisher<Value: Sendable>(
       of projection: @escaping @Sendable (Model) -> Value
     ) -> StorePublisher<Value> {
@@ -48,8 +49,9 @@
       }
     }
 
-    /// Publishes on the main queue that the store has changed: after the change, and once for those that came
-    /// before the queue had time for it.
+    /// Publishes on the main queue, after a change, that the store has changed.
+    ///
+    /// Changes that come before the queue can deliver are published once.
     public var objectWillChange: StorePublisher<Void> {
       StorePublisher { [weak self] body in
         self?.observe(on: MainDelivery.main) { _ in body(()) }

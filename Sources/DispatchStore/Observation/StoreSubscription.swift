@@ -8,7 +8,7 @@
 #endif
 
 #if canImport(Combine) || OPENCOMBINE
-  /// What the observer of a store refers to, which does not know the subscriber's type: that is not Sendable.
+  /// The target of a store's observer, without the subscriber's type, which is not Sendable.
   class ValueReceiver<Value: Sendable>: @unchecked Sendable {
     // because its subclass is
     func receive(_ value: Value) { fatalError("ValueReceiver is abstract.") }
@@ -18,11 +18,11 @@
     }
   }
 
-  /// One subscriber's part of a `StorePublisher`.
+  /// A subscriber's subscription to a `StorePublisher`.
   final class StoreSubscription<Downstream: Subscriber>: ValueReceiver<Downstream.Input>,
     Subscription, @unchecked Sendable
   where Downstream.Input: Sendable, Downstream.Failure == Never {
-    // because `lock` guards what changes, and one thread at a time calls the subscriber
+    // because `lock` guards the mutable state, and one thread at a time calls the subscriber
     typealias Observe =
       @Sendable (@escaping @Sendable (Downstream.Input) -> Void) -> ObserverToken?
 
@@ -63,7 +63,7 @@
       send()
     }
 
-    /// Sends what is due; another thread that comes meanwhile leaves its value to this one.
+    /// Sends the pending values; a thread that comes meanwhile leaves its value to this one.
     private func send() {
       while let (subscriber, value) = lock.withLock({ takeNext() }) {
         let demand = subscriber.receive(value)
@@ -77,7 +77,7 @@
     }
 
     func cancel() {
-      // What is released may run code, which must not be under the lock.
+      // Released outside the lock, because releasing these may run the program's code.
       let released = lock.withLock {
         defer { (subscriber, observe, token) = (nil, nil, nil) }
         return (subscriber, observe, token)
@@ -86,7 +86,7 @@
     }
   }
 
-  /// What a subscriber has requested, and the value that waits for it.
+  /// The demand of a subscriber, and the value that waits for it.
   struct StoreSubscriptionState<Value> {
     private var demand = Subscribers.Demand.none
     private var newest: Value?
@@ -100,7 +100,9 @@
       newest = value
     }
 
-    /// The value to send now, after which `hasSent` follows; nil where there is none or no demand, or one is being sent.
+    /// Takes the value to send now; `hasSent` must follow.
+    ///
+    /// Nil if there is no value or no demand, or while another value is being sent.
     mutating func takeNext() -> Value? {
       guard !isSending, demand > .none, let value = newest else { return nil }
       newest = nil

@@ -1,22 +1,22 @@
-/// A reducer that is a function.
+/// A reducer made of a function.
 ///
 ///     let store = Store(
 ///       model: 0, reducer: FunctionReducer { (count: inout Int, amount: Add) in count += amount.value })
 ///
-/// The function runs in the store's exclusive section, as `reduce(into:action:)`: it is one commit, sees its own model
-/// only, and may run on several threads for several stores at once.
+/// The function runs in the store's exclusive section, like `reduce(into:action:)`. Each call is one commit, and sees
+/// only its own model. Several stores may call the function on several threads at once.
 public final class FunctionReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action> {
   @usableFromInline let function: @Sendable (inout Model, Action) throws -> Void
 
-  /// Changes the model in place.
+  /// Makes a reducer of a function that changes the model in place.
   public init(_ function: @escaping @Sendable (_ model: inout Model, Action) throws -> Void) {
     self.function = function
   }
 
-  /// Returns the next model, as in Redux.
+  /// Makes a reducer of a function that returns the next model, as in Redux.
   ///
-  /// Each action copies what it changes by copy-on-write, since the function has the old model and the new one; one
-  /// that changes in place copies nothing.
+  /// Each action triggers copy-on-write of the parts it changes, because the function has both the old and the new
+  /// model. A function that changes the model in place copies nothing.
   public init(returning function: @escaping @Sendable (_ model: Model, Action) throws -> Model) {
     self.function = { model, action in model = try function(model, action) }
   }
@@ -28,11 +28,11 @@ public final class FunctionReducer<Model: Sendable, Action: ActionType>: Reducer
 }
 
 extension FunctionReducer where Model: AnyObject {
-  /// Changes a model that is an object.
+  /// Makes a reducer of a function that changes a model object.
   ///
-  /// The commit counts, and copies nothing: `Store.model`, and the models before and after a commit, are the same
-  /// object. The store guards the reduction alone; what other threads read of the object, the class guards itself,
-  /// as any `Sendable` class does.
+  /// A commit is counted, but copies nothing: `Store.model`, and the models before and after a commit, are the same
+  /// object. The store guards only the reduction. Like any `Sendable` class, the model must itself guard the state
+  /// that other threads read.
   public convenience init(
     object function: @escaping @Sendable (_ state: Model, Action) throws -> Void
   ) {

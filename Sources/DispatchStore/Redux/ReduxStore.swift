@@ -1,4 +1,4 @@
-/// One store with a function as reducer, and middlewares that call the next: Redux's set-up.
+/// A store with a function as reducer and a chain of middlewares, set up as in Redux.
 ///
 ///     let counter = ReduxStore(0, middleware: [logger]) { (count: inout Int, action: CounterAction) in
 ///       switch action {
@@ -9,32 +9,32 @@
 ///     counter.dispatch(.increase)
 ///     print(counter.state)
 ///
-/// It is a `Store`, registered with a `Dispatcher`, to which everything else applies: both are properties. May
-/// be used from any thread.
+/// For everything else, use the properties: a `Store`, and the `Dispatcher` that it is registered with. You can use a
+/// Redux store from any thread.
 public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
-  /// Passes an action on: to the next middleware, behind the last one to the reducer.
+  /// Passes an action to the next middleware, or from the last one to the reducer.
   public typealias Next = @Sendable (Action) -> Void
-  /// What stands before the reducer: it passes the action on, another one instead, several, later, or none.
+  /// A step before the reducer: passes on the action, another one, several, one later, or none.
   ///
-  /// Called on the thread that dispatches. It may dispatch through the store, which begins with the first
-  /// middleware again.
+  /// Called on the dispatching thread. The middleware may dispatch through the store, which begins again with the
+  /// first middleware.
   public typealias Middleware =
     @Sendable (_ store: ReduxStore<State, Action>, _ next: @escaping Next, _ action: Action) -> Void
 
-  /// The store that has the state.
+  /// The store that holds the state.
   public let store: Store<State, Action>
   /// The dispatcher that the store is registered with.
   public let dispatcher: Dispatcher
   private let mode: Dispatcher.Mode
   private let middlewares: [Middleware]
 
-  /// Makes one.
+  /// Makes a store.
   ///
   /// - Parameters:
-  ///   - state: The first state.
-  ///   - dispatcher: The dispatcher; a new one where none is given.
-  ///   - mode: How actions run; by default, as in Redux, before `dispatch` returns.
-  ///   - middleware: In the order in which they get an action.
+  ///   - state: The initial state.
+  ///   - dispatcher: The dispatcher; by default a new one.
+  ///   - mode: The mode of dispatches. By default, as in Redux, an action has run when `dispatch` returns.
+  ///   - middleware: The middlewares, in the order in which they get an action.
   ///   - reducer: Changes the state for an action, in the store's exclusive section.
   public init(
     _ state: State, dispatcher: Dispatcher = Dispatcher(name: "redux"),
@@ -48,9 +48,9 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
       store: Store(model: state, reducer: FunctionReducer(reducer)))
   }
 
-  /// Makes one whose reducer returns the next state.
+  /// Makes a store whose reducer returns the next state.
   ///
-  /// As the one that changes it in place, but that a reduction copies what it changes.
+  /// Unlike a reducer that changes the state in place, this one triggers copy-on-write of the parts it changes.
   public convenience init(
     _ state: State, dispatcher: Dispatcher = Dispatcher(name: "redux"),
     mode: Dispatcher.Mode = .sync, middleware: [Middleware] = [],
@@ -61,23 +61,24 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
     }
   }
 
-  /// The present state.
+  /// The current state.
   public var state: State { store.model }
 
-  /// The present state, by its name in Redux.
+  /// Returns the current state, under its Redux name.
   public func getState() -> State { state }
 
-  /// Takes an action through the middlewares, and what they pass on to the reducer.
+  /// Sends an action through the middlewares to the reducer.
   ///
-  /// In the mode `.sync`, the reducer and the subscribers have run when this returns, as far as middlewares passed the
-  /// action on at once. For its result or its end, dispatch to `store` instead: past these middlewares.
+  /// In `.sync` mode, the reducer and the subscribers have run on return, unless a middleware passes the action on
+  /// later. To get the dispatch's result or await its end, dispatch to `store` instead: that bypasses the
+  /// middlewares.
   public func dispatch(_ action: Action) {
     pass(action, from: 0)
   }
 
   /// Calls a closure with the state after each action, in commit order, until the token is released or cancelled.
   ///
-  /// It may dispatch. As `Store.observe(initial:_:)`.
+  /// The closure may dispatch. Behaves like `Store.observe(initial:_:)`.
   public func subscribe(_ body: @escaping @Sendable (State) -> Void) -> ObserverToken {
     store.observe { change in body(change.model) }
   }

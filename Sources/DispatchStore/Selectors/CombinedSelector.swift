@@ -1,6 +1,6 @@
-/// A selector whose value is computed from those of others; made by `Selector.combine`.
+/// A selector that computes its value from the values of others; made by `Selector.combine`.
 ///
-/// Wherever a `Selector` is used, this one can be, too.
+/// You can use it wherever a `Selector` is used.
 public final class CombinedSelector<Model: Sendable, Value: Sendable, each Input: Sendable>:
   Selector<Model, Value>, @unchecked Sendable
 {
@@ -21,7 +21,7 @@ public final class CombinedSelector<Model: Sendable, Value: Sendable, each Input
       })
   }
 
-  /// Computes the value from these of the inputs, without a store or a model: for tests.
+  /// Computes the value from the inputs' values, without a store or a model, for tests.
   public func projector(_ inputs: repeat each Input) -> Value {
     project(repeat each inputs)
   }

@@ -1,4 +1,4 @@
-/// A model whose derived values are gathered in one type, as selectors.
+/// A model that collects its derived values in one type, as selectors.
 ///
 ///     extension Cart: GettersProviding {
 ///       enum Getters {
@@ -17,14 +17,14 @@ extension Store where Model: GettersProviding {
   public var getters: GetterValues<Model, Action> { GetterValues(_store: self) }
 }
 
-/// The values that the getters of a model have in a store, by their names.
+/// The values of a model's getters in a store, by name.
 ///
-/// Each access selects: on any thread, cached by the store as long as the inputs are the same.
+/// Each access calls `select`: on any thread, and cached by the store as long as the inputs stay the same.
 @dynamicMemberLookup
 public struct GetterValues<Model: GettersProviding, Action: ActionType>: Sendable {
   fileprivate let _store: Store<Model, Action>
 
-  /// The value of a getter for the present model.
+  /// The value of a getter for the current model.
   public subscript<Value, Getter: Selector<Model, Value>>(
     dynamicMember getter: KeyPath<Model.Getters.Type, Getter>
   ) -> Value {

@@ -1,6 +1,6 @@
-/// A value derived from a model, computed again only when what it is derived from has changed.
+/// A value derived from a model, computed again only when its inputs have changed.
 ///
-/// Make one from a key path or a closure, which read the model, or combine others by a projector:
+/// Make a selector from a key path or a closure, which read the model, or combine other selectors with a projector:
 ///
 ///     enum CartSelectors {
 ///       static let items = Selector(\Cart.items)
@@ -11,18 +11,20 @@
 ///     }
 ///     store.select(CartSelectors.total)
 ///
-/// A store keeps the last value of each selector that was selected from it, as long as both exist; so make a
-/// selector once, and use it again. Two inputs are the same where they are equal, if their type is `Equatable`; a
-/// value of another type that is read from the model counts as changed by each commit, and one that is combined,
-/// whenever an input of it has changed. What a selector reads is kept, too: if that is an array, the next commit
-/// that changes it copies it.
+/// A store keeps the last value of each selector that you select from it, as long as both exist. So make a selector
+/// once and reuse it. The store also retains the values that a selector reads: if one is an array, the next commit
+/// that changes the array copies it.
 ///
-/// Its closures may be called on several threads at once; each computes from its arguments alone. Those that read
-/// the model run in the store's exclusive section, so they are quick; projectors run outside of it, and no lock is
-/// held meanwhile.
+/// - If the type of an input is `Equatable`, equal values are no change.
+/// - An input of another type that is read from the model counts as changed at each commit.
+/// - An input of another type that is combined counts as changed if one of its own inputs has changed.
 ///
-/// On Apple platforms Objective-C has a type of this name: where a file names the type and imports Foundation, too,
-/// write `DispatchStore.Selector`.
+/// A selector's closures may be called on several threads at once, so they must depend only on their arguments.
+/// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,
+/// with no lock held.
+///
+/// On Apple platforms, Objective-C also has a type `Selector`. In a file that imports Foundation, write
+/// `DispatchStore.Selector`.
 public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   // because it is constant, and has no subclass but `CombinedSelector`
   let node: TypedSelectorNode<Value>
@@ -39,19 +41,20 @@ public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   /// Makes a selector that reads the model with a closure.
   ///
   /// - Parameter read: Called in the store's exclusive section, once for each version of the model in which the
-  ///   selector is used: it reads its argument alone. To compute something from parts of the model, combine
-  ///   selectors of these parts.
+  ///   selector is used. Must read only its argument. To compute a value from parts of the model, combine selectors
+  ///   of these parts.
   public convenience init(_ read: @escaping @Sendable (Model) -> Value) {
     self.init(
       TypedSelectorNode(reading: { read($0.assumingMemoryBound(to: Model.self).pointee) }))
   }
 
-  /// Makes a selector that computes its value from those of others.
+  /// Makes a selector that computes its value from the values of others.
   ///
   /// - Parameters:
-  ///   - inputs: The others, of the same model; any number.
-  ///   - projector: Called where an input has changed, with the values that all of them have in one version of the
-  ///     model, outside the store's exclusive section. Threads that select at the same time may each call it.
+  ///   - inputs: The other selectors, of the same model; any number.
+  ///   - projector: Called if an input has changed, outside the store's exclusive section. The arguments are the
+  ///     inputs'
+  ///     values in one version of the model. Threads that select at the same time may each call it.
   public static func combine<each Input: Sendable>(
     _ inputs: repeat Selector<Model, each Input>,
     projector: @escaping @Sendable (repeat each Input) -> Value
@@ -59,12 +62,12 @@ public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
     CombinedSelector(repeat each inputs, projector: projector)
   }
 
-  /// Makes a selector that computes its value from a part of the model, and from those of others.
+  /// Makes a selector that computes its value from a part of the model, and from the values of others.
   ///
   /// - Parameters:
-  ///   - part: What is read of the model.
-  ///   - inputs: The others, of the same model; any number.
-  ///   - projector: Called where the part or an input has changed, as for selectors alone.
+  ///   - part: The part of the model to read.
+  ///   - inputs: The other selectors, of the same model; any number.
+  ///   - projector: Called if the part or an input has changed, outside the store's exclusive section.
   public static func combine<Part: Sendable, each Input: Sendable>(
     _ part: any KeyPath<Model, Part> & Sendable, _ inputs: repeat Selector<Model, each Input>,
     projector: @escaping @Sendable (Part, repeat each Input) -> Value
@@ -72,10 +75,10 @@ public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
     CombinedSelector(Selector<Model, Part>(part), repeat each inputs, projector: projector)
   }
 
-  /// Computes the value for a model; keeps nothing.
+  /// Computes the value for a model, and keeps nothing.
   ///
-  /// For tests, and for code inside the exclusive section of a store, which has its model at hand. Each selector
-  /// that it is combined from is computed once.
+  /// Use it in tests, or inside a store's exclusive section, with the model that you have there. Each selector that
+  /// this one is combined from is computed once.
   public func callAsFunction(_ model: Model) -> Value {
     var evaluation = SelectorEvaluation(of: node)
     withUnsafePointer(to: model) { evaluation.read(UnsafeRawPointer($0)) }

@@ -2,15 +2,15 @@
 extension Store {
   /// Notifies an observer of each commit that changes a selector's value, in commit order, until its token ends.
   ///
-  /// It is called on the thread that committed, or by the store's notifier, as `observe(initial:_:)`, with the value
-  /// before and after. A value of an `Equatable` type has changed where it is not equal to the one before; of
-  /// another type, where an input has changed. What `shouldNotifyObservers` keeps from observers is part of the next
-  /// change. For an observer the store keeps what the selectors read of the model, and never the model.
+  /// Like `observe(initial:_:)`, `body` is called on the thread that committed, or by the store's notifier. A value
+  /// of an `Equatable` type has changed if it differs from the previous one; a value of another type, if an input has
+  /// changed. If `shouldNotifyObservers` suppresses a commit, the next change includes it. The store retains the
+  /// values that the selectors read, but never the whole model.
   ///
   /// - Parameters:
-  ///   - selector: Where it reads the model, called in the exclusive section of each commit, on its thread. Values are
-  ///     compared, and other selectors computed, before the call, on its thread, with no lock held.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - selector: Reads the model in the exclusive section of each commit, on its thread. Values are compared, and
+  ///     combined selectors computed, before the call, on its thread, with no lock held.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called with each change, never while the store's lock is held.
   public func observe<Value>(
     changesOf selector: Selector<Model, Value>, initial: Bool = false,
@@ -19,17 +19,17 @@ extension Store {
     observe(PartObserver(selector, on: nil, of: Self.self, body), initial: initial)
   }
 
-  /// Notifies an observer on a queue of each commit that changes a selector's value, in commit order, until its
-  /// token ends.
+  /// Notifies an observer on a queue of each commit that changes a selector's value, in commit order, until its token
+  /// ends.
   ///
-  /// Where the bytes of what the selector reads are the same as before, a commit does nothing for the queue.
-  /// Otherwise it keeps what was read until the queue comes to it: a queue that is slow gets each change, late.
+  /// If the values that the selector reads have the same bytes as before, a commit enqueues nothing. Otherwise these
+  /// values are kept until the queue delivers them: a slow queue gets every change, late.
   ///
   /// - Parameters:
-  ///   - selector: Where it reads the model, called in the exclusive section of each commit, on its thread. Values are
-  ///     compared, and other selectors computed, on the queue.
+  ///   - selector: Reads the model in the exclusive section of each commit, on its thread. Values are compared, and
+  ///     combined selectors computed, on the queue.
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
   public func observe<Value>(
     changesOf selector: Selector<Model, Value>, on delivery: ObserverDelivery,
@@ -39,12 +39,13 @@ extension Store {
       PartObserver(selector, on: ObserverQueue(delivery), of: Self.self, body), initial: initial)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit that changes a selector's value.
   ///
   /// - Parameters:
-  ///   - selector: As for any queue; what is computed, is on the main queue.
+  ///   - selector: Reads the model in the exclusive section of each commit, on its thread. Values are compared, and
+  ///     combined selectors computed, on the main queue.
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the main queue with each change; no commit waits for it.
   public func observe<Value>(
     changesOf selector: Selector<Model, Value>, on delivery: MainDelivery, initial: Bool = false,
@@ -60,11 +61,11 @@ extension Store {
 extension Store {
   /// Notifies an observer of each commit that changes a part of the model, in commit order, until its token ends.
   ///
-  /// As for a selector that reads this part.
+  /// Behaves like an observer of a selector that reads this part.
   ///
   /// - Parameters:
   ///   - part: Read in the exclusive section of each commit, on its thread.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called with each change, never while the store's lock is held.
   public func observe<Value: Equatable & Sendable>(
     changesOf part: any KeyPath<Model, Value> & Sendable, initial: Bool = false,
@@ -76,12 +77,12 @@ extension Store {
   /// Notifies an observer on a queue of each commit that changes a part of the model, in commit order, until its
   /// token ends.
   ///
-  /// As for a selector that reads this part.
+  /// Behaves like an observer of a selector that reads this part.
   ///
   /// - Parameters:
   ///   - part: Read in the exclusive section of each commit, on its thread.
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
   public func observe<Value: Equatable & Sendable>(
     changesOf part: any KeyPath<Model, Value> & Sendable, on delivery: ObserverDelivery,
@@ -90,12 +91,12 @@ extension Store {
     observe(changesOf: Selector(part), on: delivery, initial: initial, body)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, of each commit that changes a part of the model.
   ///
   /// - Parameters:
   ///   - part: Read in the exclusive section of each commit, on its thread.
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present value first.
+  ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the main queue with each change; no commit waits for it.
   public func observe<Value: Equatable & Sendable>(
     changesOf part: any KeyPath<Model, Value> & Sendable, on delivery: MainDelivery,

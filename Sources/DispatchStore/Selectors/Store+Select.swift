@@ -1,10 +1,10 @@
 extension Store {
-  /// The value of a selector for the present model.
+  /// Returns the value of a selector for the current model.
   ///
-  /// As `model`, it may be called on any thread, but not inside an exclusive section; there, call the selector with
-  /// the model. Where the model is the one of the last call, this costs about what reading the model does. Otherwise
-  /// the selectors that read the model do that in the exclusive section, and those of which an input has changed
-  /// are computed after it, with no lock held. All of them see the same version of the model.
+  /// Call it on any thread, but not inside an exclusive section; there, call the selector with the model. If the
+  /// model is unchanged since the last call, the cost is about that of reading the model. Otherwise selectors that
+  /// read the model run in the exclusive section. Combined selectors with changed inputs are computed after it, with
+  /// no lock held. All of them see the same version of the model.
   public func select<Value>(_ selector: Selector<Model, Value>) -> Value {
     let thread = ThreadState.here(storage)
     ExclusiveSection.check(storage, "read", on: thread)
@@ -19,7 +19,7 @@ extension Store {
     return node.value(of: evaluate(node, on: thread))
   }
 
-  /// The lock is locked.
+  /// Evaluates a selector that is not cached for this version; called with the lock held.
   @inline(never)
   private func evaluate(_ node: SelectorNode, on thread: ThreadState) -> Selection {
     thread.exclusive = storage
@@ -37,14 +37,14 @@ extension Store {
 }
 
 extension StoreStorage {
-  /// What a selector is for the present model, where that is known; under the lock.
+  /// The cached selection of a selector for the current model, or nil; called with the lock held.
   @inline(__always)
   fileprivate final func presentSelection(of id: UInt64) -> Unmanaged<Selection>? {
     attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.selection(of: id, at: version) }
   }
 }
 
-// For tests; DispatchStoreTesting has the public forms.
+// For tests; DispatchStoreTesting has the public API.
 extension Store {
   package func selectorComputations<Value>(of selector: Selector<Model, Value>) -> Int {
     ExclusiveSection.check(storage, "read", on: .current)

@@ -1,24 +1,26 @@
-/// What differs between two states of a model; nothing is compared before it is read.
+/// The differences between two states of a model; nothing is compared before you read them.
 ///
-/// Values are compared by `==` where their type has one, else field by field, by reflection; objects by `==` or by
-/// identity, never by their fields, which other threads may be changing. Time is about linear in the size of both
-/// models. An array, dictionary or set of `Equatable` elements that shares its storage in both takes none. Of
-/// arrays, it finds up to 200 insertions and removals, and compares by index beyond that.
+/// - Values are compared by `==` if their type has one, else field by field, by reflection.
+/// - Objects are compared by `==` or by identity, never by fields, because other threads may be changing these.
+/// - In arrays, up to 200 insertions and removals are found; beyond that, elements are compared by index.
+///
+/// Takes time about linear in the size of both models. An array, dictionary or set of `Equatable` elements that
+/// shares its storage in both takes none.
 public struct ModelDiff<Model: Sendable>: Sendable {
   /// The earlier state.
   public let old: Model
   /// The later state.
   public let new: Model
 
-  /// Makes one; takes no time.
+  /// Makes a difference, without comparing anything.
   public init(from old: Model, to new: Model) {
     self.old = old
     self.new = new
   }
 
-  /// The places at which they differ: fields in the order of their declarations, keys by their descriptions.
+  /// The differences, with fields in declaration order, and keys in the order of their descriptions.
   ///
-  /// Computed each time when it is read, on the thread that reads it.
+  /// Computed at each read, on the reading thread.
   public var differences: [ModelDifference] {
     var comparison = ModelComparison()
     comparison.compare(old, new)
@@ -34,30 +36,30 @@ extension ModelDiff: CustomStringConvertible {
 }
 
 extension StoreChange {
-  /// What differs between an older state of the model and this change's; computed here, as `ModelDiff` does.
+  /// Returns the differences between an older state of the model and this change's model, like `ModelDiff`.
   public func differences(from old: Model) -> [ModelDifference] {
     ModelDiff(from: old, to: model).differences
   }
 }
 
 extension Interception {
-  /// What the action has changed, as `ModelDiff` computes it; each time when it is read.
+  /// The changes of the action, like `ModelDiff`; computed at each read.
   public var differences: [ModelDifference] {
     oldVersion == newVersion ? [] : ModelDiff(from: oldModel, to: newModel).differences
   }
 }
 
 extension Store {
-  /// Notifies an observer of each commit, with what that changed, until its token ends.
+  /// Notifies an observer of each commit, with its differences, until its token ends.
   ///
-  /// As `observe(initial:_:)`. The difference is computed only where the observer reads it. The observer keeps the
-  /// model of the last commit, so that each commit copies what the model stores by copy-on-write.
+  /// Behaves like `observe(initial:_:)`. Differences are computed only when the observer reads them. The observer
+  /// retains the model of the last commit, so each commit triggers copy-on-write of the model.
   public func observeDifferences(
     _ body: @escaping @Sendable (StoreChange<Model, Action>, ModelDiff<Model>) -> Void
   ) -> ObserverToken {
     let latest = Locked<Model?>(nil)
     return observe(initial: true) { change in
-      // One thread notifies at a time, in commit order.
+      // Only one thread notifies at a time, in commit order.
       var model: Model? = change.model
       latest.withLock { swap(&$0, &model) }
       if let model { body(change, ModelDiff(from: model, to: change.model)) }

@@ -1,18 +1,18 @@
-/// One place at which two states of a model differ.
+/// A place at which two states of a model differ.
 public struct ModelDifference: @unchecked Sendable {
   // because `old` and `new` are parts of models, which are Sendable
-  /// Where, written as a Swift key path from the model: `orders["ann"].total`, `items[3].name`, `selected?.id`.
+  /// The place as a Swift key path from the model: `orders["ann"].total`, `items[3].name`, `selected?.id`.
   ///
-  /// A case of an enumeration is a step with the case's name (`state.loading.progress`), a member of a set
-  /// one with the member (`tags["new"]`). An index is that in the newer array, of a removed element that in the
-  /// older one. The model as a whole is `self`.
+  /// A case of an enumeration is a step with the case's name (`state.loading.progress`). A member of a set is a step
+  /// with the member (`tags["new"]`). An index refers to the newer array; for a removed element, to the older one.
+  /// The model as a whole is `self`.
   public let keyPath: String
-  /// What was there; nil where there was nothing.
+  /// The old value; nil if there was none.
   public let old: Any?
-  /// What is there now; nil where there is nothing.
+  /// The new value; nil if there is none.
   public let new: Any?
 
-  /// A value on one line, however long; of objects no fields, which other threads may be changing.
+  /// Writes a value on one line of any length, without objects' fields, because other threads may be changing these.
   static func line(_ value: Any?) -> String {
     var writer = DiffWriter(readsObjects: false)
     return value.flatMap { writer.line($0) } ?? "nil"

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Decodes any `Decodable` value of a tree of plain values.
+/// Decodes any `Decodable` value from a tree of plain values.
 public struct PlainDecoder: ValueDecoder {
-  /// For types that read it while they are decoded.
+  /// Information for types that read it while they are decoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// Makes one.
+  /// Makes a decoder.
   public init() {}
 
-  /// Decodes a value; throws a `DecodingError` that names the place where the tree has something else.
+  /// Decodes a value; throws a `DecodingError` with the place if the tree does not match.
   public func decode<Value: Decodable>(
     _ type: Value.Type, from input: PlainValue
   ) throws -> Value {
@@ -58,7 +58,7 @@ private struct PlainDecoding: Decoder {
     return scalar
   }
 
-  /// Whether a value of this type is one of the tree's; the `init(from:)` of such a type would come back here.
+  /// Whether the tree stores values of this type; calling `init(from:)` of such a type would recurse without end.
   private static func isScalar(_ type: any Any.Type) -> Bool {
     type is any BinaryInteger.Type
       || type == Bool.self || type == Double.self || type == Float.self || type == String.self
@@ -108,7 +108,7 @@ private struct PlainDecoding: Decoder {
   }
 }
 
-// Each generic method is the witness of the requirements for all types of scalars, too.
+// Each generic method also implements the requirements for all scalar types.
 private struct PlainSingleDecoding: SingleValueDecodingContainer {
   let decoding: PlainDecoding
   var codingPath: [any CodingKey] { decoding.codingPath }

@@ -2,13 +2,13 @@ import Foundation
 
 /// Encodes any `Encodable` value as a tree of plain values, in memory.
 public struct PlainEncoder: ValueEncoder {
-  /// For types that read it while they are encoded.
+  /// Information for types that read it while they are encoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// Makes one.
+  /// Makes an encoder.
   public init() {}
 
-  /// Encodes a value; throws what the value throws, and an `EncodingError` for an integer beyond 64 bits.
+  /// Encodes a value; throws the value's errors, and an `EncodingError` for an integer beyond 64 bits.
   public func encode<Value: Encodable>(_ value: Value) throws -> PlainValue {
     let node = PlainNode()
     try node.encode(value, codingPath: [], userInfo)
@@ -16,7 +16,7 @@ public struct PlainEncoder: ValueEncoder {
   }
 }
 
-/// A place in the tree that is being made.
+/// A node of the tree under construction.
 private final class PlainNode {
   private enum Content {
     case empty
@@ -27,7 +27,7 @@ private final class PlainNode {
 
   private var content = Content.empty
 
-  /// What was encoded; a value that encodes nothing is an empty object, as with other encoders.
+  /// The encoded value; an empty object if nothing was encoded, as in other encoders.
   var value: PlainValue {
     switch content {
     case .empty: .object([:])
@@ -45,7 +45,7 @@ private final class PlainNode {
     content = .value(value)
   }
 
-  /// Several containers of one encoder share the object, or the array.
+  /// Begins an object, or continues one, because several containers of an encoder share it.
   func beginObject() {
     if case .object = content { return }
     content = .object([:])
@@ -138,7 +138,7 @@ private struct PlainEncoding: Encoder {
   }
 }
 
-// Each generic method is the witness of the requirements for all types of scalars, too.
+// Each generic method also implements the requirements for all scalar types.
 private struct PlainSingleEncoding: SingleValueEncodingContainer {
   let encoding: PlainEncoding
   var codingPath: [any CodingKey] { encoding.codingPath }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension PlainValue: Codable {
-  /// Encodes it as what it is; data and dates in the encoder's own way.
+  /// Encodes the value as its own type; data and dates in the encoder's own way.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -18,7 +18,7 @@ extension PlainValue: Codable {
     }
   }
 
-  /// Decodes whatever is there; from a form that does not know data and dates, these are what they were written as.
+  /// Decodes any value; data and dates are decoded as the type that the format encodes them as.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A tree of plain values: what a model is as dictionaries, arrays and scalars.
+/// A tree of plain values: a model as dictionaries, arrays and scalars.
 ///
-/// `PlainEncoder` makes one of any `Encodable` value, and `PlainDecoder` the value of it, without loss: integers
-/// of 64 bits, data, dates, and numbers that are not finite stay what they are. It is `Codable` itself.
+/// `PlainEncoder` makes a tree of any `Encodable` value, and `PlainDecoder` restores the value. Nothing is lost:
+/// 64-bit integers, data, dates and non-finite numbers are preserved. The tree itself is `Codable`.
 public enum PlainValue: Hashable, Sendable {
   /// Nothing.
   case null
@@ -11,7 +11,7 @@ public enum PlainValue: Hashable, Sendable {
   case bool(Bool)
   /// An integer.
   case integer(Int64)
-  /// An integer that is too large to be signed.
+  /// An integer that is too large for `Int64`.
   case unsigned(UInt64)
   /// A number with a fraction.
   case double(Double)
@@ -26,18 +26,18 @@ public enum PlainValue: Hashable, Sendable {
   /// Values by name.
   case object([String: PlainValue])
 
-  /// The value of a name; nil where this is no object, or has none.
+  /// The value for a name; nil if this is no object, or does not have the name.
   public subscript(name: String) -> PlainValue? {
     if case .object(let values) = self { values[name] } else { nil }
   }
 
-  /// The value at an index; nil where this is no array, or a shorter one.
+  /// The value at an index; nil if this is no array, or the index is out of range.
   public subscript(index: Int) -> PlainValue? {
     guard case .array(let values) = self, values.indices.contains(index) else { return nil }
     return values[index]
   }
 
-  /// What it is, for messages.
+  /// The kind of value, for messages.
   var kind: String {
     switch self {
     case .null: "null"
@@ -53,14 +53,14 @@ public enum PlainValue: Hashable, Sendable {
   }
 }
 
-// As Foundation's types.
+// Conversion to and from Foundation's types.
 extension PlainValue {
-  /// The same as `[String: Any]`; nil where this is no object.
+  /// The object as `[String: Any]`; nil if this is no object.
   public var dictionary: [String: any Sendable]? {
     if case .object(let values) = self { values.mapValues(\.foundationValue) } else { nil }
   }
 
-  /// The same as dictionaries, arrays, and the types of the scalars; `NSNull` for null.
+  /// The tree as dictionaries, arrays and scalar types, with `NSNull` for null.
   public var foundationValue: any Sendable {
     switch self {
     case .null: NSNull()
@@ -76,9 +76,9 @@ extension PlainValue {
     }
   }
 
-  /// Makes one of dictionaries, arrays and scalars, as also `JSONSerialization` returns them.
+  /// Makes a tree of dictionaries, arrays and scalars, such as `JSONSerialization` returns.
   ///
-  /// Nil where something in it is none of these.
+  /// Nil if the value contains anything else.
   public init?(foundationValue value: Any) {
     if let number = value as? NSNumber, type(of: value) is AnyClass {
       self = PlainValue(number)
@@ -131,26 +131,26 @@ extension PlainValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  /// Null.
+  /// Makes null.
   public init(nilLiteral: ()) { self = .null }
-  /// A truth value.
+  /// Makes a truth value.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
-  /// An integer.
+  /// Makes an integer.
   public init(integerLiteral value: Int64) { self = .integer(value) }
-  /// A number with a fraction.
+  /// Makes a number with a fraction.
   public init(floatLiteral value: Double) { self = .double(value) }
-  /// Text.
+  /// Makes text.
   public init(stringLiteral value: String) { self = .string(value) }
-  /// Values in order.
+  /// Makes an array.
   public init(arrayLiteral values: PlainValue...) { self = .array(values) }
-  /// Values by name; of a name that is there twice, the last one.
+  /// Makes an object; if a name appears twice, the last value counts.
   public init(dictionaryLiteral values: (String, PlainValue)...) {
     self = .object(Dictionary(values, uniquingKeysWith: { $1 }))
   }
 }
 
 extension PlainValue: CustomStringConvertible {
-  /// It in the manner of a Swift literal, names in order.
+  /// The tree in the style of a Swift literal, with names sorted.
   public var description: String {
     switch self {
     case .null: "nil"

@@ -1,19 +1,21 @@
 extension Store where Model: Encodable {
   /// Encodes a snapshot of the model: to JSON, to a property list, or with `PlainEncoder` to a plain tree.
   ///
-  /// On the calling thread, outside the exclusive section: commits meanwhile copy the model, and don't wait.
+  /// Encodes on the calling thread, outside the exclusive section. Commits don't wait; a commit meanwhile triggers
+  /// copy-on-write of the model.
   public func encodeModel<Encoder: ValueEncoder>(with encoder: Encoder) throws -> Encoder.Output {
     try encoder.encode(model)
   }
 }
 
 extension Store where Model: Decodable {
-  /// Replaces the model by one that was encoded: one commit, as `inject(model:action:)` makes it.
+  /// Replaces the model with a decoded one, in one commit like `inject(model:action:)`.
   ///
-  /// Decoded before, on the calling thread, outside the exclusive section. If that throws, the store is not changed.
+  /// Decoding comes first, on the calling thread, outside the exclusive section. If it throws, the store is
+  /// unchanged.
   ///
   /// - Parameters:
-  ///   - input: What the encoder has returned.
+  ///   - input: The encoded model, as returned by the encoder.
   ///   - decoder: The decoder.
   ///   - action: The action that observers get with the change.
   public func inject<Decoder: ValueDecoder>(

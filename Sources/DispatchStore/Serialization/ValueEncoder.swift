@@ -2,9 +2,9 @@ public import Foundation
 
 /// An encoder of whole values, such as `JSONEncoder`, `PropertyListEncoder` or `PlainEncoder`.
 ///
-/// Another one, such as one for YAML, conforms by an empty extension where it has this method.
+/// If another encoder, such as one for YAML, has this method, let it conform by an empty extension.
 public protocol ValueEncoder {
-  /// What it encodes into.
+  /// The encoded form.
   associatedtype Output
   /// Encodes a value.
   func encode<Value: Encodable>(_ value: Value) throws -> Output
@@ -12,7 +12,7 @@ public protocol ValueEncoder {
 
 /// A decoder of whole values, such as `JSONDecoder`, `PropertyListDecoder` or `PlainDecoder`.
 public protocol ValueDecoder {
-  /// What it decodes.
+  /// The encoded form.
   associatedtype Input
   /// Decodes a value.
   func decode<Value: Decodable>(_ type: Value.Type, from input: Input) throws -> Value

@@ -1,17 +1,17 @@
-/// Encodes actions with their names, and decodes them again: the types of actions that a form may name.
+/// Encodes actions with their names, and decodes them by the registered types.
 ///
 ///     let coder = ActionCoder(Deposit.self, ClearTodos.Action.self)
 ///     let data = try coder.encode(Deposit(amount: 5), with: JSONEncoder())
 ///     let action = try coder.decode(data, with: JSONDecoder())
 ///
-/// A value: copies are independent of each other, and may be used on any thread.
+/// A coder is a value: copies are independent, and you can use them on any thread.
 public struct ActionCoder: Sendable {
   private var types: [String: any CodableAction.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]
-  /// For the time of one call, on its thread and in its task.
+  /// The coder of the current call, on its thread and in its task.
   @TaskLocal private static var current: ActionCoder?
 
-  /// Makes one that knows these types by their own names.
+  /// Makes a coder that knows these types by their own names.
   public init<each Action: CodableAction>(_ types: repeat (each Action).Type) {
     for type in repeat each types { register(type) }
   }
@@ -19,8 +19,8 @@ public struct ActionCoder: Sendable {
   /// Adds a type.
   ///
   /// - Parameters:
-  ///   - type: The type; one that was added before may be added by a further name, of which the last is written.
-  ///   - name: What forms say for it; `Action.actionName` where none is given.
+  ///   - type: The type. You may add a type again under a further name; the last name is used for encoding.
+  ///   - name: The name in encoded forms; `Action.actionName` if nil.
   /// - Precondition: No other type has the name.
   public mutating func register<Action: CodableAction>(_ type: Action.Type, as name: String? = nil)
   {
@@ -37,33 +37,33 @@ public struct ActionCoder: Sendable {
     names[ObjectIdentifier(type)] = name
   }
 
-  /// The names that it knows, in order.
+  /// The registered names, sorted.
   public var actionNames: [String] { types.keys.sorted() }
 
   /// Encodes an action in its form, with its name.
   ///
-  /// Also one of a type that was not registered, if it is an `EncodableAction`.
+  /// The type need not be registered, if the action is an `EncodableAction`.
   public func encode<Encoder: ValueEncoder>(
     _ action: AnyAction, with encoder: Encoder
   ) throws -> Encoder.Output {
     try encodeValue(EncodedAction(action), with: encoder)
   }
 
-  /// Decodes an action from its form; throws `ActionCodingError.unknownName` where it does not know the type.
+  /// Decodes an action from its form; throws `ActionCodingError.unknownName` if its type is not registered.
   public func decode<Decoder: ValueDecoder>(
     _ input: Decoder.Input, with decoder: Decoder
   ) throws -> AnyAction {
     try decodeValue(EncodedAction.self, from: input, with: decoder).action
   }
 
-  /// Encodes a value that has `EncodedAction`s in it, such as a list of them.
+  /// Encodes a value that contains `EncodedAction`s, such as a list of them.
   public func encodeValue<Encoder: ValueEncoder, Value: Encodable>(
     _ value: Value, with encoder: Encoder
   ) throws -> Encoder.Output {
     try Self.$current.withValue(self) { try encoder.encode(value) }
   }
 
-  /// Decodes a value that has `EncodedAction`s in it, such as a list of them.
+  /// Decodes a value that contains `EncodedAction`s, such as a list of them.
   public func decodeValue<Decoder: ValueDecoder, Value: Decodable>(
     _ type: Value.Type, from input: Decoder.Input, with decoder: Decoder
   ) throws -> Value {
@@ -87,21 +87,21 @@ public struct ActionCoder: Sendable {
 }
 
 extension CodingUserInfoKey {
-  /// Under it a decoder's `userInfo` has the `ActionCoder` for `EncodedAction`s.
+  /// The key for the `ActionCoder` in a decoder's `userInfo`, for decoding `EncodedAction`s.
   public static let actionCoder = CodingUserInfoKey(rawValue: "DispatchStore.actionCoder")!
 }
 
-/// Why an action was not encoded or decoded; later versions may add cases.
+/// A reason why an action was not encoded or decoded; later versions may add cases.
 @nonexhaustive
 public enum ActionCodingError: Error, CustomStringConvertible {
-  /// A form names an action that the coder does not know.
+  /// The form names an action that the coder does not know.
   case unknownName(String, known: [String])
-  /// An action is not encodable.
+  /// The action is not encodable.
   case notEncodable(any ActionType.Type)
   /// An `EncodedAction` was decoded without an `ActionCoder`.
   case noCoder(name: String)
 
-  /// What happened, and what to do about it.
+  /// A description of the error, and of how to fix it.
   public var description: String {
     switch self {
     case .unknownName(let name, let known):

@@ -1,4 +1,4 @@
-/// An action that is declared in one line, and made where it is dispatched.
+/// An action type that you declare in one line; its actions are made at the dispatch.
 ///
 ///     enum FetchTodos: ActionTemplate { typealias Payload = Int }
 ///     enum ClearTodos: ActionTemplate {}
@@ -6,18 +6,18 @@
 ///     dispatcher.dispatch(action: FetchTodos.action(3))
 ///     dispatcher.dispatch(action: ClearTodos.action())
 ///
-/// Each template has an action type, `FetchTodos.Action`: stores and middlewares are found by it, as by any
-/// other, and a store that has none for it does not take part. An action is `Equatable`, `Hashable` and
-/// `Codable` where its payload is.
+/// Each template has an action type, such as `FetchTodos.Action`. Stores and middlewares match this type like any
+/// other; a store that does not handle it takes no part. An action is `Equatable`, `Hashable` and `Codable` if its
+/// payload is.
 public protocol ActionTemplate: Sendable {
-  /// What an action carries; none, unless the template says so.
+  /// The payload of an action; by default none.
   associatedtype Payload: Sendable = NoPayload
-  /// The type of its actions.
+  /// The type of the template's actions.
   typealias Action = TemplateAction<Self>
 
-  /// The name of its actions in logs and in encoded forms; the type's name, unless the template says otherwise.
+  /// The name of the template's actions in logs and in encoded forms; by default the type's name.
   ///
-  /// The name is without the module, and with the types that it is nested in: `Todos.Fetch`.
+  /// The default name is without the module, and includes the enclosing types: `Todos.Fetch`.
   static var id: String { get }
 }
 
@@ -30,7 +30,7 @@ extension ActionTemplate {
     TemplateAction(payload: payload)
   }
 
-  /// The payload of an action, where it is one of this template's.
+  /// Returns the payload of an action; nil if the action is not of this template.
   public static func payload(of action: AnyAction) -> Payload? {
     (action as? Action)?.payload
   }
@@ -46,20 +46,20 @@ extension ActionTemplate where Payload == Void {
   public static func action() -> Action { action(()) }
 }
 
-/// The payload of an action that carries nothing.
+/// The payload of an action without data.
 ///
-/// Unlike `Void`, it is `Hashable` and `Codable`.
+/// Unlike `Void`, this type is `Hashable` and `Codable`.
 public struct NoPayload: Hashable, Codable, Sendable {
-  /// Makes one.
+  /// Makes a payload.
   public init() {}
 }
 
 /// An action of a template.
 public struct TemplateAction<Template: ActionTemplate>: ActionType {
-  /// What it carries.
+  /// The action's payload.
   public let payload: Template.Payload
 
-  /// Makes one, as `ActionTemplate.action(_:)`.
+  /// Makes an action, like `ActionTemplate.action(_:)`.
   public init(payload: Template.Payload) {
     self.payload = payload
   }

@@ -1,16 +1,16 @@
-/// An action that can be encoded, with its name, as `EncodedAction` does.
+/// An action that `EncodedAction` can encode, with its name.
 ///
 ///     struct Deposit: EncodableAction, Decodable { let amount: Int }
 ///
 ///     let data = try JSONEncoder().encode(EncodedAction(Deposit(amount: 5)))
 ///     // {"payload":{"amount":5},"type":"Deposit"}
 ///
-/// `ActionCoder` decodes it.
+/// To decode it, use `ActionCoder`.
 public protocol EncodableAction: ActionType, Encodable {
-  /// What its encoded form says for its type; the type's name, unless it says otherwise.
+  /// The type's name in encoded forms; by default the name of the Swift type.
   ///
-  /// The name is without the module, and with the types that it is nested in: `Stock.Action`. Forms that are kept
-  /// outlive the names of types: give one that stays.
+  /// The default name is without the module, and includes the enclosing types: `Stock.Action`. If you store encoded
+  /// actions, implement this with a name that you never change, because you may rename the type.
   static var actionName: String { get }
 }
 

@@ -1,8 +1,8 @@
 /// An action in its encoded form: `{"type": …, "payload": …}`.
 ///
-/// Any encoder encodes one, alone or as a part of other values. To decode one, a decoder needs the types: an
-/// `ActionCoder`, in its `userInfo` under `.actionCoder`, or by calling `ActionCoder.decode(_:with:)`. An
-/// action without a payload has none in its form.
+/// You can encode it with any encoder, alone or inside other values. To decode it, a decoder needs the action types:
+/// call `ActionCoder.decode(_:with:)`, or put an `ActionCoder` in the decoder's `userInfo` under `.actionCoder`. If
+/// an action has no payload, the form has none.
 public struct EncodedAction: Codable, Sendable {
   /// The action.
   public let action: AnyAction
@@ -11,14 +11,14 @@ public struct EncodedAction: Codable, Sendable {
     case type, payload
   }
 
-  /// Makes one.
+  /// Makes an encoded form of an action.
   public init(_ action: AnyAction) {
     self.action = action
   }
 
   /// Encodes the action's name and the action.
   ///
-  /// Throws an `ActionCodingError` for an action that is not encodable.
+  /// Throws an `ActionCodingError` if the action is not encodable.
   public func encode(to encoder: any Encoder) throws {
     guard let action = action as? any EncodableAction else {
       throw ActionCodingError.notEncodable(type(of: self.action))
@@ -32,7 +32,7 @@ public struct EncodedAction: Codable, Sendable {
 
   /// Decodes an action of one of the types that the `ActionCoder` knows.
   ///
-  /// Throws an `ActionCodingError` where it does not know the type, or there is no coder.
+  /// Throws an `ActionCodingError` if the coder does not know the type, or if there is no coder.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     let name = try container.decode(String.self, forKey: .type)

@@ -1,4 +1,4 @@
-// The payload alone is encoded: the form has the type beside it.
+// Only the payload is encoded here; the encoded form has the type beside it.
 extension TemplateAction: Encodable where Template.Payload: Encodable {
   /// Encodes the payload.
   public func encode(to encoder: any Encoder) throws {

@@ -1,12 +1,12 @@
 extension Dispatcher {
   /// Notifies an observer of several stores, once for each dispatch that has changed some of them.
   ///
-  /// As `StoreGroup.observe(initial:_:)`, with a group that the token keeps.
+  /// Behaves like `StoreGroup.observe(initial:_:)`, with a group that the token retains.
   ///
   /// - Parameters:
   ///   - stores: The stores, in the order in which the observer gets the models.
-  ///   - initial: Whether it is notified of the present models first.
-  ///   - body: Called with the models as they are then, never while a lock is held.
+  ///   - initial: Whether the observer is first notified of the current models.
+  ///   - body: Called with the models at the time of the call, never while a lock is held.
   public func observe<each Model: Sendable, each Action: ActionType>(
     stores: repeat Store<each Model, each Action>, initial: Bool = false,
     _ body: @escaping @Sendable (StoreGroupChange<repeat each Model>) -> Void
@@ -16,7 +16,7 @@ extension Dispatcher {
 
   /// Takes a snapshot of several stores at one instant.
   ///
-  /// As `StoreGroup.snapshot()`, without a group: which dispatches are under way in the stores is not known.
+  /// Behaves like `StoreGroup.snapshot()`, but without a group the dispatches under way are not known.
   ///
   /// - Parameter stores: The stores, in the order of the snapshot's models.
   public func snapshot<each Model: Sendable, each Action: ActionType>(

@@ -1,4 +1,4 @@
-/// Several stores, seen together: observers are notified once for each dispatch, after all of its stores have ended.
+/// Several stores seen together: observers are notified once per dispatch, after all of its stores have ended.
 ///
 ///     let group = StoreGroup(orders, stock)
 ///     let token = group.observe { change in
@@ -6,13 +6,13 @@
 ///       …
 ///     }
 ///
-/// A dispatch that changes several stores of the group, or one of them several times, is one call, before its
-/// completion; one that changes none is none. A change outside a dispatch is a call at once. Each action of
-/// a sequence, and each dispatch that another one makes, counts by itself. As with other observers, what
-/// `shouldNotifyObservers(for:in:)` excludes, or a reducer that says `noChange()`, is no change.
+/// A dispatch that changes stores of the group, however often, makes one call, before its completion. A dispatch that
+/// changes none makes no call. A change outside a dispatch makes a call at once. Each action of a sequence, and each
+/// nested dispatch, counts separately. Like other observers, these don't see a commit if
+/// `shouldNotifyObservers(for:in:)` excludes it or the reducer calls `noChange()`.
 ///
-/// The group keeps the models and not the stores, and may be used from any thread. While it exists, a commit of its
-/// stores costs what one of an observed store does, plus a set's insertion for the first commit of each dispatch.
+/// The group retains the models and not the stores. You can use it from any thread. While it exists, a commit of its
+/// stores costs as much as one of an observed store. The first commit of each dispatch also costs a set insertion.
 public final class StoreGroup<each Model: Sendable>: Sendable {
   private let stores: StoreTuple<repeat each Model>
   private let notices: StoreGroupNotices
@@ -20,8 +20,8 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
 
   /// Makes a group of stores, which may be registered with several dispatchers, or with none.
   ///
-  /// Of dispatches under way it knows those that change one of the stores from now on. Not to be called inside an
-  /// exclusive section.
+  /// The group knows dispatches under way only if they change one of the stores from now on. Don't call this inside
+  /// an exclusive section.
   ///
   /// - Parameter stores: The stores, in the order in which observers get the models.
   public init<each Action: ActionType>(_ stores: repeat Store<each Model, each Action>) {
@@ -37,25 +37,28 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
 
   /// Takes a snapshot of the stores at one instant, with the dispatches under way in them.
   ///
-  /// Waits for reductions in progress, as each read of a store; no lock is held meanwhile, unless the stores change so
-  /// fast that three attempts fail: then the stores are locked together. Runs no code of the program. Not to be called
-  /// inside an exclusive section, whose message names both stores.
+  /// Waits for reductions in progress, like any read of a store. No lock is held while waiting. Only if the stores
+  /// change so fast that three attempts fail, they are locked together. Runs none of the program's code. A call
+  /// inside an exclusive section stops the program, with a message that names both stores.
   public func snapshot() -> StoreSnapshot<repeat each Model> {
     stores.snapshot { notices.dispatchesUnderWay }
   }
 
-  /// Notifies an observer of each dispatch that has changed stores of the group, once all of its stores have ended,
-  /// and of each change outside a dispatch, until its token ends.
+  /// Notifies an observer of each dispatch that has changed stores of the group, and of each change outside a
+  /// dispatch.
   ///
-  /// It is called on the thread that is about to run the dispatch's completion, before that, or on the one that has
-  /// made the change, one call after the other. Where another thread calls the group's observers meanwhile, a caller
-  /// from outside or of `.sync` waits for its turn; a thread of a lane or of the concurrent queue leaves the call
-  /// to that one and goes on, as in `Store.observe(initial:_:)`. The observer may dispatch in every mode, change
-  /// stores, and cancel itself or others. The token keeps the group.
+  /// Calls come one after the other, until the token ends. The call for a dispatch comes once all of its stores have
+  /// ended, on the thread that is about to run its completion. The call for another change comes on the thread that
+  /// made it.
+  ///
+  /// If another thread is calling the group's observers, a caller from outside or of `.sync` waits for its turn. A
+  /// thread of a lane or of the concurrent queue leaves the call to that thread and continues, as in
+  /// `Store.observe(initial:_:)`. The observer may dispatch in every mode, change stores, and cancel itself or
+  /// others. The token retains the group.
   ///
   /// - Parameters:
-  ///   - initial: Whether it is notified of the present models first.
-  ///   - body: Called with the models as they are then, never while a lock is held.
+  ///   - initial: Whether the observer is first notified of the current models.
+  ///   - body: Called with the models at the time of the call, never while a lock is held.
   public func observe(
     initial: Bool = false,
     _ body: @escaping @Sendable (StoreGroupChange<repeat each Model>) -> Void
@@ -65,12 +68,12 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     }
   }
 
-  /// Notifies an observer on a queue, otherwise as `observe(initial:_:)`; no dispatch waits for it.
+  /// Notifies an observer on a queue, otherwise like `observe(initial:_:)`; no dispatch waits for it.
   ///
   /// - Parameters:
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present models first.
-  ///   - body: Called on the queue with the models as they are then, once for each dispatch.
+  ///   - initial: Whether the observer is first notified of the current models.
+  ///   - body: Called on the queue with the models at the time of the call, once for each dispatch.
   public func observe(
     on delivery: ObserverDelivery, initial: Bool = false,
     _ body: @escaping @Sendable (StoreGroupChange<repeat each Model>) -> Void
@@ -80,12 +83,13 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     }
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies a main-actor observer, on the main queue, otherwise like `observe(initial:_:)`; no dispatch waits for
+  /// it.
   ///
   /// - Parameters:
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present models first.
-  ///   - body: Called on the main queue with the models as they are then, once for each dispatch.
+  ///   - initial: Whether the observer is first notified of the current models.
+  ///   - body: Called on the main queue with the models at the time of the call, once for each dispatch.
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (StoreGroupChange<repeat each Model>) -> Void

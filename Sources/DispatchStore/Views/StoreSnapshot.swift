@@ -1,19 +1,19 @@
 /// The models of several stores at one instant.
 ///
-/// There was a moment at which each of the stores had the model and the version that are here. It holds what the
-/// models store: while the program keeps it, the next change of a store copies that by copy-on-write.
+/// At one moment, each of the stores had this model and this version. The snapshot retains the models: while you keep
+/// it, the next change of a store triggers copy-on-write.
 public struct StoreSnapshot<each Model: Sendable>: Sendable {
-  /// The models, in the order in which the stores were given.
+  /// The models, in the order of the stores.
   public let models: (repeat each Model)
-  /// Their versions, in that order.
+  /// The versions of the models, in the order of the stores.
   public let versions: [UInt64]
-  /// The dispatches that had changed one of the stores then, and whose stores had not all ended.
+  /// The dispatches that had changed one of the stores and whose stores had not all ended, in ascending order.
   ///
-  /// What they do may be here in part. In ascending order. Nil where no `StoreGroup` takes the snapshot: then it is not
-  /// known. A group knows those that have changed a store since it was made.
+  /// The snapshot may have only a part of their changes. A group knows only the dispatches that have changed a store
+  /// since the group was made. Nil if the snapshot was not taken by a `StoreGroup`, because then they are not known.
   ///
-  /// For a snapshot without any, take it in an action on the lane on which all of the stores' actions are
-  /// dispatched: that is settled.
+  /// To get a snapshot without such dispatches, take it in an action on the one lane to which all of the stores'
+  /// actions are dispatched.
   public let dispatchesUnderWay: [TransactionID]?
 
   init(
@@ -25,16 +25,16 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   }
 }
 
-/// What an observer of a group of stores gets.
+/// A change of a group of stores, as its observers receive it.
 public struct StoreGroupChange<each Model: Sendable>: Sendable {
-  /// The stores as they are when the observer is called; perhaps with later changes, too.
+  /// The stores at the time of the call, perhaps with later changes, too.
   public let snapshot: StoreSnapshot<repeat each Model>
-  /// The dispatch whose stores have ended; nil for a change outside a dispatch, and for the present models.
+  /// The dispatch whose stores have ended; nil for a change outside a dispatch, and for the initial call.
   public let transaction: TransactionID?
 
-  /// The models, in the order in which the stores were given.
+  /// The models, in the order of the stores.
   public var models: (repeat each Model) { snapshot.models }
 
-  /// Their versions, in that order.
+  /// The versions of the models, in the order of the stores.
   public var versions: [UInt64] { snapshot.versions }
 }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// An observer of a part: called with each commit that has changed it, as far as its values can be compared.
+/// An observer of a part, called with each commit that has changed it, as far as its values can be compared.
 ///
-/// Without the part's type: what has that is a closure, compiled for it where the program observes.
+/// Independent of the part's type: typed work is in a closure, compiled for that type at the place of observation.
 @usableFromInline
 final class ChildObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
-  /// Calls the program's observer with a value that was kept.
+  /// Calls the program's observer with a retained value.
   @usableFromInline typealias Call = @Sendable (PartCommit) -> Void
-  /// Takes the address of a model, and whether its part is kept in any case; nil where it is the same as before.
+  /// Takes a model's address, and whether to retain its part in any case; returns nil if the part is unchanged.
   @usableFromInline typealias Selection = @Sendable (UnsafeRawPointer, Bool) -> Call?
 
   private struct Notice: Sendable {
@@ -19,7 +19,7 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
   private let select: Selection
   private let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
   private let kept = Mailbox<Notice>()
-  /// How many notices the notifier has not delivered: it comes with each commit, also where none was kept of it.
+  /// The number of notices not delivered by the notifier, so that `notify` returns at once for a commit without one.
   private let undelivered = Atomic(0)
 
   init(
@@ -39,9 +39,9 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
     if self.kept.put(Notice(commit: commit, call: call)), !isInTurn { kept.schedule(self) }
   }
 
-  /// Notices are kept, and the notifier's deliveries made, in commit order; of some commits none was kept.
+  /// Delivers the notice of a commit, if there is one; notices and deliveries are both in commit order.
   override func notify(of change: ObservedChange) {
-    // A notice of this commit was kept before its delivery could begin, which the store's lock orders.
+    // The store's lock orders this: a commit's notice is enqueued before its delivery can begin.
     if undelivered.load(ordering: .relaxed) == 0 { return }
     yieldPoint(.callObserver)
     guard let due = kept.take(where: { $0.commit.version <= change.version }) else { return }
@@ -56,13 +56,13 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
     return true
   }
 
-  /// The part in this model is the one to compare with first.
+  /// Retains the part of this model as the first value to compare with.
   override func begin(with model: UnsafeRawPointer, version: UInt64) {
     _ = select(model, true)
   }
 }
 
-/// What observers of a part get of a commit besides the part.
+/// The data of a commit that a part's observers receive besides the part.
 @usableFromInline
 struct PartCommit: Sendable {
   @usableFromInline let version: UInt64
@@ -70,7 +70,7 @@ struct PartCommit: Sendable {
   @usableFromInline let transaction: TransactionID?
 }
 
-/// The value of a part to compare with.
+/// The last value of a part, to compare with.
 @usableFromInline
 final class LastValue<Value: Sendable>: @unchecked Sendable {  // because the store's lock guards it
   @exclusivity(unchecked) @usableFromInline var value: Value?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where an element was found last: where the search begins.
+/// The last known index of an element, from which a search starts.
 @usableFromInline
 final class IndexHint: Sendable {
   private let known = Atomic(0)
@@ -18,9 +18,9 @@ final class IndexHint: Sendable {
 // Inlinable, so that the search is compiled for the elements' type.
 extension MutableCollection
 where Self: RandomAccessCollection, Element: Identifiable, Index == Int {
-  /// The index of the element with this identity; takes time linear in how far it has moved.
+  /// The index of the element with this identity, found in time linear in how far it has moved.
   ///
-  /// Searches on both sides of where it was, since what others add and remove moves an element by a little.
+  /// Searches on both sides of the last index, because insertions and removals move an element by a little.
   @inlinable
   func index(of id: Element.ID, near hint: IndexHint) -> Int? {
     let start = hint.index
@@ -42,7 +42,7 @@ where Self: RandomAccessCollection, Element: Identifiable, Index == Int {
     return nil
   }
 
-  /// Changes the element with this identity, in place; false where there is none.
+  /// Changes the element with this identity in place; returns false if there is none.
   @inlinable
   mutating func modifyElement(
     _ id: Element.ID, near hint: IndexHint, _ body: (UnsafeMutablePointer<Element>) -> Void
@@ -54,7 +54,7 @@ where Self: RandomAccessCollection, Element: Identifiable, Index == Int {
 }
 
 extension Dictionary {
-  /// Changes the value for a key, in place; false where there is none.
+  /// Changes the value for a key in place; returns false if there is none.
   @inlinable
   mutating func modifyValue(
     for key: Key, _ body: (UnsafeMutablePointer<Value>) -> Void

@@ -1,4 +1,4 @@
-/// How actions for a part are dispatched to its store.
+/// Dispatches actions for a part to its store.
 @usableFromInline
 struct PartActions<Action: ActionType>: Sendable {
   @usableFromInline
@@ -21,7 +21,7 @@ struct PartActions<Action: ActionType>: Sendable {
     self.send = send
   }
 
-  /// Those of the store itself.
+  /// Dispatches the store's own actions.
   @inlinable
   init<Model>(of store: Store<Model, Action>) {
     self.init(
@@ -46,13 +46,13 @@ struct PartActions<Action: ActionType>: Sendable {
       })
   }
 
-  /// The action of any type for which one stands that is dispatched to a store of handlers; nil for other stores.
+  /// The wrapped action to dispatch to a store of handlers; nil for other stores.
   @inlinable
   static func wrapped(_ action: Action) -> (any ActionType)? {
     Action.self == HandledAction.self ? (action as? HandledAction)?.base : nil
   }
 
-  /// Those that stand for these.
+  /// Returns dispatchers for a part's actions, which `embed` converts to these actions.
   @inlinable
   func embedding<Local>(
     _ embed: @escaping @Sendable (Local) -> Action
@@ -64,7 +64,7 @@ struct PartActions<Action: ActionType>: Sendable {
   }
 }
 
-/// What is dispatched with an action.
+/// The arguments of a dispatch besides its action.
 @usableFromInline
 struct PartRequest: Sendable {
   @usableFromInline let mode: Dispatcher.Mode

@@ -1,14 +1,14 @@
-/// A reducer made of others with its model and its actions, each of which may say whether observers are notified.
+/// A reducer made of others with the same model and actions, each of which may decide whether observers are notified.
 protocol ReducerOfReducers {
   /// Whether any of them overrides `shouldNotifyObservers(for:in:)`.
   var decidesNotification: Bool { get }
 }
 
-/// Checks a reducer that another one is made of.
+/// Checks a reducer that is a part of another.
 enum PartCheck {
-  /// The reducer has to do nothing but reduce: the rest needs a store of its types.
+  /// Stops the program unless the reducer only reduces, since all other methods need a store of its types.
   ///
-  /// - Parameter isOfWhole: Whether it has the model and the action of the whole, which calls its
+  /// - Parameter isOfWhole: Whether the reducer has the model and action of the whole, which then calls its
   ///   `shouldNotifyObservers`.
   static func check<Model, Action>(
     _ reducer: Reducer<Model, Action>, in whole: String, isOfWhole: Bool
@@ -30,7 +30,7 @@ enum PartCheck {
     }
   }
 
-  /// Whether the reducer, or one that it is made of, overrides `shouldNotifyObservers(for:in:)`.
+  /// Whether the reducer, or one of its parts, overrides `shouldNotifyObservers(for:in:)`.
   static func decidesNotification(_ reducer: AnyObject) -> Bool {
     (reducer as? any ReducerOfReducers)?.decidesNotification
       ?? ReducerOverrides(of: reducer).shouldNotifyObservers

@@ -1,6 +1,6 @@
-// Parts that may be gone.
+// Parts that may be missing.
 extension PartPath {
-  /// What an optional holds.
+  /// The path to the value of an optional.
   @inlinable
   static func unwrapping<Whole: Sendable>(
     _ path: any WritableKeyPath<Whole, Value?> & Sendable
@@ -28,7 +28,7 @@ extension PartPath {
       name: { "the value of \(path)" })
   }
 
-  /// An element by its identity.
+  /// The path to an element, by its identity.
   @inlinable
   static func element<
     Whole: Sendable, Elements: MutableCollection & RandomAccessCollection & Sendable
@@ -55,7 +55,7 @@ extension PartPath {
       name: { PartName.element(id, of: path) })
   }
 
-  /// The value for a key.
+  /// The path to the value for a key.
   @inlinable
   static func value<Whole: Sendable, Key: Hashable & Sendable>(
     of path: any WritableKeyPath<Whole, [Key: Value]> & Sendable, key: Key
@@ -79,7 +79,7 @@ extension PartPath {
       name: { PartName.value(key, of: path) })
   }
 
-  /// The payload of a case.
+  /// The path to the payload of a case.
   @inlinable
   static func `case`<Whole: Sendable>(
     extract: @escaping @Sendable (Whole) -> Value?, embed: @escaping @Sendable (Value) -> Whole

@@ -1,8 +1,8 @@
-/// Where a part is in a whole: how it is read, and changed in place; it may be gone.
+/// The path to a part of a whole, which may be missing: reads it, and changes it in place.
 ///
-/// Both take the whole's address, and call a closure with the part's, at most once; they say whether there is one. So
-/// nothing is copied, and no value is passed through code that is not compiled for its type: the factories are
-/// inlined into the program.
+/// `read` and `modify` take the whole's address, and call a closure at most once with the part's address. They return
+/// whether the part exists. The factories are inlined into the program, so nothing is copied, and no value passes
+/// through unspecialized generic code.
 @usableFromInline
 struct PartPath<Value: Sendable>: Sendable {
   @usableFromInline
@@ -13,9 +13,9 @@ struct PartPath<Value: Sendable>: Sendable {
 
   @usableFromInline let read: Read
   @usableFromInline let modify: Modify
-  /// For messages; described only where there is one.
+  /// Describes the part, for messages only.
   @usableFromInline let name: @Sendable () -> String
-  /// The distance from the whole's address, where the part is stored in the whole itself, and so is always there.
+  /// The part's offset from the whole's address, if it is stored inline and therefore always exists.
   @usableFromInline let offset: Int?
 
   @inlinable
@@ -29,7 +29,7 @@ struct PartPath<Value: Sendable>: Sendable {
     self.offset = offset
   }
 
-  /// A part that is stored in the whole itself.
+  /// The path to a part that is stored inline in the whole.
   @inlinable
   static func stored(at offset: Int, _ name: @escaping @Sendable () -> String) -> PartPath {
     PartPath(
@@ -44,13 +44,13 @@ struct PartPath<Value: Sendable>: Sendable {
       name: name, offset: offset)
   }
 
-  /// A part that is always there.
+  /// The path to a part that always exists.
   @inlinable
   static func property<Whole: Sendable>(
     _ path: any WritableKeyPath<Whole, Value> & Sendable
   ) -> PartPath {
     let name: @Sendable () -> String = { "\(path)" }
-    // A key path to stored properties is no more than that; following it takes several times as long.
+    // A key path to stored properties is only an offset; following the key path takes several times as long.
     if let offset = MemoryLayout<Whole>.offset(of: path) { return .stored(at: offset, name) }
     return PartPath(
       read: { whole, body in
@@ -68,9 +68,9 @@ struct PartPath<Value: Sendable>: Sendable {
       name: name)
   }
 
-  /// Changes the part by a closure that may throw; nil where it is gone.
+  /// Changes the part with a closure that may throw; returns nil if the part is missing.
   ///
-  /// - Parameter commit: Changes the whole, unless its closure says that it has found nothing to change.
+  /// - Parameter commit: Changes the whole, unless its closure returns false because there was nothing to change.
   @inlinable
   func update<Result, Failure: Error>(
     by commit: @escaping ((UnsafeMutableRawPointer) -> Bool) -> Void,
@@ -115,10 +115,10 @@ struct PartPath<Value: Sendable>: Sendable {
   }
 }
 
-/// What parts are called in messages.
+/// The names of parts in messages.
 @usableFromInline
 enum PartName {
-  /// A part, and the one that it is in; the whole has no name.
+  /// Joins the names of a part and its whole; the outermost whole has no name.
   @usableFromInline
   static func joining(
     _ part: @escaping @Sendable () -> String, _ whole: @escaping @Sendable () -> String

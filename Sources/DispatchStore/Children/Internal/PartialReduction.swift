@@ -1,7 +1,7 @@
-/// What the parts of a reduction have said of it: it changes nothing where each of them has said so.
+/// Collects the `noChange()` calls of a reduction's parts: the whole is unchanged if every part is.
 @usableFromInline
 struct PartialReduction {
-  /// Whether no part has changed anything so far.
+  /// Whether no part has changed anything yet.
   @usableFromInline private(set) var isUnchanged = true
   /// The thread that reduces.
   private let thread = ThreadState.current
@@ -9,7 +9,7 @@ struct PartialReduction {
   @usableFromInline
   init() {}
 
-  /// Has a part's reducer reduce, in the reduction of the whole's.
+  /// Calls a part's reducer in the reduction of the whole.
   @inlinable
   mutating func reduce<Model, Action>(
     _ model: inout Model, _ action: Action, by reducer: Reducer<Model, Action>
@@ -19,7 +19,7 @@ struct PartialReduction {
     try reducer.reduce(into: &model, action: action)
   }
 
-  /// The same for what a closure finds; false where that is nothing.
+  /// Calls a part's reducer on the part that a closure finds; returns false if it finds none.
   @inlinable
   mutating func reduce<Model, Action>(
     _ action: Action, by reducer: Reducer<Model, Action>,
@@ -37,23 +37,24 @@ struct PartialReduction {
     return isFound
   }
 
-  /// A call begins: what was said before it, perhaps by the same reducer, is not about it, and is returned.
+  /// Begins a call, and returns the previous `noChange()` note, which may be of the same reducer but not of this
+  /// call.
   @usableFromInline
   func begin() -> ObjectIdentifier? {
     thread.exchangeUnchanged(by: nil)
   }
 
-  /// A call has ended; before it, this was said.
+  /// Ends a call, and restores the previous note.
   @usableFromInline
   mutating func end(of reducer: ObjectIdentifier, _ before: ObjectIdentifier?) {
     if thread.exchangeUnchanged(by: before) != reducer { isUnchanged = false }
   }
 
-  /// Code that is no reducer may have changed something.
+  /// Records that code other than a reducer may have changed something.
   @usableFromInline
   mutating func noteChange() { isUnchanged = false }
 
-  /// Changes what a closure finds in a model; a reducer is said to have changed nothing where it finds nothing.
+  /// Changes the part that a closure finds; if it finds none, notes that the reducer changed nothing.
   @inlinable
   static func change<Model, Action>(
     _ model: inout Model, by reducer: Reducer<Model, Action>,
@@ -63,7 +64,7 @@ struct PartialReduction {
     if !isFound { noteUnchanged(by: ObjectIdentifier(reducer)) }
   }
 
-  /// A reducer is said to have changed nothing, in the exclusive section.
+  /// Notes, in the exclusive section, that a reducer changed nothing.
   @usableFromInline
   static func noteUnchanged(by reducer: ObjectIdentifier) {
     ThreadState.current.noteUnchanged(by: reducer)
@@ -71,7 +72,7 @@ struct PartialReduction {
 }
 
 extension Reducer {
-  /// Has parts reduce: unless one of them has changed something, nothing has changed.
+  /// Calls the parts' reducers, and then `noChange()` if none has changed anything.
   final func reduceParts(_ body: (inout PartialReduction) throws -> Void) rethrows {
     var reduction = PartialReduction()
     defer { if reduction.isUnchanged { noChange() } }

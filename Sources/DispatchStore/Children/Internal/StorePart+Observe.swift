@@ -2,7 +2,7 @@ extension StorePart {
   @usableFromInline typealias Observation = @Sendable (ChildChange<Model?>) -> Void
   @usableFromInline typealias Comparison = @Sendable (Model, Model) -> Bool
 
-  /// - Parameter areEqual: Of two equal values in turn the second is not delivered; nil where all are.
+  /// - Parameter areEqual: Suppresses a value that equals the previous one; nil delivers every value.
   @inlinable
   func observe(
     on delivery: ObserverDelivery?, initial: Bool, by areEqual: Comparison?,

@@ -1,7 +1,7 @@
-/// A part of a store's model, with the actions for it; without the types of the store.
+/// A part of a store's model and the actions for it, without the store's types.
 ///
-/// It has nothing of the model: each call goes to the store. What has the store's types is a closure, compiled for
-/// them where the program makes a child.
+/// Stores nothing of the model: each call goes to the store. Work that needs the store's types is in closures,
+/// compiled for those types by the program that makes the child.
 @usableFromInline
 final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
   @usableFromInline let root: PartRoot
@@ -21,7 +21,7 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     StorePart(of: PartRoot(store), .stored(at: 0) { "" }, PartActions(of: store))
   }
 
-  /// A part of it.
+  /// Returns a part of this part.
   @inlinable
   func appending<Next, Local>(
     _ path: PartPath<Next>, _ actions: PartActions<Local>
@@ -29,9 +29,9 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     StorePart<Next, Local>(of: root, self.path.appending(path), actions)
   }
 
-  /// Calls a closure with the part, in the exclusive section; false where it is gone.
+  /// Calls a closure with the part, in the exclusive section; returns false if the part is missing.
   ///
-  /// Tracked as a read of the store: which parts a commit has changed is not known.
+  /// Tracked as a read of the whole store, because the store does not know which parts a commit changes.
   @inlinable
   func read(_ body: (UnsafePointer<Model>) -> Void) -> Bool {
     let storage = root.storage
@@ -42,7 +42,7 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     return path.read(root.model, body)
   }
 
-  /// The part as it is; nil where it is gone.
+  /// A copy of the current part; nil if it is missing.
   @inlinable
   func snapshot() -> Model? {
     var snapshot: Model?
@@ -50,7 +50,7 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     return snapshot
   }
 
-  /// Reads the part by a closure that may throw; nil where it is gone.
+  /// Reads the part with a closure that may throw; returns nil if the part is missing.
   @inlinable
   func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
@@ -60,7 +60,8 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     return try result?.get()
   }
 
-  /// Changes the part by a closure that may throw: one commit; nil, and none, where it is gone.
+  /// Changes the part in one commit, with a closure that may throw; if the part is missing, commits nothing.
+  /// missing.
   @inlinable
   func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
@@ -70,18 +71,18 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
 }
 
 extension StorePart {
-  /// The error of a change of the part where it is gone.
+  /// The error for a change of the part while it is missing.
   @usableFromInline
   var missing: DispatchError { .partMissing(path.name(), of: root.storage.identifier) }
 }
 
-/// The store that a part is of, without its types; kept alive.
+/// The store of a part, without its types; kept alive by the part.
 @usableFromInline
 struct PartRoot: @unchecked Sendable {
-  // because it is constant, and the store's lock guards what is at `model`
+  // because it is constant, and the store's lock guards the memory at `model`
   @usableFromInline let storage: StoreStorage
   @usableFromInline let model: UnsafeMutableRawPointer
-  /// Changes the model, unless the closure says that it has found nothing to change: then there is no commit.
+  /// Changes the model in one commit; if the closure finds nothing to change, there is no commit.
   @usableFromInline let commit: @Sendable ((UnsafeMutableRawPointer) -> Bool) -> Void
   /// Registers an observer.
   @usableFromInline let add: @Sendable (ObserverRecord, _ initial: Bool) -> ObserverToken
@@ -93,7 +94,7 @@ struct PartRoot: @unchecked Sendable {
     storage = store.storage
     model = UnsafeMutableRawPointer(store.storage.model)
     commit = { body in
-      // On behalf of the store's reducer, which is so said to have changed nothing.
+      // Commits as the store's reducer, so that `noteUnchanged` can suppress the commit.
       store.commit(for: nil, action: nil, by: store.reducer) {
         PartialReduction.change(&$0, by: store.reducer, body)
       }

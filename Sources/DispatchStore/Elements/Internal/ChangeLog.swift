@@ -1,10 +1,10 @@
 import Synchronization
 
-/// One content of a tracked collection.
+/// A mark for one content of a tracked collection.
 public struct TrackingCheckpoint: Sendable, Equatable {
-  /// Of the log; no two logs have the same.
+  /// The unique identifier of the log.
   @usableFromInline let log: UInt64
-  /// How often the content of this log, and of those that it was copied from, has changed.
+  /// The number of changes to the content of this log, and of the logs that it was copied from.
   @usableFromInline var number: UInt64
 
   init(log: UInt64, number: UInt64) {
@@ -20,24 +20,24 @@ public struct TrackingCheckpoint: Sendable, Equatable {
 
 /// A change log without its element types.
 ///
-/// All values that refer to a log have the same content, since one that changes takes a copy where it is not
-/// the only one. So a position stands for one content: that of the one value which has appended to this log.
+/// All values that refer to a log have the same content, because a changing value copies a shared log first. So a
+/// position stands for one content: that of the only value that has appended to this log.
 @usableFromInline
 class ChangeLogState: @unchecked Sendable {
-  // because only the one value that refers to it changes it, but for `mark`
-  /// The present content.
+  // because only the one value that refers to it changes it, except for `mark` and `isAbandoned`
+  /// The position of the current content.
   @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
-  /// The content before the first entry.
+  /// The position of the content before the first entry.
   @exclusivity(unchecked) @usableFromInline final var base: TrackingCheckpoint
-  /// How many elements it had.
+  /// The number of elements at `base`.
   @exclusivity(unchecked) @usableFromInline final var baseCount = 0
-  /// Since this number there has been one entry for each change.
+  /// The number since which there is exactly one entry per change.
   @exclusivity(unchecked) @usableFromInline final var exactFrom: UInt64
-  /// 0 where no reader is known; else one more than the number of the content that was read last.
+  /// Zero if no reader is known; else one more than the number of the content that was last read.
   ///
-  /// Readers set it while they share the log with others. It decides what is kept, not what is right.
+  /// Readers set it while other values share the log. The mark affects only how much is kept, never correctness.
   private final let mark: Atomic<UInt64>
-  /// Whether a reader has gone since the last one has read: perhaps there is none any longer.
+  /// Whether a reader has ended since the last read, so that perhaps none is left.
   private final let isAbandoned: Atomic<Bool>
 
   private static let last = Atomic<UInt64>(0)
@@ -52,13 +52,13 @@ class ChangeLogState: @unchecked Sendable {
     isAbandoned = Atomic(false)
   }
 
-  /// The state of a copy: its content is the same, and has another position.
+  /// Copies the state for a value with the same content, at a new position.
   ///
-  /// - Parameter mark: The other log's mark, read once, since a reader may set it meanwhile.
+  /// - Parameter mark: The other log's mark, read once, because a reader may set it meanwhile.
   init(copying other: ChangeLogState, _ mark: UInt64) {
     let number = other.position.number
     position = TrackingCheckpoint(log: Self.nextLog(), number: number + 1)
-    // Where no reader is known, the other one's content may have changed without a note.
+    // Without a known reader, the other content may have changed unrecorded.
     base = mark == 0 ? position : mark == number + 1 ? other.position : other.base
     baseCount = other.baseCount
     exactFrom = position.number
@@ -71,11 +71,11 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final var isRecording: Bool { mark.load(ordering: .relaxed) != 0 }
 
-  /// Whether all entries have been read, as far as is known here.
+  /// Whether all entries have been read, as far as this log knows.
   @usableFromInline
   final var isRead: Bool { mark.load(ordering: .relaxed) == position.number + 1 }
 
-  /// All entries have been read.
+  /// Records that all entries have been read.
   @usableFromInline
   final func markRead() {
     mark.store(position.number + 1, ordering: .relaxed)
@@ -86,32 +86,32 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final var mayBeUnread: Bool { isAbandoned.load(ordering: .relaxed) }
 
-  /// A reader has gone: if there is no other, no more is noted than a few changes.
+  /// Records that a reader has ended; if there is no other, only a few more changes are recorded.
   final func readerHasGone() {
     isAbandoned.store(true, ordering: .relaxed)
   }
 
-  /// Changes are to be noted from now on.
+  /// Starts recording changes.
   @usableFromInline
   final func beginRecording() {
     if !isRecording { markRead() }
   }
 
-  /// No change is noted until another reader comes; what is read then of former checkpoints is unknown.
+  /// Stops recording until another reader begins; changes since earlier checkpoints are then unknown.
   final func endRecording() {
     position = TrackingCheckpoint(log: Self.nextLog(), number: 0)
     (base, exactFrom) = (position, 0)
     mark.store(0, ordering: .relaxed)
   }
 
-  /// The entries that have been read are about to be dropped.
+  /// Moves the base to the current content, before the entries already read are dropped.
   @usableFromInline
   final func beginEntries() {
     (base, exactFrom) = (position, position.number)
   }
 }
 
-/// What was changed in a tracked collection since its readers read it last.
+/// The changes to a tracked collection since its readers last read it.
 @usableFromInline
 final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState,
   @unchecked Sendable
@@ -120,7 +120,7 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
   @usableFromInline typealias Entry = KeyedChanges<Key, Value>.Touched
 
   @exclusivity(unchecked) @usableFromInline var entries: [Entry]
-  /// How many entries there are before those of one key are made one.
+  /// The number of entries at which the log is compacted.
   @exclusivity(unchecked) @usableFromInline var limit = ChangeLog.minimumLimit
 
   @inlinable static var minimumLimit: Int { 1_024 }
@@ -137,13 +137,13 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
     super.init(copying: other, mark)
   }
 
-  /// The log of a value that has the same content, and is about to change.
+  /// Returns the log for a value that has the same content, and is about to change.
   @usableFromInline
   func copy() -> ChangeLog { ChangeLog(copying: self, presentMark) }
 
-  /// Notes a change; only the one value that refers to this log does.
+  /// Records a change; called only by the one value that refers to this log.
   ///
-  /// - Parameter count: How many elements there were before.
+  /// - Parameter count: The number of elements before the change.
   @inlinable
   func note(_ key: Key, _ old: Value?, count: Int) {
     if isRead {
@@ -159,8 +159,10 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
     }
   }
 
-  /// Keeps the first entry of each key; none, where they are more than there were and are elements, or where
-  /// perhaps nothing reads them.
+  /// Keeps only the first entry of each key.
+  ///
+  /// Drops all entries and stops recording if perhaps no reader is left, or if the entries outnumber the elements at
+  /// `base` and now together.
   @usableFromInline
   func compact(count: Int) {
     var keys = Set<Key>(minimumCapacity: entries.count)
@@ -174,7 +176,7 @@ final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState
     }
   }
 
-  /// The entries since a checkpoint; nil where that is unknown.
+  /// The entries since a checkpoint; nil if unknown.
   @inlinable
   func entries(since checkpoint: TrackingCheckpoint) -> [Entry]? {
     if checkpoint == position { return [] }

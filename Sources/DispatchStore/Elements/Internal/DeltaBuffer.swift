@@ -1,4 +1,4 @@
-/// What an observer of deltas has kept and not been called with: one delta, into which the next are merged.
+/// Holds the undelivered changes of an observer as one delta, into which later deltas are merged.
 final class DeltaBuffer: Sendable {
   private struct State {
     var delta: KeptDelta?
@@ -7,7 +7,7 @@ final class DeltaBuffer: Sendable {
 
   private let state = Locked(State())
 
-  /// Adds a delta; whether a call is to be scheduled.
+  /// Adds a delta; returns whether to schedule a call.
   func put(_ delta: KeptDelta, _ merge: (_ delta: KeptDelta, _ next: KeptDelta) -> Void) -> Bool {
     state.withLock { state in
       if let present = state.delta { merge(present, delta) } else { state.delta = delta }
@@ -16,7 +16,7 @@ final class DeltaBuffer: Sendable {
     }
   }
 
-  /// All that was added; where there is nothing, no call is scheduled any longer.
+  /// Removes and returns the merged delta; if there is none, records that no call is scheduled.
   func take() -> KeptDelta? {
     state.withLock { state in
       if state.delta == nil { state.isScheduled = false }

@@ -1,4 +1,4 @@
-/// An observer of a collection's deltas; subclasses decide what becomes of each.
+/// An observer of a collection's deltas; subclasses decide how to keep and deliver each.
 @usableFromInline
 class DeltaObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
@@ -14,15 +14,15 @@ class DeltaObserver: ObserverRecord, @unchecked Sendable {
     super.init(isInTurn: isInTurn)
   }
 
-  /// Begins with the present content; called in the exclusive section.
+  /// Begins with the current content; called in the exclusive section.
   ///
-  /// - Returns: Whether a call is to be scheduled.
+  /// - Returns: Whether to schedule a call.
   final func begin(_ model: UnsafeRawPointer, version: UInt64, isInitial: Bool) -> Bool {
     let delta = work.begin(model, version)
     return isInitial && receive(delta)
   }
 
-  /// It is cancelled; called in the exclusive section.
+  /// Ends the observation; called in the exclusive section.
   final func end(_ model: UnsafeRawPointer) {
     work.end(model)
   }
@@ -32,13 +32,13 @@ class DeltaObserver: ObserverRecord, @unchecked Sendable {
     kept.schedule(self)
   }
 
-  /// Keeps a delta, in the exclusive section; whether a call is to be scheduled.
+  /// Keeps a delta, in the exclusive section; returns whether to schedule a call.
   func receive(_ delta: KeptDelta) -> Bool {
     fatalError("DeltaObserver is abstract.")
   }
 }
 
-/// One that the notifier calls with the delta of each commit.
+/// An observer that the notifier calls with the delta of each commit.
 @usableFromInline
 final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
@@ -63,7 +63,7 @@ final class InlineDeltaObserver: DeltaObserver, @unchecked Sendable {
   }
 }
 
-/// One that is called on a queue, with one delta for all commits since its last call.
+/// An observer that is called on a queue, with one delta for all commits since its last call.
 @usableFromInline
 final class QueuedDeltaObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is

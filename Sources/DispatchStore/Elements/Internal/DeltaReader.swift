@@ -1,17 +1,17 @@
-/// Finds what each commit changes in one collection of a store's model.
+/// Finds the changes of each commit to one collection of a store's model.
 ///
-/// What is called for each commit is inlinable, so that it is compiled for the collection's types.
+/// The per-commit functions are inlinable, so that they are compiled for the collection's types.
 @usableFromInline
 final class DeltaReader<Model: Sendable, Elements: KeyedCollection & Sendable>: @unchecked Sendable
 where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards the mutable state
   @usableFromInline typealias Key = Elements.ElementKey
   @usableFromInline typealias Delta = KeyedDelta<Key, Elements.ElementValue>
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
   @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint?
-  /// The content so far, where the collection does not track changes.
+  /// The content at the last commit, if the collection does not track changes.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
 
   @usableFromInline
@@ -19,7 +19,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     part = ModelPart(path)
   }
 
-  /// Begins with the present content; called in the exclusive section.
+  /// Begins with the current content; called in the exclusive section.
   ///
   /// - Returns: That content as a delta.
   @usableFromInline
@@ -32,14 +32,14 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     return Delta(versions: version...version, content: content)
   }
 
-  /// No more is read; called in the exclusive section.
+  /// Stops reading; called in the exclusive section.
   @usableFromInline
   func end(_ model: UnsafeRawPointer) {
     guard let checkpoint = checkpoint.take() else { return }
     part.read(of: model) { $0.pointee.release(checkpoint) }
   }
 
-  /// What a commit has changed, and those before that were not delivered; nil where nothing.
+  /// The changes of a commit, and of suppressed commits before it; nil if there are none.
   @inlinable
   func readDelta(of commit: CommitInProgress) -> Delta? {
     guard let checkpoint else { return nil }
@@ -84,7 +84,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     return delta(of: entries, version)
   }
 
-  /// Of those that differ.
+  /// Makes a delta of the entries whose values differ.
   @inlinable
   func delta(of entries: [Key: Delta.Entry], _ version: UInt64) -> Delta? {
     let entries = entries.filter { equality.differ($0.value.old, $0.value.new) }

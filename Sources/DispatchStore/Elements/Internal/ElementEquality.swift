@@ -1,4 +1,6 @@
-/// Compares elements of a type that may be `Equatable`; found out once, since a cast takes longer than comparisons do.
+/// Compares elements of a type that may be `Equatable`.
+///
+/// The conformance is looked up once, because a cast takes longer than a comparison.
 @usableFromInline
 struct ElementEquality<Value: Sendable>: Sendable {
   @usableFromInline let areEqual: (@Sendable (Value, Value) -> Bool)?
@@ -8,7 +10,7 @@ struct ElementEquality<Value: Sendable>: Sendable {
     areEqual = (Value.self as? any Equatable.Type).map { Self.comparison($0) }
   }
 
-  /// Whether an element has changed: also where it can't be compared.
+  /// Whether an element has changed; true if the elements can't be compared.
   @inlinable
   func differ(_ old: Value?, _ new: Value?) -> Bool {
     switch (old, new) {
@@ -22,7 +24,7 @@ struct ElementEquality<Value: Sendable>: Sendable {
     _ type: Equal.Type
   ) -> @Sendable (Value, Value) -> Bool {
     { one, other in
-      // They are of this type, which the compiler does not know.
+      // Both values are of type `Equal`, which the compiler does not know.
       withUnsafePointer(to: one) { one in
         withUnsafePointer(to: other) { other in
           UnsafeRawPointer(one).assumingMemoryBound(to: Equal.self).pointee

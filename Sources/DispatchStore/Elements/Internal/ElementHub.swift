@@ -1,17 +1,17 @@
-/// The observers of single elements of one collection in one store: those that the notifier calls, or those on queues.
+/// The observers of single elements of one collection in one store: either the inline ones, or those on queues.
 ///
-/// The store has one for each collection that is observed so. A commit costs it what the commit has changed,
-/// however many observers there are. The collection's types are those of its table.
+/// The store has a hub for each collection observed by element. A commit costs a hub time linear in the commit's
+/// changes, regardless of the number of observers. Only the hub's table has the collection's types.
 @usableFromInline
 final class ElementHub: ObserverRecord, @unchecked Sendable {
   // because its superclass is
   @usableFromInline
   typealias Keep = @Sendable (CommitInProgress, ElementHub, inout KeptCommit) -> Void
 
-  /// The table of its observers.
+  /// The table of this hub's observers.
   let table: AnyObject
   private let keep: Keep
-  /// What the notifier is to deliver, in commit order.
+  /// The notices for the notifier to deliver, in commit order.
   private let notices = Mailbox<Notice>()
 
   private struct Notice {
@@ -19,7 +19,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
     let observer: ElementObserver
   }
 
-  /// - Parameter keep: Lets those observers of the table keep a commit whose elements it has changed.
+  /// - Parameter keep: Passes a commit to those observers of the table whose elements it has changed.
   @usableFromInline
   init(_ table: AnyObject, isInTurn: Bool, _ keep: @escaping Keep) {
     self.table = table
@@ -31,7 +31,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
     keep(commit, self, &kept)
   }
 
-  /// One of its observers keeps a change.
+  /// Keeps a change for one of the observers.
   @usableFromInline
   func keep(
     _ change: KeptElementChange, of commit: CommitInProgress, for observer: ElementObserver,
@@ -56,7 +56,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
 @usableFromInline
 struct ElementObserverList {
   private var list = ObserverList()
-  /// The number of the first one, among those that were added to the table.
+  /// The number of the first observer, among all that were added to the table.
   @usableFromInline let number: Int
 
   init(number: Int) {
@@ -66,7 +66,7 @@ struct ElementObserverList {
   var isEmpty: Bool { list.isEmpty }
 
   mutating func append(_ observer: ElementObserver) {
-    // The hub is notified of all commits: the first one does not matter here.
+    // The hub is notified of all commits, so the first commit to deliver does not matter here.
     list.append(observer, from: 0)
   }
 
@@ -74,7 +74,7 @@ struct ElementObserverList {
     list.remove(observer)
   }
 
-  /// The next observer that is not cancelled, from an index on, which it leaves behind that observer.
+  /// Returns the next observer that is not cancelled, and moves the index past it.
   @usableFromInline
   func next(_ index: inout Int) -> ElementObserver? {
     while index < list.slots.count {

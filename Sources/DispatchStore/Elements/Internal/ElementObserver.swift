@@ -1,6 +1,6 @@
-/// An observer of one element; the hub of its collection knows it, not the store.
+/// An observer of one element, registered with its collection's hub and not with the store.
 ///
-/// Without the element's type, so that no generic type is looked up for each change.
+/// Independent of the element's type, so that changes need no lookup of a generic type.
 @usableFromInline
 class ElementObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
@@ -12,22 +12,22 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
     super.init(on: queue)
   }
 
-  /// One that is called neither by the notifier nor on a queue: a subclass keeps changes, and schedules calls.
+  /// Makes an observer without delivery; its subclass keeps changes, and schedules calls.
   init() {
     body = { _ in }
     super.init(isInTurn: false)
   }
 
-  /// Keeps a change of its element; whether a call is to be scheduled.
+  /// Keeps a change of the element; returns whether to schedule a call.
   ///
-  /// - Parameter commit: The one that has made it; nil for the present element.
+  /// - Parameter commit: The commit that made the change; nil for the current element.
   func keep(
     _ change: KeptElementChange, of commit: CommitInProgress?, _ due: inout KeptCommit
   ) -> Bool {
     kept.put(change) && !isInTurn
   }
 
-  /// The hub has one notice for each change kept, in the same order.
+  /// Delivers the next change; the hub has one notice for each change kept, in the same order.
   final override func notify(of change: ObservedChange) {
     _ = callWithNext()
   }
@@ -40,21 +40,21 @@ class ElementObserver: ObserverRecord, @unchecked Sendable {
   }
 }
 
-/// The same with the element as it knows it.
+/// An observer of one element that knows the element's type and last value.
 @usableFromInline
 class TypedElementObserver<Value: Sendable>: ElementObserver, @unchecked Sendable {
-  // because its superclass is, and because the store's lock guards what changes
-  /// The element as the observer knows it once it has got all changes.
+  // because its superclass is, and because the store's lock guards the mutable state
+  /// The element as of the last change kept.
   @exclusivity(unchecked) @usableFromInline final var last: Value?
-  /// The last commit of which it has kept a change.
+  /// The last commit of which a change was kept.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
 
-  /// One of a subclass, as there.
+  /// Makes an observer without delivery, for a subclass.
   override init() {
     super.init()
   }
 
-  /// One that the notifier calls.
+  /// Makes an observer that the notifier calls.
   @usableFromInline
   init(_ body: @escaping @Sendable (KeptElementChange) -> Void) {
     super.init(on: nil, body)
@@ -81,7 +81,7 @@ class KeptElementChange: StreamedElement, @unchecked Sendable {
   override init() {}
 }
 
-/// The same with its types.
+/// A change of an element, with its types.
 @usableFromInline
 final class TypedElementChange<Element: Sendable, Action: ActionType>: KeptElementChange,
   @unchecked Sendable

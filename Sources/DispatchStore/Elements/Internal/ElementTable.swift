@@ -1,11 +1,11 @@
-/// The observers of a hub by the keys of their elements.
+/// A hub's observers, by the keys of their elements.
 ///
-/// What is called for each commit is inlinable, so that it is compiled for the collection's types.
+/// The per-commit functions are inlinable, so that they are compiled for the collection's types.
 @usableFromInline
 final class ElementTable<Model: Sendable, Action: ActionType, Elements: KeyedCollection & Sendable>:
   @unchecked Sendable
 where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards the mutable state
   @usableFromInline typealias Key = Elements.ElementKey
   @usableFromInline typealias Value = Elements.ElementValue
 
@@ -13,13 +13,13 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline let equality = ElementEquality<Value>()
   @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
-  /// How many observers were added so far.
+  /// The number of observers added so far.
   private var addedCount = 0
 
-  /// The observers of an element that may have changed, and the element as it is.
+  /// The observers of an element that may have changed, and the element after the commit.
   @usableFromInline typealias Touched = (observers: ElementObserverList, value: Value?)
 
-  /// Called in the exclusive section, as all methods are.
+  /// Makes an empty table; like all methods, called in the exclusive section.
   init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer) {
     self.part = part
     checkpoint = part.read(of: model) { $0.pointee.makeCheckpoint() }
@@ -35,7 +35,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     if observers[key]?.isEmpty == true { observers[key] = nil }
   }
 
-  /// The last observer has been removed.
+  /// Releases the checkpoint after the last observer was removed.
   func end(_ model: UnsafeRawPointer) {
     part.read(of: model) { $0.pointee.release(checkpoint) }
   }
@@ -45,7 +45,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     part.read(of: commit.model) { elements in
       switch elements.pointee.changes(since: checkpoint) {
       case .touched(let touched) where touched.count == 1:
-        // Without an array.
+        // The common case, without an array.
         if let observers = observers[touched[0].key] {
           let value = elements.pointee.value(forKey: touched[0].key)
           keep(value, for: observers, commit, hub, &kept)
@@ -62,7 +62,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     }
   }
 
-  /// Those that find by comparison that their element has changed.
+  /// Finds the observers whose element has changed, by comparison.
   @inlinable
   func compare(_ elements: UnsafePointer<Elements>) -> [Touched] {
     if observers.count == 1, let (key, observers) = observers.first {
@@ -85,7 +85,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     return false
   }
 
-  /// In order of registration, because hash tables have another order in each process.
+  /// Keeps the changes in order of registration, because the order of a hash table differs between processes.
   @inlinable
   func keep(
     _ touched: [Touched], _ commit: CommitInProgress, _ hub: ElementHub, _ kept: inout KeptCommit
@@ -103,7 +103,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     var index = 0
     while let next = observers.next(&index) {
       let observer = unsafeDowncast(next, to: TypedElementObserver<Value>.self)
-      // Where a key was touched several times, the first time counts.
+      // If a key was touched several times, the first time counts.
       guard observer.version != commit.version, equality.differ(observer.last, value) else {
         continue
       }

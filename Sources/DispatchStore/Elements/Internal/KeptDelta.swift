@@ -1,8 +1,8 @@
 /// A delta that an observer or a stream keeps, without its types.
 @usableFromInline
 class KeptDelta: StreamedElement, @unchecked Sendable {
-  // because only the thread that has made it changes it, or one that has taken it, or locked the buffer that has it
-  /// The last commit whose changes it has.
+  // because only its maker, its taker, or a thread with the lock of its buffer changes it
+  /// The last commit in the delta.
   var version: UInt64 { fatalError("KeptDelta is abstract.") }
   var isEmpty: Bool { fatalError("KeptDelta is abstract.") }
 
@@ -10,7 +10,7 @@ class KeptDelta: StreamedElement, @unchecked Sendable {
   override init() {}
 }
 
-/// The same with its types.
+/// A kept delta, with its types.
 @usableFromInline
 final class TypedDelta<Key: Hashable & Sendable, Value: Sendable>: KeptDelta, @unchecked Sendable {
   // because its superclass is
@@ -31,16 +31,16 @@ final class TypedDelta<Key: Hashable & Sendable, Value: Sendable>: KeptDelta, @u
   }
 }
 
-/// What observers of deltas do with the types of their collection.
+/// The typed operations of a delta observer, as closures without the collection's types.
 @usableFromInline
 struct DeltaWork: Sendable {
-  /// The present content as a delta, from which the next ones go on; called in the exclusive section, as the next two.
+  /// Returns the current content as a delta, and starts tracking; called in the exclusive section.
   let begin: @Sendable (_ model: UnsafeRawPointer, _ version: UInt64) -> KeptDelta
-  /// What a commit has changed; nil where nothing.
+  /// Returns the changes of a commit, or nil if there are none; called in the exclusive section.
   let read: @Sendable (CommitInProgress) -> KeptDelta?
-  /// No more is read.
+  /// Stops tracking; called in the exclusive section.
   let end: @Sendable (_ model: UnsafeRawPointer) -> Void
-  /// Adds to a delta what the next one changes.
+  /// Merges the next delta into a delta.
   let merge: @Sendable (_ delta: KeptDelta, _ next: KeptDelta) -> Void
 
   @usableFromInline

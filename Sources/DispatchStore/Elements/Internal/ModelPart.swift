@@ -1,8 +1,8 @@
-/// A part of a store's model, read in place where it is stored there.
+/// A part of a store's model, read in place if it is stored inline.
 @usableFromInline
 struct ModelPart<Model: Sendable, Part>: Sendable {
   @usableFromInline let path: any KeyPath<Model, Part> & Sendable
-  /// Nil for what is computed, or stored behind a reference.
+  /// The part's offset in the model; nil if it is computed, or stored behind a reference.
   @usableFromInline let offset: Int?
 
   @inlinable

@@ -1,5 +1,5 @@
 extension Store {
-  /// Adds an observer of deltas, and lets it begin with the present content where it is to.
+  /// Adds an observer of deltas, and delivers the current content first if `initial` is true.
   @usableFromInline
   func add(_ observer: DeltaObserver, initial: Bool) -> ObserverToken {
     begin(observer, initial: initial)
@@ -9,7 +9,7 @@ extension Store {
     }
   }
 
-  /// The same until `end(_:)` of the store's storage.
+  /// Adds an observer of deltas, until `end(_:)` of the store's storage removes it.
   func begin(_ observer: DeltaObserver, initial: Bool) {
     let thread = ThreadState.current
     ExclusiveSection.check(storage, "observed", on: thread)

@@ -19,9 +19,9 @@ extension Store {
     (ElementTable<Model, Action, Elements>, _ isInTurn: Bool) -> ElementHub
   where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable
 
-  /// Adds an observer of one element, and notifies it of the present element first where it is to be.
+  /// Adds an observer of one element, and delivers the current element first if `initial` is true.
   ///
-  /// - Parameter makeHub: Makes the hub of a table, where the collection has none yet.
+  /// - Parameter makeHub: Makes the hub for a table, if the collection has none yet.
   @usableFromInline
   func observe<Elements: KeyedCollection & Sendable>(
     _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
@@ -35,9 +35,9 @@ extension Store {
     }
   }
 
-  /// The same for one that only the store keeps: it goes with the store.
+  /// Adds an observer of one element that only the store retains.
   ///
-  /// - Returns: Ends the observation.
+  /// - Returns: A closure that ends the observation.
   func subscribe<Elements: KeyedCollection & Sendable>(
     _ observer: TypedElementObserver<Elements.ElementValue>,
     _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey, initial: Bool,
@@ -105,7 +105,7 @@ extension Store {
 }
 
 extension ModelStorage {
-  /// Calls a closure now, or inside an exclusive section once the thread has left it.
+  /// Calls a closure now or, if the thread is in an exclusive section, once it has left that section.
   func afterSection(_ body: @escaping (ModelStorage) -> Void) {
     let thread = ThreadState.current
     if thread.exclusive == nil { return body(self) }
@@ -114,13 +114,13 @@ extension ModelStorage {
 
   /// Begins an exclusive section in which an observer is removed.
   ///
-  /// Without a yield point: when a token is released depends on the compiler.
+  /// Has no yield point, because the compiler decides when a token is released.
   func lockToRelease(on thread: ThreadState) {
     lock.lock()
     thread.exclusive = self
   }
 
-  /// Removes an observer of an element, and its hub where that has no other.
+  /// Removes an observer of an element, and its hub if that has no other observer.
   fileprivate func remove<Elements: KeyedCollection & Sendable>(
     _ observer: TypedElementObserver<Elements.ElementValue>, for key: Elements.ElementKey,
     from table: ElementTable<Model, Action, Elements>, of hub: ElementHub

@@ -1,11 +1,11 @@
-/// One registration of an interceptor: the middleware that calls it.
+/// A registration of an interceptor, as the middleware that calls it.
 ///
-/// It follows the commits of a store from the first action on that is dispatched to it, by an observer that keeps
-/// the model while actions are under way (`ModelTracker`).
+/// Follows a store's commits from the first action dispatched to the store. The observer is a `ModelTracker`, which
+/// keeps the model while actions are under way.
 final class InterceptorMiddleware: Middleware, @unchecked Sendable {
-  // because `store` changes only where the store is released, and what else changes is locked
+  // because `store` changes only when the store is released, and a lock guards the rest
   let interceptor: any Interceptor
-  /// The only store that it intercepts.
+  /// The only store to intercept, if `isForOneStore`.
   private weak var store: AnyStore?
   private let isForOneStore: Bool
   private let trackers = Locked(Trackers())
@@ -38,7 +38,7 @@ final class InterceptorMiddleware: Middleware, @unchecked Sendable {
 
   private func tracker(of store: AnyStore) -> (any StoreTracker)? {
     if let present = trackers.withLock({ $0[store] }) { return present }
-    // Outside the lock, because it locks the store; of several threads that make one, the first one's stays.
+    // Outside the lock, because it locks the store; if several threads make a tracker, the first one stays.
     guard let made = (store as? any TrackedStore)?.track() else { return nil }
     let released = trackers.withLock { $0.insert(made, of: store) }
     withExtendedLifetime(released) {}
@@ -50,13 +50,13 @@ final class InterceptorMiddleware: Middleware, @unchecked Sendable {
 protocol StoreTracker: AnyObject, Sendable {
   /// The store, while it exists.
   var trackedStore: AnyStore? { get }
-  /// A store run is about to be scheduled; `end` follows.
+  /// Begins a store run before it is scheduled; `end` follows.
   func begin(_ id: TransactionID)
-  /// It has ended; the interceptor is called, unless the action was not handled.
+  /// Ends a store run, and calls the interceptor, unless the action was not handled.
   func end(_ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor)
 }
 
-/// A tracker, and what keeps it following.
+/// A tracker, and the token that keeps it registered.
 struct Tracking: Sendable {
   let tracker: any StoreTracker
   let token: ObserverToken
@@ -65,7 +65,7 @@ struct Tracking: Sendable {
 /// The trackers of one registration, by the identity of their stores.
 private struct Trackers {
   private var present: [ObjectIdentifier: Tracking] = [:]
-  /// With so many, those of stores that are gone are looked for.
+  /// The count at which trackers of released stores are removed.
   private var limit = 16
 
   subscript(store: AnyStore) -> (any StoreTracker)? {
@@ -75,7 +75,9 @@ private struct Trackers {
     return tracking.tracker
   }
 
-  /// Returns what is to be released outside the lock, since models may have code that runs then.
+  /// Adds a tracking, unless the store has one.
+  ///
+  /// Returns the objects to release outside the lock, because releasing models may run the program's code.
   mutating func insert(_ tracking: Tracking, of store: AnyStore) -> [Tracking] {
     if self[store] != nil { return [tracking] }
     var released: [Tracking] = []

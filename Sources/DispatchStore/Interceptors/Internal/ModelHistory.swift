@@ -1,48 +1,48 @@
-/// What is known of a store's models while actions are under way: the last one, and those around each action's commits.
+/// The last known model of a store while actions are under way, and the models around each action's commits.
 ///
-/// Between actions it keeps none, so that a commit outside of one copies nothing.
+/// Between actions no model is kept, so that other commits copy nothing.
 struct ModelHistory<Model: Sendable>: Sendable {
   struct State: Sendable {
     let model: Model
     let version: UInt64
   }
 
-  /// The models around what one action has committed.
+  /// The models before and after the commits of one action.
   struct Span: Sendable {
     let old: State
     var new: State
     var commitCount: Int
   }
 
-  /// What `end` returns.
+  /// The result of `end`.
   enum End: Sendable {
     /// The action was not begun here.
     case unknown
-    /// No commit of it is known: the present model has to be passed.
+    /// No commit of the action is known, so the caller must pass the current model.
     case needsPresentModel
-    /// The models around it, and the one that is no longer kept, to be released outside of locks.
+    /// The models around the action, and the model no longer kept, to be released outside of locks.
     case ended(Span, released: State?)
   }
 
-  /// The last model that is known; nil while no action is under way.
+  /// The last known model; nil while no action is under way.
   private var latest: State?
-  /// By transaction, of the actions under way; nil before their first commit.
+  /// The spans of the actions under way, by transaction; nil before an action's first commit.
   private var spans: [TransactionID: Span?] = [:]
 
-  /// An action is about to be scheduled; false where the present model has to be passed.
+  /// Begins an action before it is scheduled; returns false if the current model must be passed.
   mutating func begin(_ id: TransactionID) -> Bool {
     guard latest != nil else { return false }
     spans[id] = .some(nil)
     return true
   }
 
-  /// The same where no other one is under way; called in the store's lock, so that no commit comes between.
+  /// Begins an action while no other is under way; called under the store's lock, so that no commit is missed.
   mutating func begin(_ id: TransactionID, present: State) {
     latest = latest ?? present
     spans[id] = .some(nil)
   }
 
-  /// A commit, and the action that made it where that is known; returns what is to be released.
+  /// Records a commit, with its action if known; returns the model to release.
   mutating func commit(_ state: State, by id: TransactionID?) -> State? {
     guard let replaced = latest else { return state }
     latest = state
@@ -53,15 +53,15 @@ struct ModelHistory<Model: Sendable>: Sendable {
     return replaced
   }
 
-  /// An action has ended.
+  /// Ends an action.
   mutating func end(_ id: TransactionID) -> End {
     guard let span = spans[id] else { return .unknown }
     return span.map { remove(id, $0) } ?? .needsPresentModel
   }
 
-  /// The same where no commit of it is known: what has changed since the last one that is, was withheld.
+  /// Ends an action without a known commit; changes since the last known commit were withheld from observers.
   mutating func end(_ id: TransactionID, present: State) -> End {
-    // Another thread's commit may be known by now that is not in `present`.
+    // Another thread's commit, made after `present` was read, may be known by now.
     guard let former = latest, present.version > former.version else {
       let state = latest ?? present
       return remove(id, Span(old: state, new: state, commitCount: 0))

@@ -1,10 +1,10 @@
-/// Keeps a store's model while actions are under way, and for each of them the models around its commits.
+/// Keeps a store's model while actions are under way, and for each action the models around its commits.
 ///
-/// It needs no delivery turn: what it keeps, it keeps in the exclusive section, in commit order.
+/// Needs no delivery turn, because it records in the exclusive section, in commit order.
 final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, StoreTracker,
   @unchecked Sendable
 {
-  // because its superclass is, and `store` changes only where the store is released
+  // because its superclass is, and `store` changes only when the store is released
   private weak var store: Store<Model, Action>?
   private let history = Locked(ModelHistory<Model>())
 
@@ -18,7 +18,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     let state = ModelHistory.State(
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
-    // An action's own commits have it; what it commits to other stores has the transaction alone.
+    // Only an action's own commits have the action; its commits to other stores have only the transaction.
     let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
     let released = history.withLock { $0.commit(state, by: isOfAction ? commit.transaction : nil) }
     withExtendedLifetime(released) {}
@@ -49,7 +49,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   ) -> ModelHistory<Model>.End {
     let end = history.withLock { $0.end(id) }
     guard case .needsPresentModel = end else { return end }
-    // It committed nothing, or its reducer has withheld that from observers.
+    // The action committed nothing, or its reducer has withheld the commits from observers.
     let present = store.withPresentState { $0 }
     return history.withLock { $0.end(id, present: present) }
   }
@@ -66,7 +66,7 @@ extension Store: TrackedStore {
     return Tracking(tracker: tracker, token: observe(tracker, initial: false))
   }
 
-  /// Calls a closure of the library with the model and its version, in the store's lock.
+  /// Calls a closure of the library with the model and its version, under the store's lock.
   fileprivate func withPresentState<Result>(
     _ body: (ModelHistory<Model>.State) -> Result
   ) -> Result {
@@ -78,7 +78,7 @@ extension Store: TrackedStore {
 }
 
 extension StoreOutcome {
-  /// Whether the store's code ran, as far as the outcome says.
+  /// Whether the store's code ran, according to the outcome.
   fileprivate var isHandled: Bool {
     switch self {
     case .finished, .failed, .cancelled(hasStarted: true): true

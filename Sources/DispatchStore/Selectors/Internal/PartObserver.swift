@@ -1,28 +1,29 @@
-/// An observer of a selector: called where the value differs from the one that it was called with before.
+/// An observer of a selector, called when the value differs from that of its previous call.
 ///
-/// In the exclusive section of a commit the roots are read, and kept where they have changed. Everything else
-/// follows at the call, outside of it: `==`, and the selectors that are combined from the roots.
+/// In the exclusive section of a commit the roots are read, and enqueued if they have changed. The comparison and the
+/// selectors combined from the roots run at the call, outside the section.
 final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: ObserverRecord,
   @unchecked Sendable
 {
   // because the store's lock guards `roots`
-  /// What the roots read at one commit, and that commit.
+  /// The values of the roots at a commit, with its data.
   private struct Notice: Sendable {
     let roots: SelectorRoots
     let version: UInt64
     let action: Action?
     let transaction: TransactionID?
-    /// Whether the observer is called in any case.
+    /// Whether the observer is called even if the value is unchanged.
     let isInitial: Bool
   }
 
   private let node: TypedSelectorNode<Value>
   private let body: @Sendable (PartChange<Value, Action>) -> Void
   private let kept = Mailbox<Notice>()
-  /// What the roots read last.
+  /// The last values of the roots.
   private var roots = SelectorRoots()
-  /// What the observer was called with last; used by one call at a time, in a lock because queues are unknown to
-  /// Thread Sanitizer.
+  /// The evaluation at the last call.
+  ///
+  /// Only one call at a time uses it. The lock is for Thread Sanitizer, which does not know the queues.
   private let last = Locked<SelectorEvaluation?>(nil)
 
   init(
@@ -52,8 +53,9 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     if isDue, queue != nil { kept.schedule(self) }
   }
 
-  /// Notices are kept, and the notifier's deliveries made, in commit order: the first one kept is of this change,
-  /// unless that has changed none of the roots.
+  /// Calls the observer with the notice of this commit, if one was kept.
+  ///
+  /// Notices and deliveries are both in commit order. A commit that has changed no root has no notice.
   override func notify(of change: ObservedChange) {
     yieldPoint(.callObserver)
     if let notice = kept.take(where: { $0.version <= change.version }) { call(notice) }
@@ -71,13 +73,13 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     let before = old.finish()
     var new = SelectorEvaluation(of: node, notice.roots, after: old, stamp: notice.version)
     let after = new.finish()
-    // Released outside the lock, because what the program keeps in values may run code then.
+    // Released outside the lock, because releasing the program's values may run its code.
     let replaced = last.withLock { last in
       defer { last = new }
       return last
     }
     withExtendedLifetime(replaced) {}
-    // Once more, because what was computed meanwhile may take long.
+    // `mayCall` is checked again, because the computation may have taken long.
     guard notice.isInitial || after.stamp != before.stamp, mayCall else { return }
     body(
       PartChange(

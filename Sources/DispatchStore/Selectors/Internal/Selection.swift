@@ -1,9 +1,9 @@
-/// A value that a selector has computed, without its type; never changed, so that threads share it.
+/// A value that a selector has computed, without its type; immutable, so that threads can share it.
 class Selection: @unchecked Sendable {
   // because it is constant
-  /// Differs from that of another selection of the same selector, unless both values are equal.
+  /// The value's stamp, which two selections of one selector share only if their values are equal.
   final let stamp: UInt64
-  /// The stamps of the inputs that it was computed from; empty where it was read from the model.
+  /// The stamps of the inputs; empty if the value was read from the model.
   final let inputs: [UInt64]
 
   init(stamp: UInt64, inputs: [UInt64]) {
@@ -12,7 +12,7 @@ class Selection: @unchecked Sendable {
   }
 }
 
-/// The same with its type.
+/// A selection with its type.
 final class TypedSelection<Value>: Selection, @unchecked Sendable {
   // because its superclass is, and it is constant, too
   let value: Value

@@ -1,35 +1,35 @@
-/// A selector and those that it is combined from, on their way to the values that they have for one model.
+/// An evaluation of a selector, and of the selectors that it is combined from, for one model.
 ///
-/// First it reads the model, where that is at hand; then it computes, without the model, without a lock.
+/// First the model is read. Then the combined values are computed, without the model and without a lock.
 struct SelectorEvaluation {
-  /// One selector of the plan.
+  /// A selector of the plan.
   struct Step {
-    /// What it was before; nil where nothing is known of that.
+    /// The last known selection; nil if there is none.
     var last: Selection?
-    /// What it is for this model.
+    /// The selection for this model.
     var present: Selection?
-    /// Whether `present` has to be found out.
+    /// Whether `present` has to be determined.
     fileprivate(set) var isNeeded = true
-    /// Whether its closure was called for that.
+    /// Whether the selector's closure was called for `present`.
     fileprivate(set) var isComputed = false
   }
 
   let node: SelectorNode
   private(set) var steps: [Step]
-  /// Of what is computed now.
+  /// The stamp of newly computed selections.
   private let stamp: UInt64
   private var isFinished = false
 
-  /// Everything is needed, and nothing is known.
+  /// Evaluates everything, from no known values.
   init(of node: SelectorNode) {
     self.init(of: node, stamp: 0) { _ in Step() }
   }
 
-  /// What is present already is not needed, nor is that from which it alone was computed.
+  /// Evaluates only the selectors that are not known, and the inputs that these need.
   ///
   /// - Parameters:
-  ///   - stamp: Not used before for any of these selectors, where selections are compared later.
-  ///   - known: What is known of the selector at a place of the plan.
+  ///   - stamp: A stamp that none of these selectors has used before, if selections are compared later.
+  ///   - known: Returns the known selections for a place in the plan.
   init(of node: SelectorNode, stamp: UInt64, known: (Int) -> Step) {
     self.node = node
     self.stamp = stamp
@@ -46,7 +46,7 @@ struct SelectorEvaluation {
     }
   }
 
-  /// Calls what reads the model; in its store's exclusive section, where it has one.
+  /// Calls the closures that read the model; in the exclusive section, if the model is in a store.
   mutating func read(_ model: UnsafeRawPointer) {
     let plan = node.plan
     for index in steps.indices where plan.isRoot[index] && steps[index].isNeeded {
@@ -56,12 +56,12 @@ struct SelectorEvaluation {
     }
   }
 
-  /// What was read at a place, where that one reads the model.
+  /// Sets the selection at a place, if that place has read the model.
   mutating func setRead(_ selection: Selection?, at index: Int) {
     if let selection { steps[index].present = selection }
   }
 
-  /// Computes what has changed, once; returns the selection of the selector itself.
+  /// Computes the changed selections, once; returns the selection of the target selector.
   mutating func finish() -> Selection {
     let plan = node.plan
     if !isFinished {
@@ -92,7 +92,7 @@ struct SelectorEvaluation {
   }
 }
 
-/// The values of a selector's inputs, one after the other.
+/// The values of a selector's inputs, in order.
 struct SelectedInputs {
   private let steps: [SelectorEvaluation.Step]
   private let places: [Int]

@@ -1,15 +1,15 @@
-/// What a store knows of one selector; its store's lock guards it.
+/// A store's cache entry for one selector; the store's lock guards it.
 final class SelectorMemo {
   let id: UInt64
   private weak let life: SelectorLife?
   // Unchecked, because the lock excludes overlapping accesses.
-  /// The version of the model for which `selection` holds.
+  /// The version of the model for which `selection` is valid.
   @exclusivity(unchecked) var version = SelectorMemo.noVersion
-  /// Unmanaged, because counting references would double the cost of a hit.
+  /// The last selection; unmanaged, because counting references would double the cost of a cache hit.
   @exclusivity(unchecked) private(set) var selection: Unmanaged<Selection>?
-  /// What a test has put in its place.
+  /// The value that a test has set instead.
   var override: Selection?
-  /// How often the selector's closure was called for this store.
+  /// The number of calls of the selector's closure for this store.
   var computations = 0
 
   static var noVersion: UInt64 { .max }
@@ -23,10 +23,10 @@ final class SelectorMemo {
     selection?.release()
   }
 
-  /// Whether its selector is gone.
+  /// Whether the selector has been released.
   var isDead: Bool { life == nil }
 
-  /// Returns the selection that was there before, which the caller releases.
+  /// Replaces the selection; returns the old one, which the caller releases.
   func replaceSelection(by selection: Selection, for version: UInt64) -> Selection? {
     defer {
       self.selection = .passRetained(selection)

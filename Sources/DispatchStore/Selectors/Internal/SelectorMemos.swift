@@ -1,14 +1,14 @@
-/// What a store knows of the selectors that were selected from it; its lock guards that.
+/// A store's cache for selectors; the store's lock guards it.
 ///
-/// A hash table by the selectors' numbers, which are spread evenly as they are. What belongs to selectors that are
-/// gone is removed before the table grows, so that it has room for at most twice as many as exist, or eight.
+/// An open-addressing hash table by the selectors' numbers, which need no hashing. Before the table grows, entries of
+/// released selectors are removed. So it has room for at most twice as many selectors as exist, or for eight.
 final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   // because its superclass is
-  /// Unmanaged, as selections are in their memos; at most three quarters have one.
+  /// The slots, of which at most three quarters are filled; unmanaged, like the selections in the memos.
   @exclusivity(unchecked) private var slots = SelectorMemos.makeSlots(8)
   private var count = 0
   private var lastStamp: UInt64 = 0
-  /// Changes with each override, so that what was evaluated meanwhile is not kept.
+  /// The number of changes to overrides, so that evaluations begun before a change are not kept.
   private var generation = 0
 
   private static func makeSlots(_ count: Int) -> UnsafeMutableBufferPointer<
@@ -24,7 +24,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     slots.deallocate()
   }
 
-  /// Retained by the table; for the time in which the lock is locked.
+  /// Finds a selector's memo; the result is valid while the lock is held.
   private func find(_ id: UInt64) -> Unmanaged<SelectorMemo>? {
     var index = Int(truncatingIfNeeded: id) & (slots.count - 1)
     while let memo = slots[index] {
@@ -34,7 +34,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     return nil
   }
 
-  /// What a selector has been for this version of the model; for the time in which the lock is locked.
+  /// The selection for this version of the model, or nil; valid while the lock is held.
   func selection(of id: UInt64, at version: UInt64) -> Unmanaged<Selection>? {
     guard let memo = find(id) else { return nil }
     return memo._withUnsafeGuaranteedRef { $0.version == version ? $0.selection : nil }
@@ -46,19 +46,21 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   // MARK: Evaluation
 
-  /// What one thread evaluates, from the values that were known when it began.
+  /// An evaluation by one thread, from the values known when it began.
   struct Pass {
     fileprivate(set) var evaluation: SelectorEvaluation
     fileprivate let memos: [SelectorMemo]
     fileprivate let version: UInt64
     fileprivate let generation: Int
-    /// What the store no longer keeps; the caller releases it outside the lock, since that may run the program's code.
+    /// Objects that the store no longer keeps.
+    ///
+    /// The caller releases them outside the lock, because that may run the program's code.
     fileprivate var removed: [AnyObject]
 
-    /// In the store's exclusive section.
+    /// Reads the model, in the store's exclusive section.
     mutating func read(_ model: UnsafeRawPointer) { evaluation.read(model) }
 
-    /// Outside of it.
+    /// Computes the remaining values, outside the exclusive section.
     mutating func finish() -> Selection { evaluation.finish() }
   }
 
@@ -81,7 +83,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
       removed: removed)
   }
 
-  /// Keeps what a pass has found out, unless more recent values are known.
+  /// Keeps the results of a pass, unless more recent values are known.
   func end(_ pass: inout Pass) {
     for (memo, step) in zip(pass.memos, pass.evaluation.steps) where step.isNeeded {
       if step.isComputed { memo.computations += 1 }
@@ -93,7 +95,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     }
   }
 
-  /// The memo of a selector, added where there is none.
+  /// Returns the memo of a selector, and adds it if there is none.
   private func memo(of node: SelectorNode, _ removed: inout [AnyObject]) -> SelectorMemo {
     if let memo = find(node.id) { return memo.takeUnretainedValue() }
     if (count + 1) * 4 > slots.count * 3 { makeRoom(&removed) }
@@ -110,7 +112,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     count += 1
   }
 
-  /// Removes what belongs to selectors that are gone; grows where those are few.
+  /// Removes the memos of released selectors, and grows the table if these are few.
   private func makeRoom(_ removed: inout [AnyObject]) {
     let memos = slots.compactMap(\.self)
     let living = memos.filter { !$0._withUnsafeGuaranteedRef(\.isDead) }
@@ -127,7 +129,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   // MARK: Tests
 
-  /// Puts a value in the place of a selector's; returns what the caller releases outside the lock.
+  /// Overrides a selector's value; returns objects for the caller to release outside the lock.
   func override(_ node: SelectorNode, by make: (_ stamp: UInt64) -> Selection) -> [AnyObject] {
     var removed: [AnyObject] = []
     let memo = memo(of: node, &removed)
@@ -138,14 +140,14 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     return removed
   }
 
-  /// Removes all that tests have put in.
+  /// Removes all overrides; returns objects for the caller to release outside the lock.
   func removeOverrides() -> [AnyObject] {
     let removed = slots.compactMap { $0?._withUnsafeGuaranteedRef { $0.override.take() } }
     forgetVersions()
     return removed
   }
 
-  /// Each selector is evaluated again, and computed where an input has changed.
+  /// Makes each selector evaluate again, and compute if an input has changed.
   private func forgetVersions() {
     generation += 1
     for memo in slots { memo?._withUnsafeGuaranteedRef { $0.version = SelectorMemo.noVersion } }

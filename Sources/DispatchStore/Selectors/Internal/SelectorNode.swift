@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What a selector does, without the types of its model and value.
+/// The operations of a selector, without the types of its model and value.
 class SelectorNode: @unchecked Sendable {
   // because it is constant
-  /// Unique in the process: that of a selector that is gone is never used again.
+  /// The identifier, unique in the process and never reused.
   final let id: UInt64
   final let plan: SelectorPlan
   final let life = SelectorLife()
@@ -15,29 +15,30 @@ class SelectorNode: @unchecked Sendable {
     plan = SelectorPlan(of: inputs)
   }
 
-  /// Reads the model; returns the last selection itself where that has the same bytes.
+  /// Reads the model; returns the last selection itself if the value has the same bytes.
   func read(
     _ model: UnsafeRawPointer, last: Selection?, stamp: UInt64
   ) -> Selection { fatalError("SelectorNode is abstract.") }
 
-  /// Computes from the inputs.
+  /// Computes the value from the inputs.
   func compute(_ inputs: SelectedInputs, stamp: UInt64) -> Selection {
     fatalError("SelectorNode is abstract.")
   }
 
-  /// The selection, with the stamp of the last one where both values are equal.
+  /// Returns the selection, with the stamp of the last one if both values are equal.
   ///
-  /// With its own value, which may share memory with the model.
+  /// The selection keeps its own value, which may share memory with the model.
   func settle(_ selection: Selection, last: Selection) -> Selection {
     fatalError("SelectorNode is abstract.")
   }
 }
 
-/// Lives as long as a node: memos refer weakly to this object, because weak references would make the counting of
-/// others to the node slow.
+/// Marks a node's lifetime: memos refer weakly to this object instead of the node.
+///
+/// A weak reference to the node itself would slow down its reference counting.
 final class SelectorLife: Sendable {}
 
-/// The same with the type of its value.
+/// A node with the type of its value.
 final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendable {
   // because its superclass is, and it is constant, too
   private enum Source {
@@ -46,7 +47,7 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
   }
 
   private let source: Source
-  /// Nil where the type is not `Equatable`.
+  /// The type's `==`; nil if it is not `Equatable`.
   private let areEqual: ((Value, Value) -> Bool)?
 
   /// - Parameter read: Called with the address of a model, inside the store's exclusive section.
@@ -73,7 +74,7 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
       return compute(SelectedInputs([], at: []), stamp: stamp)
     }
     let value = read(model)
-    // Other values may be references to what has changed all the same.
+    // Values that are not `Equatable` may be references with the same bytes to changed objects.
     if areEqual != nil, let last, haveSameBytes(value, self.value(of: last)) { return last }
     return TypedSelection(value, stamp: stamp)
   }
@@ -93,7 +94,7 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
   }
 }
 
-/// `==` of a type that is `Equatable`, which only the run time knows; nil for any other.
+/// The `==` of a type that is `Equatable` at run time; nil for any other type.
 private func equality<Value>(of type: Value.Type) -> ((Value, Value) -> Bool)? {
   func open<Known: Equatable>(_ type: Known.Type) -> (Value, Value) -> Bool {
     { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }

@@ -1,12 +1,12 @@
-/// In which order a selector and those that it is combined from are evaluated: each once, after its inputs.
+/// The evaluation order of a selector and the selectors that it is combined from: each once, after its inputs.
 struct SelectorPlan {
-  /// Without the selector itself, whose node has this plan.
+  /// The selectors in order, without the target, whose node owns this plan.
   private let others: [SelectorNode]
-  /// The places of each one's inputs; those of the selector itself are last.
+  /// The places of each selector's inputs; the target's are last.
   let inputs: [[Int]]
-  /// Whether a place has no inputs, and so reads the model.
+  /// Whether the selector at a place has no inputs, and so reads the model.
   let isRoot: [Bool]
-  /// The place of the selector itself.
+  /// The place of the target: the selector that this plan evaluates.
   var target: Int { others.count }
   var count: Int { others.count + 1 }
 

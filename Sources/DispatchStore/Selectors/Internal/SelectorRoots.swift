@@ -1,8 +1,8 @@
-/// What those of a plan's selectors have read that read the model, each at its place of the plan.
+/// The selections of a plan's roots (selectors that read the model), each at its place in the plan.
 struct SelectorRoots: Sendable {
   private(set) var selections: [Selection?] = []
 
-  /// Reads the model; whether something has changed, as far as the bytes show.
+  /// Reads the model; returns whether a root has changed, as far as the bytes show.
   mutating func read(_ model: UnsafeRawPointer, of node: SelectorNode, stamp: UInt64) -> Bool {
     let plan = node.plan
     if selections.isEmpty { selections = Array(repeating: nil, count: plan.count) }
@@ -19,7 +19,7 @@ struct SelectorRoots: Sendable {
 }
 
 extension SelectorEvaluation {
-  /// What has been read for one model, after what was evaluated for an earlier one.
+  /// Begins from the roots read for one model, and from the evaluation for an earlier model.
   init(
     of node: SelectorNode, _ roots: SelectorRoots, after earlier: SelectorEvaluation?,
     stamp: UInt64

@@ -1,4 +1,4 @@
-/// One line of a difference.
+/// A line of a difference.
 package struct DiffLine {
   package enum Mark: String {
     case same = "  "

@@ -1,7 +1,7 @@
-/// The shortest way from one list to another by removals and insertions.
+/// The shortest edit script from one list to another, by removals and insertions.
 ///
-/// After Myers, "An O(ND) Difference Algorithm and Its Variations", 1986, with a limit on the number of
-/// changes that keeps time about linear.
+/// After Myers, "An O(ND) Difference Algorithm and Its Variations", 1986. A limit on the number of changes keeps time
+/// about linear.
 package struct DiffScript {
   package enum Step: Equatable {
     /// The indices in the first and in the second list.
@@ -12,7 +12,7 @@ package struct DiffScript {
 
   package private(set) var steps: [Step] = []
 
-  /// Nil where the lists differ by more removals and insertions than the limit.
+  /// Finds the script; nil if the lists differ by more removals and insertions than the limit.
   package init?<Element: Hashable>(_ first: [Element], _ second: [Element], limit: Int = 200) {
     var numbers: [Element: Int] = [:]
     func numbered(_ elements: [Element]) -> [Int] {
@@ -34,8 +34,8 @@ package struct DiffScript {
   }
 
   private init?(numbers first: [Int], _ second: [Int], limit: Int) {
-    // `reach` is the furthest index on each diagonal; `trace` keeps it from before each further change, from
-    // which `wayBack` reads the steps.
+    // `reach` is the furthest index on each diagonal. `trace` keeps its state before each further change, from which
+    // `wayBack` reads the steps.
     var reach = [Int](repeating: 0, count: 2 * limit + 3)
     var trace: [[Int]] = []
     for changes in 0...limit {
@@ -92,7 +92,7 @@ package struct DiffScript {
   }
 }
 
-/// What a script removes and inserts between two elements that it keeps.
+/// The removals and insertions between two kept elements.
 package struct DiffGap {
   package var removed: [Int] = []
   package var inserted: [Int] = []

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The structure of a value by which it is compared and written.
+/// The structure by which a value is compared and written.
 package enum DiffShape {
   case leaf(String)
   case text(String)
-  /// A struct, a class, a tuple (without a name), or an enum's case with a payload.
+  /// A struct, a class, a tuple (with an empty name), or an enum's case with a payload.
   case fields(name: String, [DiffField])
   case list([Any])
   case entries([AnyHashable: Any])
@@ -20,7 +20,8 @@ package enum DiffShape {
     }
   }
 
-  /// The same, but for an object only what it says itself: other threads may be changing its fields.
+  /// Makes the structure of a value, with only the description of an object, because other threads may change its
+  /// fields.
   init(withoutObjects value: Any) {
     guard type(of: value) is AnyClass else {
       self.init(value)
@@ -57,12 +58,12 @@ package enum DiffShape {
     }
   }
 
-  /// A class's own fields follow those that it inherits.
+  /// Returns the fields, with those of a superclass first.
   private static func fields(of mirror: Mirror) -> [DiffField] {
     let inherited = mirror.superclassMirror.map(fields(of:)) ?? []
     return inherited
       + mirror.children.map { child in
-        // Elements of tuples without labels have ".0" and so on.
+        // The labels of unlabeled tuple elements are ".0" and so on.
         let label = child.label ?? ""
         return DiffField(label: label.hasPrefix(".") ? "" : label, value: child.value)
       }
@@ -74,7 +75,7 @@ package enum DiffShape {
     return [DiffField(label: "", value: payload)]
   }
 
-  /// Whether a value is of the standard library or Foundation, whose descriptions say more than fields.
+  /// Whether a value is of the standard library or Foundation, whose descriptions say more than their fields.
   private static func isLeaf(_ value: Any) -> Bool {
     guard value is any CustomStringConvertible else { return false }
     let name = String(reflecting: type(of: value))
@@ -96,7 +97,7 @@ package enum DiffShape {
   }
 }
 
-/// A field of a value, with its name where it has one.
+/// A field of a value, with its name if it has one.
 package struct DiffField {
   package let label: String
   package let value: Any
@@ -106,25 +107,25 @@ package struct DiffField {
 }
 
 extension DiffShape {
-  /// What an optional wraps, which may be nil; nil for a value that is no optional.
+  /// Returns the wrapped value of an optional, which may be nil; the outer nil means that the value is no optional.
   static func optional(_ value: Any) -> Any?? {
     guard let optional = value as? any Wrapping else { return nil }
     return .some(optional.wrapped)
   }
 
-  /// The value that an optional wraps; a nil stays as it is.
+  /// Returns the value that an optional wraps; nil is returned unchanged.
   package static func unwrap(_ value: Any) -> Any {
     guard let wrapped = (value as? any Wrapping)?.wrapped else { return value }
     return unwrap(wrapped)
   }
 
-  /// Whether two values are equal by the `==` of their type; nil where they have none.
+  /// Whether two values are equal by their type's `==`; nil if it has none.
   package static func isEqual(_ expected: Any, _ actual: Any) -> Bool? {
     guard let expected = expected as? any Equatable else { return nil }
     return expected.equals(actual)
   }
 
-  /// The identity of an element, which it keeps while it changes.
+  /// Returns the identity that an element keeps while it changes.
   package static func identity(of value: Any) -> AnyHashable? {
     (value as? any Identifiable)?.hashableID
   }

@@ -1,12 +1,12 @@
-/// Writes whole values: on one line where that is short, else with a line for each field or element.
+/// Writes whole values: short ones on one line, others with a line for each field or element.
 package struct DiffWriter {
-  /// How many elements of one collection are written before the others are only counted.
+  /// The number of elements of a collection that are written; the others are only counted.
   package static let elementLimit = 20
   private static let lineLimit = 72
 
-  /// The objects on the path to the present one; an object found again ends a cycle.
+  /// The objects on the path to the current object, to detect cycles.
   private var ancestors: [ObjectIdentifier] = []
-  /// Whether the fields of objects are written; otherwise their descriptions, or their types.
+  /// Whether the fields of objects are written; if not, their descriptions or types are.
   private let readsObjects: Bool
 
   package init(readsObjects: Bool = true) {
@@ -67,7 +67,7 @@ package struct DiffWriter {
 
   // MARK: On one line
 
-  /// The whole value on one line; nil where that is longer than the limit.
+  /// Writes the whole value on one line; nil if that is longer than the limit.
   package mutating func line(_ value: Any, limit: Int = .max) -> String? {
     let value = DiffShape.unwrap(value)
     guard enter(value) else { return "…" }
@@ -114,13 +114,13 @@ package struct DiffWriter {
 
   // MARK: Order
 
-  /// The entries in the order of their keys' descriptions.
+  /// Returns the entries in the order of their keys' descriptions.
   mutating func sorted(_ entries: [AnyHashable: Any]) -> [DiffField] {
     entries.map { DiffField(label: line($0.key.base) ?? "", value: $0.value) }
       .sorted { $0.label < $1.label }
   }
 
-  /// The members in the order of their descriptions.
+  /// Returns the members in the order of their descriptions.
   mutating func sorted(_ members: Set<AnyHashable>) -> [AnyHashable] {
     members.map { (line($0.base) ?? "", $0) }.sorted { $0.0 < $1.0 }.map(\.1)
   }

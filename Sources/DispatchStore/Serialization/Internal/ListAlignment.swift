@@ -1,9 +1,9 @@
-/// How the elements of two lists correspond, around insertions and removals.
+/// The correspondence of two lists' elements, around insertions and removals.
 package struct ListAlignment {
   package enum Row {
-    /// So many elements that are the same in both.
+    /// The number of elements that are equal in both.
     case unchanged(Int)
-    /// The indices in the first and in the second list of an element that may have changed.
+    /// The indices, in the first and the second list, of an element that may have changed.
     case pair(Int, Int)
     /// Indices in the first list.
     case removed([Int])
@@ -15,13 +15,13 @@ package struct ListAlignment {
 
   /// Compares two lists in about linear time.
   ///
-  /// Elements between a common beginning and a common end are matched by `DiffScript`, or by index where that
-  /// finds too many changes. What it removes and inserts at one place is paired, by order where both are
-  /// equally many, else by `id`.
+  /// Between a common prefix and a common suffix, elements are matched by `DiffScript`, or by index if there are too
+  /// many changes. Removals and insertions at one place are paired: in order if their numbers are equal, else by
+  /// `id`.
   ///
   /// - Parameters:
   ///   - isSame: Whether two elements are equal.
-  ///   - key: What `DiffScript` matches elements by.
+  ///   - key: Returns the value by which `DiffScript` matches an element.
   package init(
     _ first: [Any], _ second: [Any], isSame: (Any, Any) -> Bool, key: (Any) -> AnyHashable
   ) {
@@ -81,7 +81,7 @@ package struct ListAlignment {
     if !inserted.isEmpty { rows.append(.inserted(inserted)) }
   }
 
-  /// Of inserted elements, the removed ones that they replace.
+  /// Returns, for inserted elements, the removed ones that they replace.
   private static func partners(
     _ gap: borrowing DiffGap, _ first: ArraySlice<Any>, _ second: ArraySlice<Any>
   ) -> [Int: Int] {

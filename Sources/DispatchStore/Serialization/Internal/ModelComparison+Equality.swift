@@ -1,5 +1,5 @@
 extension ModelComparison {
-  /// Whether nothing differs, as soon as that is known: in time linear in the values, however deep they are.
+  /// Whether nothing differs; stops at the first difference, and takes time linear in the values at any depth.
   static func areEqual(_ old: Any, _ new: Any) -> Bool {
     if let old = DiffShape.optional(old), let new = DiffShape.optional(new) {
       if let old, let new { return areEqual(old, new) }

@@ -1,18 +1,18 @@
 /// Compares two states of a model part by part, and names the places where they differ.
 struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
-  /// The way from the model to the present part; it becomes text only where something differs.
+  /// The path from the model to the current part; formatted only if something differs.
   private var path: [Step] = []
-  /// How many pairs of NaN it has found, which are not equal, and no difference.
+  /// The number of NaN pairs found, which are not equal but no difference.
   private var nanPairCount = 0
 
   private enum Step {
     /// A property, or an enum's case.
     case member(String)
     case index(Int)
-    /// A key's or a member's description.
+    /// The description of a key, or of a set's member.
     case key(String)
-    /// Into an optional that has a value.
+    /// A step into an optional that has a value.
     case unwrapped
   }
 
@@ -28,7 +28,7 @@ struct ModelComparison {
     if Self.areNaN(old, new) { return nanPairCount += 1 }
     let (count, nanPairs) = (differences.count, nanPairCount)
     compareParts(old, new)
-    // A type whose `==` finds more than its parts show.
+    // A type's `==` may find a difference that its parts don't show.
     if isEqual == false, differences.count == count, nanPairCount == nanPairs {
       add(old, new)
     }

@@ -1,16 +1,18 @@
-/// Of what the observers of a group of stores are notified.
+/// The changes of a store group for its observers.
 final class StoreGroupNotices: Sendable {
-  /// Has a commit for each notice, with the transaction as its model: a store's observers are called in commit order,
-  /// one thread at a time, and threads that must not wait leave the call to that one.
+  /// A store with one commit for each notice, whose model is the transaction.
+  ///
+  /// Observers of a store are called in commit order, by one thread at a time. Threads that must not wait leave the
+  /// call to that thread.
   let settled = Store<TransactionID?, Notice>(model: nil, reducer: Reducer())
   private let underWay = Locked<Set<TransactionID>>([])
 
   struct Notice: ActionType {}
 
-  /// The dispatches that have changed a store of the group and whose stores have not all ended.
+  /// The dispatches that have changed a store of the group, and whose stores have not all ended.
   var dispatchesUnderWay: [TransactionID] { underWay.withLock { $0 }.sorted() }
 
-  /// A dispatch changes a store of the group; called in that one's exclusive section, before the dispatch can end.
+  /// Records that a dispatch changes a store; called in that store's exclusive section, before the dispatch can end.
   func changes(by dispatch: Dispatch) {
     let transaction = dispatch.id
     guard underWay.withLock({ $0.insert(transaction).inserted }) else { return }
@@ -27,7 +29,7 @@ final class StoreGroupNotices: Sendable {
   }
 }
 
-/// Keeps of a store's commits which dispatch makes them, for a group.
+/// Records which dispatch makes each commit of a store, for a group.
 final class StoreGroupMember: ObserverRecord, @unchecked Sendable {
   // because its superclass is
   private let notices: StoreGroupNotices
@@ -42,7 +44,7 @@ final class StoreGroupMember: ObserverRecord, @unchecked Sendable {
     storage.withObservers { $0.add(self, from: storage.version &+ 1) }
   }
 
-  /// Of a commit outside a dispatch the group's observers are notified at once.
+  /// Records the dispatch of a commit; for a commit outside a dispatch, schedules the notification at once.
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     if let dispatch = commit.owner?.waiting {
       notices.changes(by: dispatch)
@@ -51,11 +53,11 @@ final class StoreGroupMember: ObserverRecord, @unchecked Sendable {
     }
   }
 
-  /// On the thread that commits, once it has left the exclusive section.
+  /// Notifies on the committing thread, once it has left the exclusive section.
   override func scheduleCall() {
     if mayCall { notices.notify(of: nil) }
   }
 
-  /// The group has gone.
+  /// Stops recording, when the group is released.
   func leave() { end(in: storage) }
 }

@@ -3,7 +3,7 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
   // because the models are read under the stores' locks
   private let storages: [StoreStorage]
   private let models: (repeat UnsafeMutablePointer<each Model>)
-  /// Each store once, in the order in which threads lock several of them.
+  /// Each store once, in the global order in which several stores are locked.
   let lockOrder: [StoreStorage]
 
   init<each Action: ActionType>(_ stores: repeat Store<each Model, each Action>) {
@@ -16,11 +16,12 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
     lockOrder = byAddress.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// Reads them one after the other until none has changed meanwhile, so that no lock is held while another is
-  /// awaited, which a reduction may have for long; or else, after some attempts, under all of the locks.
+  /// Reads the models one after the other until none has changed meanwhile; after some attempts, under all locks.
   ///
-  /// - Parameter dispatchesUnderWay: Called between the reads of models and versions, or under the locks: what has
-  ///   committed by then is in one of the models, or leads to another attempt.
+  /// So no lock is held while waiting for another, which a long reduction may hold.
+  ///
+  /// - Parameter dispatchesUnderWay: Called between the reads of models and versions, or under the locks. So a
+  ///   dispatch that has committed by then is in one of the models, or causes another attempt.
   func snapshot(
     attempts: Int = 3, _ dispatchesUnderWay: () -> [TransactionID]?
   ) -> StoreSnapshot<repeat each Model> {
@@ -60,7 +61,7 @@ private final class ConsecutiveReads {
     self.thread = thread
   }
 
-  /// The model of the next store.
+  /// Reads the model of the next store.
   func next<Value>(_ model: UnsafeMutablePointer<Value>) -> Value {
     let storage = storages[versions.count]
     yieldPoint(.read, on: thread, storage.identifier)
@@ -70,7 +71,7 @@ private final class ConsecutiveReads {
     }
   }
 
-  /// Whether the stores have the versions that were read.
+  /// Whether the stores still have the versions that were read.
   var areCurrent: Bool {
     zip(storages, versions).allSatisfy { storage, version in
       storage.withLock { _ in storage.version } == version
