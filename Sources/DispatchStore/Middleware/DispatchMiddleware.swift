@@ -27,7 +27,7 @@ extension DispatchMiddleware {
   ) throws {}
 }
 
-/// One call of `dispatch`, as a `DispatchMiddleware` receives it.
+/// A call of `dispatch`, as a `DispatchMiddleware` receives it.
 public struct DispatchInfo: Sendable {
   /// The transaction of the action.
   ///

@@ -1,4 +1,4 @@
-/// One store run of a dispatch, as a middleware's hook receives it.
+/// A store run of a dispatch, as a middleware's hook receives it.
 public struct MiddlewareContext: Sendable {
   let session: MiddlewareSession
   let storeIndex: Int

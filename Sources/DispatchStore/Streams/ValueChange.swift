@@ -1,4 +1,4 @@
-/// One commit in a stream of changes: its action, and a value before and after it.
+/// A commit in a stream of changes: its action, and a value before and after it.
 public struct ValueChange<Value: Sendable, Action: ActionType>: Sendable {
   /// The value after the previous change.
   ///

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
+/// An action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
 ///
 /// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
 /// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
