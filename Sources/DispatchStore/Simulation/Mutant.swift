@@ -154,7 +154,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case joinedTooLate
   /// No search finds the cycle that closes when a dispatch is scheduled for which others already wait.
   case lateRing
-  /// A dispatch made by an effect does not pass the effect's account on to the effects that follow it.
+  /// The follow-up work of a dispatch made by an effect is not counted on the dispatch that the effect follows.
   case lostFollowUp
   /// A run of an effect looks for another run and then begins in two steps, not atomically.
   case overlappingEffects
