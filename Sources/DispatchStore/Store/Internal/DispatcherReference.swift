@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// What stores have of their dispatcher, which they don't keep alive: one for all of them.
+/// A weak reference to a dispatcher, shared by all of its stores.
 final class DispatcherReference: @unchecked Sendable {
   // because `dispatcher` is set once, before another thread knows the dispatcher
   weak var dispatcher: Dispatcher?
@@ -22,12 +22,13 @@ final class DispatcherReference: @unchecked Sendable {
     self.isSimulated = isSimulated
   }
 
-  /// Runs an action on this thread, of one store whose route the thread has.
+  /// Runs an action on this thread, for a store whose route the thread has cached.
   ///
-  /// One that only reduces needs no reference to the dispatcher: the route is enough, which leaves the thread's cache
-  /// with the dispatcher. Making a reference would take as long as all the rest, and write what all its threads write.
+  /// A plain reduction needs no strong reference to the dispatcher. The route is enough, because it leaves the
+  /// thread's cache with the dispatcher. Making a reference would double the cost, and write memory that all threads
+  /// of the dispatcher write.
   ///
-  /// - Returns: Nil where nothing has been done: the thread has no route, or the dispatcher has gone.
+  /// - Returns: Nil if nothing was done, because the thread has no route, or the dispatcher is gone.
   func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String,
     _ callSite: CallSite
@@ -50,7 +51,7 @@ final class DispatcherReference: @unchecked Sendable {
     return run(action, of: type, along: route, to: storeIdentifier, callSite, on: thread)
   }
 
-  /// The same by the dispatcher, where more than a reduction follows.
+  /// Runs an action through the dispatcher, if it needs more than a reduction.
   @inline(never)
   private func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
@@ -66,7 +67,7 @@ final class DispatcherReference: @unchecked Sendable {
 }
 
 extension Store {
-  /// As `DispatcherReference.run`.
+  /// Runs an action on this thread, if it has a route; see `DispatcherReference.run`.
   @usableFromInline
   func runHere(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, _ fileID: StaticString, _ line: UInt
@@ -78,12 +79,14 @@ extension Store {
     }
   }
 
-  /// Claims the store for a dispatcher; returns the one that has it already.
+  /// Claims the store for a dispatcher.
+  ///
+  /// Returns the store's dispatcher, which is another one if it was claimed before.
   func enter(_ dispatcher: Dispatcher) -> Dispatcher {
     homesLock.withLockOfProcess { _ in
       if let present = self.dispatcher { return present }
       let reference = dispatcher.reference
-      // Kept until the store goes: a thread may be about to read a former one.
+      // Kept until the store goes, because a thread may be about to read a former reference.
       if !homes.contains(where: { $0 === reference }) { homes.append(reference) }
       let address = Unmanaged.passUnretained(reference).toOpaque()
       home.store(UInt(bitPattern: address), ordering: .releasing)
@@ -96,7 +99,9 @@ extension Store {
   }
 }
 
-/// Guards the `homes` of all stores; locked only where one is registered or unregistered.
+/// Guards the `homes` of all stores.
 ///
-/// Of a value without a size, Thread Sanitizer would take the accesses for accesses to what follows.
+/// Locked only when a store is registered or unregistered.
+///
+/// Not `Void`: for a value without a size, Thread Sanitizer would report accesses to the memory behind it.
 private let homesLock = Locked(0)
