@@ -11,7 +11,7 @@ public final class SimulatedReference<Object: AnyObject & Sendable>: @unchecked 
     stored = object
   }
 
-  /// The object; nil after `release()`.
+  /// The object, or nil after `release()`.
   public var object: Object? { lock.withLock { stored } }
 
   /// Releases the object.
