@@ -55,7 +55,7 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
 }
 
 extension History: CustomStringConvertible {
-  /// One line for each operation.
+  /// A line for each operation.
   public var description: String {
     operations.map(\.description).joined(separator: "\n")
   }

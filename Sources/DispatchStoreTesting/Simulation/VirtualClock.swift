@@ -50,7 +50,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// The current time.
   public var now: Instant { lock.withLock { time } }
 
-  /// One nanosecond.
+  /// A nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// The number of sleepers.

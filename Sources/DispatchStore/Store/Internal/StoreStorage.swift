@@ -13,8 +13,8 @@ import Synchronization
 /// It needs no lookup of generic types.
 @usableFromInline
 class StoreStorage: @unchecked Sendable {
-  // because every access to variable state holds `lock` The fields that each reduction reads and writes come first,
-  // to share one cache line.
+  // because every access to variable state holds `lock`
+  // The fields that each reduction reads and writes come first, to share one cache line.
   let lock: Lock
   /// The address of the model, in the same allocation as the lock.
   @usableFromInline final let modelAddress: UnsafeMutableRawPointer
