@@ -63,9 +63,10 @@ extension DispatchError {
     ///
     /// The message also says where each dispatch runs. The call sites begin with the dispatch that waits.
     ///
-    /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`,
-    /// exclusion keys, and dependencies of operations that reducers have returned. It costs a few microseconds,
-    /// however long a lane is. The cost grows with the number of waits that the awaited dispatch depends on.
+    /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`, and
+    /// exclusion keys. It also knows the dependencies of operations that reducers have returned. It costs a few
+    /// microseconds, however long a lane is. The cost grows with the number of waits that the awaited dispatch
+    /// depends on.
     ///
     /// The library can't see, and so doesn't refuse, a cycle that passes through
     ///

@@ -1,8 +1,8 @@
 /// A middleware that is also called for each dispatch as a whole.
 ///
-/// Register it like any other middleware. It is called for every later dispatch: also if no store responds to the
-/// action, for a sequence, and for each action of the sequence, whose parent is the sequence. If it only follows
-/// dispatches, it need not implement the hooks by store.
+/// Register it like any other middleware. It is called for every later dispatch, even if no store responds to the
+/// action. It is called for a sequence, and also for each action of it, whose parent is the sequence. If it only
+/// follows dispatches, it need not implement the hooks by store.
 public protocol DispatchMiddleware: Middleware {
   /// Called on the dispatching thread, before anything else of the dispatch happens.
   ///

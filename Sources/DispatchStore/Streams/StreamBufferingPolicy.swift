@@ -11,8 +11,8 @@ public enum StreamBufferingPolicy: Sendable, Equatable {
   /// Keeps the oldest elements, up to this number (1 or more), and drops new ones while the buffer is full.
   case bufferingOldest(Int)
 
-  /// Keeps everything, and makes producers wait while the consumer lags by more than this number (0 or more) of
-  /// elements.
+  /// Keeps everything, and makes producers wait while the consumer is more than this many elements (0 or more)
+  /// behind.
   ///
   /// An element beyond the bound is kept too. Its producer waits until the consumer is within the bound again:
   ///
@@ -24,8 +24,8 @@ public enum StreamBufferingPolicy: Sendable, Equatable {
   /// - A commit on a thread that runs a task, or on the main queue, does not wait, because the consumer may need that
   ///   thread. This covers a `.sync` dispatch and `updateModel` there, but not `send`, which waits.
   ///
-  /// The buffer thus holds at most: the bound; one element for each commit of a running dispatch or of a blocked
-  /// thread; and the commits of such tasks and of the main queue.
+  /// The buffer thus holds at most the bound, and one element for each commit of a running dispatch or a blocked
+  /// thread. The commits of such tasks and of the main queue come on top.
   ///
   /// Between two elements, a consumer can itself dispatch to the store in every mode, and await the result. While the
   /// task that called `next` last waits inside the library, no producer waits for the stream. Such waits are those

@@ -5,8 +5,8 @@ import Synchronization
 /// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
 /// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
 final class MiddlewareSession: TransactionScope, @unchecked Sendable {
-  // because the dispatching thread owns it first, and then the step that runs; fields that contexts kept by hooks
-  // read change only while the library has the only reference
+  // because the dispatching thread owns it first, and then the step that runs. A hook may keep a context, so the
+  // fields that contexts read change only while the library has the only reference.
   @exclusivity(unchecked) private(set) var id = TransactionID(rawValue: 0)
   @exclusivity(unchecked) private(set) var parent: TransactionID?
   @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync

@@ -9,7 +9,7 @@ enum StreamHold: Sendable {
   ///
   /// Called under the store's lock.
   ///
-  /// A thread that runs a task, and the main queue, never wait: the consumer may need them.
+  /// A thread that runs a task, and the main queue, never block: the consumer may need them.
   static func begin(_ commit: CommitInProgress, _ kept: inout KeptCommit) -> StreamHold? {
     let thread = ThreadState.current
     guard DispatchContext.mayBlock(on: thread) else {
