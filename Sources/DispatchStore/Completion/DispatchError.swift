@@ -59,9 +59,8 @@ extension DispatchError {
 
     /// A wait would never end: a deadlock.
     ///
-    /// The message names the dispatches of the cycle in order, each with its call site.
-    ///
-    /// The message also says where each dispatch runs. The call sites begin with the dispatch that waits.
+    /// The message names the dispatches of the cycle in order, each with its call site and the place where it runs.
+    /// The call sites begin with the dispatch that waits.
     ///
     /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`, and
     /// exclusion keys. It also knows the dependencies of operations that reducers have returned. It costs a few
@@ -71,21 +70,21 @@ extension DispatchError {
     /// The library can't see, and so doesn't refuse, a cycle that passes through
     ///
     /// - the program's own semaphores, conditions and continuations
-    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on the lane that a block holds,
-    ///   while the block awaits the task. Use a child task (`async let`, a task group), or await the dispatch in the
-    ///   block.
+    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on a lane whose holder awaits
+    ///   the task. Use a child task (`async let`, a task group), or await the dispatch in the block.
     /// - a `.sync` dispatch in an immediate task (`Task.immediate`) that was made by the block of a dispatch made
     ///   with `send`
-    /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue, or a
-    ///   dependency that is added after the operation was returned
+    /// - an operation that no reducer has returned yet, or a dependency that is added after its operation was
+    ///   returned
+    /// - the block of an operation in the program's own queue
     ///
-    /// The error also refuses a `.sync` dispatch or a wait that would block a thread of the cooperative pool until a
-    /// dispatch in a task ends, or until the blocked dispatch's own turn comes. Such waits could block all threads of
-    /// the pool.
+    /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
+    /// does so if that thread would wait for a dispatch that runs in a task, or for its own turn. Such waits could
+    /// block all threads of the pool.
     ///
-    /// A dispatch made in an exclusive section is enqueued in its lane at the end of the section. If it would be
-    /// behind a dispatch that by then waits for it, or has to wait for such a one, it ends with this error. The other
-    /// one continues.
+    /// A dispatch made in an exclusive section is enqueued in its lane at the end of the section. It ends with this
+    /// error if it would wait for a dispatch, or be behind one, that waits for it by then. The other dispatch
+    /// continues.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
     /// Stores wait for each other in a cycle.
     ///

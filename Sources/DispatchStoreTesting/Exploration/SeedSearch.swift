@@ -1,7 +1,7 @@
 import Foundation
 
 /// The pending and running seeds of a search, and the lowest seed that failed.
-final class SeedSearch: @unchecked Sendable {  // because `lock` guards what changes
+final class SeedSearch: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private let seeds: Range<UInt64>
   private var upcoming: UInt64

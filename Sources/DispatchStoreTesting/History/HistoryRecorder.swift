@@ -103,8 +103,8 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
 
   /// Returns the next stamp.
   func tick() -> Int {
-    // Acquires and releases, so that stamps imply order on every processor: an operation that returned at a lower
-    // stamp has ended before one that was called at a higher stamp begins.
+    // Acquires and releases, so that stamps imply order on every processor. An operation that returned at a lower
+    // stamp has ended before one with a higher call stamp begins.
     clock.add(1, ordering: .acquiringAndReleasing).newValue
   }
 }

@@ -27,7 +27,8 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
     ///
     /// The possible positions are those that real time allows.
     case responses([Specification.Response])
-    /// The operation fits before this one, but then this one's response would have been the given response.
+    /// The operation fits before the given one, whose recorded response would then be wrong: it would be the given
+    /// response.
     case spoils(Recorded, Specification.Response)
     /// The operation was called after this one had returned, which does not fit either.
     case follows(Recorded)

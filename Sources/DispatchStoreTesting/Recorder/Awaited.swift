@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The change that a task awaits resumes it: no thread blocks, and no task polls.
 final class Awaited<State: Sendable>: @unchecked Sendable {
-  // because `lock` guards what changes
+  // because `lock` guards its state
   private let lock = NSLock()
   private var state: State
   private var waiters: [Int: Waiter] = [:]

@@ -3,8 +3,8 @@ public import DispatchStore
 extension Store {
   /// Returns how often a selector's closure was called for `select` of this store, also through combined selectors.
   ///
-  /// A test compares the number before and after. It also counts for a selector made from a key path or a closure,
-  /// which reads each version of the model in which it is used.
+  /// A test compares the number before and after. Selectors made from a key path or a closure are counted too. They
+  /// read each version of the model in which they are used.
   public func computationCount<Value>(of selector: Selector<Model, Value>) -> Int {
     selectorComputations(of: selector)
   }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A pool of threads that worlds use one after the other.
-final class FiberPool: @unchecked Sendable {  // because `lock` guards what changes
+final class FiberPool: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var spare: [Fiber] = []
   private var isClosed = false

@@ -3,7 +3,7 @@ import DispatchStore
 import Foundation
 
 /// Work from threads outside of a world, and the world's first failure.
-final class Outside: @unchecked Sendable {  // because `lock` guards what changes
+final class Outside: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var works: [(SimulatedWork, @Sendable () -> Void)] = []
   private var firstFailure: SimulationFailure?

@@ -2,7 +2,7 @@ import Foundation
 
 /// A strong reference to an object that a simulation may release.
 public final class SimulatedReference<Object: AnyObject & Sendable>: @unchecked Sendable {
-  // because `lock` guards what changes
+  // because `lock` guards its state
   private let lock = NSLock()
   private var stored: Object?
 

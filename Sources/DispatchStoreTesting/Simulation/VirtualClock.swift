@@ -4,7 +4,7 @@ import Foundation
 ///
 /// It wakes sleepers in the order of their deadlines. With equal deadlines, they wake in the order in which they
 /// began to sleep. You can use it from any thread. In a simulation, time passes when no thread can run.
-public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards what changes
+public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards its state
   /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {
     /// The time since the creation of the clock.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A sleep, which ends once: at its deadline, or when its task is cancelled.
-final class VirtualSleep: @unchecked Sendable {  // because `lock` guards what changes
+final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var continuation: UnsafeContinuation<Void, any Error>?
   private var onCancel: (() -> Void)?

@@ -1,7 +1,7 @@
 /// A store's model and the rest of its state, separate from the store object.
 @usableFromInline
 final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @unchecked Sendable {
-  // because every access to what changes holds `lock`
+  // because every access to mutable state holds `lock`
   @inlinable
   var model: UnsafeMutablePointer<Model> { modelAddress.assumingMemoryBound(to: Model.self) }
 

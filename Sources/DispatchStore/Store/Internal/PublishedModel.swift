@@ -9,7 +9,7 @@ import Synchronization
 /// all other slots. The store's lock orders commits.
 ///
 /// This code is not specialised for the program's types. It therefore uses no type built from the model's, such as an
-/// optional or a tuple: the metadata lookup would cost a reader several times the rest.
+/// optional or a tuple. The metadata lookup would cost a reader several times the rest.
 @usableFromInline
 final class PublishedModel<Model: Sendable>: @unchecked Sendable {
   // because a slot is written only while it has no reader, as above

@@ -7,7 +7,7 @@ import Synchronization
 /// tracked read. Tracking ends with the first change, so a store that tracked code no longer reads is not observed
 /// either.
 final class ReadTracker: ObserverRecord, @unchecked Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards all mutable state
   let probe: ReadProbe
   let progress: ReadProgress
   /// Probes that detected tracked reads of the store at the same time.

@@ -4,7 +4,7 @@
 ///
 /// Kept in a linked list, because most stores have none, and hardly any has two. The store's lock guards the list.
 class StoreAttachment: @unchecked Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards all mutable state
   fileprivate final var next: Unmanaged<StoreAttachment>?
 
   deinit {
