@@ -30,7 +30,7 @@ extension StoreStorage: DeliveryTurn {
     }
   }
 
-  /// Ends the section's work: first accepts the dispatches made in it, then calls observers.
+  /// Accepts the dispatches made in the section, then schedules the calls of observers on queues and streams.
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
     if let due = kept.due { for observer in due { observer.scheduleCall() } }
