@@ -1,18 +1,20 @@
-/// Why the dispatcher itself ended a dispatch or a store run.
+/// The reason why the dispatcher itself ended a dispatch or a store run.
 ///
 /// An error that a store's operation throws is not wrapped in it.
 public struct DispatchError: Error, Sendable {
-  /// What happened.
+  /// The kind of error.
   public let code: Code
-  /// What happened, the stores or dispatches concerned, and what to do about it.
+  /// The stores or dispatches concerned, what happened to them, and what to do about it.
   public let message: String
-  /// The stores that the message names, in its order.
+  /// The stores that the message names, in the message's order.
   public let storeIdentifiers: [String]
   /// The call sites of the dispatches that the message names.
   public let callSites: [CallSite]
   /// The error that caused it.
   public let cause: (any Error)?
-  /// Of `timedOut`: the time that the dispatch had; zero where it had none.
+  /// For `timedOut`, the time that the dispatch had.
+  ///
+  /// Zero if it had none.
   public let timeLimit: Duration?
 
   init(
@@ -48,38 +50,47 @@ extension DispatchError: CustomStringConvertible {
 }
 
 extension DispatchError {
-  /// Kinds of errors; later versions may add more.
+  /// Kinds of errors.
+  ///
+  /// Later versions may add more.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     /// The code's name.
     public let description: String
 
-    /// A wait would never end; the message names the dispatches of the ring in its order, each with its
-    /// call site and where it runs.
+    /// A wait would never end: a deadlock.
     ///
-    /// What counts is who waits for whom: through lanes and those that hold them, `.sync` callers, sequences,
-    /// hooks, handles in `after`, exclusion keys, and dependencies of operations that reducers have returned. The call
-    /// sites begin with the dispatch that waits. The check costs a few microseconds, however long a lane is; it
-    /// grows with the number of waits on which what is waited for depends.
+    /// The message names the dispatches of the cycle in order, each with its call site and the place where it runs.
+    /// The call sites begin with the dispatch that waits.
     ///
-    /// Not refused, since the library can't see it, is a ring that passes through
-    /// - the program's own semaphores, conditions and continuations;
-    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on the lane which a block
-    ///   holds, while the block awaits the task: use a child task (`async let`, a task group), or await the
-    ///   dispatch in the block;
-    /// - a `.sync` dispatch in an immediate task (`Task.immediate`) that the block of a dispatch made which was sent;
-    /// - an operation that no reducer has returned yet, the block of an operation in the program's own queue,
-    ///   or a dependency that is added after the operation was returned.
+    /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`, and
+    /// exclusion keys. It also knows the dependencies of operations that reducers have returned. It costs a few
+    /// microseconds, however long a lane is. The cost grows with the number of waits that the awaited dispatch
+    /// depends on.
     ///
-    /// Also a `.sync` dispatch, or a wait, that would block one of the system's threads for tasks until a dispatch has
-    /// ended that runs in a task, or until its own time has come: threads blocked so could be all that there are.
+    /// The library can't see, and so doesn't refuse, a cycle that passes through
     ///
-    /// A dispatch made in an exclusive section comes to its lane when that is left. Where it would be behind one
-    /// that waits for it by then, or is to wait for such a one, it ends with this error, and the other goes on.
+    /// - the program's own semaphores, conditions and continuations
+    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on a lane whose holder awaits
+    ///   the task. Use a child task (`async let`, a task group), or await the dispatch in the block.
+    /// - a `.sync` dispatch in an immediate task (`Task.immediate`) that was made by the block of a dispatch made
+    ///   with `send`
+    /// - an operation that no reducer has returned yet, or a dependency that is added after its operation was
+    ///   returned
+    /// - the block of an operation in the program's own queue
+    ///
+    /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
+    /// does so if that thread would wait for a dispatch that runs in a task, or for its own turn. Such waits could
+    /// block all threads of the pool.
+    ///
+    /// A dispatch made in an exclusive section is enqueued in its lane at the end of the section. It ends with this
+    /// error if it would wait for a dispatch, or be behind one, that waits for it by then. The other dispatch
+    /// continues.
     public static let wouldDeadlock = Code(description: "wouldDeadlock")
-    /// Stores wait for each other in a cycle; the message names the whole path.
+    /// Stores wait for each other in a cycle.
+    ///
+    /// The message names the whole path.
     public static let waitForCycle = Code(description: "waitForCycle")
-    /// An action was dispatched to an identifier under which no store is registered, or a store waits for
-    /// one under which none has been.
+    /// No store has the identifier that an action was dispatched to, or that another store waits for.
     public static let unknownStore = Code(description: "unknownStore")
     /// A prerequisite of the store did not finish.
     public static let dependencyFailed = Code(description: "dependencyFailed")
@@ -89,22 +100,25 @@ extension DispatchError {
     public static let middlewareFailed = Code(description: "middlewareFailed")
     /// The program released an operation without finishing it.
     public static let operationAbandoned = Code(description: "operationAbandoned")
-    /// A reducer returned an operation that can't run: started, or made for another action or store.
+    /// A reducer returned an operation that can't run, because it was started, or was made for another action or
+    /// store.
     public static let invalidOperation = Code(description: "invalidOperation")
     /// A reducer overrides none of `operation(for:in:)`, `apply(_:to:)` and `reduce(into:action:)`.
     public static let reducerMissing = Code(description: "reducerMissing")
-    /// The dispatch had not ended when its time limit, or one that it inherited, had passed.
+    /// The time limit of the dispatch, or one that it inherited, passed before it ended.
     public static let timedOut = Code(description: "timedOut")
-    /// The dispatch did not begin, because one with the same key was in flight, came later, or had begun too short a time
-    /// before; the call sites are those of both.
+    /// The dispatch was not started, because of another one with the same key.
+    ///
+    /// The other one was in flight, came later, or had begun too short a time before. The call sites are those of
+    /// both.
     public static let skipped = Code(description: "skipped")
-    /// An effect sent the action after its run had ended.
+    /// An effect sent the action after the effect's run had ended.
     public static let effectEnded = Code(description: "effectEnded")
     /// `ReplyResult.reply` was read, and no store replied.
     public static let noReply = Code(description: "noReply")
     /// `ReplyResult.reply` was read, and several stores replied.
     public static let severalReplies = Code(description: "severalReplies")
-    /// As many dispatches as a limit allows were in flight, and it rejects what is above.
+    /// The limit's number of dispatches were in flight, and the limit rejects further ones.
     public static let limitExceeded = Code(description: "limitExceeded")
     /// A limit was exceeded, and this dispatch was dropped.
     public static let dropped = Code(description: "dropped")

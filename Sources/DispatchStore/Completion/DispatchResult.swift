@@ -1,26 +1,32 @@
-/// How a dispatch ended: the result of each store run, in the order of their store indices.
+/// The outcome of a dispatch: the result of each store run, in the order of their store indices.
 public struct DispatchResult: Sendable {
   /// The identity of the dispatch.
   public let transaction: TransactionID
-  /// For a sequence, one result for each action that was dispatched; else empty.
+  /// For a sequence, the result of each action that was dispatched.
+  ///
+  /// Empty otherwise.
   public let steps: [DispatchResult]
-  /// For a sequence, the number of actions that were not dispatched, because an earlier one failed.
+  /// For a sequence, the number of actions that were not dispatched because an earlier one failed.
   public let skippedActionCount: Int
-  /// The first error, in the order of `stores`; nil on success.
+  /// The first error, in the order of `stores`, or nil on success.
   ///
   /// A store's own error, `CancellationError`, or a `DispatchError`.
   public let error: (any Error)?
   private let identifiers: [String]
-  /// By store index; empty where all have finished.
+  /// The outcomes by store index.
+  ///
+  /// Empty if all stores finished.
   private let outcomes: [StoreOutcome]
-  /// Nil for most.
+  /// The rarely used parts; nil for most results.
   private let further: Further?
 
-  /// What a result has besides.
+  /// The rarely used parts of a result.
   private final class Further: Sendable {
-    /// By store identifier.
+    /// The replies by store identifier.
     let replies: [String: any Sendable]
-    /// By store index: how often each was started; nil where none was more than once.
+    /// The number of starts by store index.
+    ///
+    /// Nil if no store was started more than once.
     let attempts: [Int]?
 
     init(_ replies: [String: any Sendable], _ attempts: [Int]?) {
@@ -29,12 +35,16 @@ public struct DispatchResult: Sendable {
     }
   }
 
-  /// By store identifier; mostly empty.
+  /// The replies by store identifier.
+  ///
+  /// Mostly empty.
   var replies: [String: any Sendable] { further?.replies ?? [:] }
 
+  /// Makes the result of one action.
+  ///
   /// - Parameters:
-  ///   - outcomes: By store index; empty where all have finished.
-  ///   - attempts: By store index; nil where no store was started more than once.
+  ///   - outcomes: By store index. Empty if all stores finished.
+  ///   - attempts: By store index. Nil if no store was started more than once.
   init(
     transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
     replies: [String: any Sendable] = [:], attempts: [Int]? = nil, error: (any Error)? = nil
@@ -62,9 +72,11 @@ public struct DispatchResult: Sendable {
     further = nil
   }
 
-  /// The results of the store runs; for a sequence, one action after the other.
+  /// The results of the store runs.
   ///
-  /// Computed by each access, in time linear in the stores.
+  /// For a sequence, one action after the other.
+  ///
+  /// Each access computes them, in time linear in the number of stores.
   public var stores: [StoreResult] {
     guard steps.isEmpty else { return steps.flatMap(\.stores) }
     return identifiers.enumerated().map { index, identifier in
@@ -74,21 +86,27 @@ public struct DispatchResult: Sendable {
     }
   }
 
-  /// Whether every store run finished; true where no store responded.
+  /// Whether every store run finished.
+  ///
+  /// True if no store responded.
   public var isSuccess: Bool { error == nil }
 
-  /// The first error, where it is the dispatcher's; nil also for `CancellationError` and for one of the program.
+  /// The first error, if it is a `DispatchError`.
+  ///
+  /// Nil for `CancellationError` and for the program's own errors.
   public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
-  /// How the run of the store with this identifier ended; for a sequence, its last run.
+  /// The outcome of the store with this identifier.
+  ///
+  /// For a sequence, of its last run.
   public subscript(storeIdentifier: String) -> StoreOutcome? {
     stores.last { $0.storeIdentifier == storeIdentifier }?.outcome
   }
 
-  /// Returns the result itself where it is a success, and throws `error` otherwise.
+  /// Returns the result itself on success, and throws `error` otherwise.
   @discardableResult
   public func get() throws -> DispatchResult {
     if let error { throw error }
@@ -96,13 +114,15 @@ public struct DispatchResult: Sendable {
   }
 }
 
-/// The result of one store run.
+/// The result of a store run.
 public struct StoreResult: Sendable {
-  /// The store.
+  /// The identifier of the store.
   public let storeIdentifier: String
-  /// How its run ended; of several attempts the last one.
+  /// The outcome of the run.
+  ///
+  /// After several attempts, of the last one.
   public let outcome: StoreOutcome
-  /// How often it was attempted: 1 where the store was not run again, by `DispatchOptions.retrying`.
+  /// The number of attempts: 1 unless the store was run again, by `DispatchOptions.retrying`.
   public let attemptCount: Int
 
   init(storeIdentifier: String, outcome: StoreOutcome, attemptCount: Int = 1) {

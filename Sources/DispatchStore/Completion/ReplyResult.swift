@@ -1,8 +1,8 @@
-/// How a dispatch of a replying action ended, with the replies of its stores.
+/// The outcome of a dispatch of a replying action, with the replies of its stores.
 public struct ReplyResult<Reply: Sendable>: Sendable {
-  /// How it ended.
+  /// The outcome of the dispatch.
   public let result: DispatchResult
-  /// The replies by store identifier; of stores that finished, and replied.
+  /// The replies by store identifier, from stores that finished and replied.
   public let replies: [String: Reply]
 
   @usableFromInline
@@ -11,9 +11,9 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
     replies = result.replies(as: Reply.self)
   }
 
-  /// The reply, where exactly one store replied.
+  /// The reply, if exactly one store replied.
   ///
-  /// Throws the first error of the dispatch, where it has one; else a `DispatchError` with the code `noReply` or
+  /// Throws the dispatch's first error, if it has one. Otherwise throws a `DispatchError` with the code `noReply` or
   /// `severalReplies`.
   public var reply: Reply {
     get throws {
@@ -51,9 +51,9 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
 }
 
 extension DispatchResult {
-  /// The replies to an action, by store identifier; of stores that finished, and replied.
+  /// Returns the replies to an action, by store identifier, from stores that finished and replied.
   ///
-  /// `send` returns them with their type. A sequence has none itself: its `steps` have them.
+  /// `send` returns them with their type. A sequence has no replies itself: look in its `steps`.
   public func replies<Action: ReplyingAction>(to action: Action.Type) -> [String: Action.Reply] {
     replies(as: Action.Reply.self)
   }

@@ -1,36 +1,39 @@
-/// How an operation or a store run ended; later versions may add cases.
+/// The outcome of an operation or a store run.
+///
+/// Later versions may add cases.
 @nonexhaustive
 public enum StoreOutcome: Sendable {
-  /// The operation finished: the one success.
+  /// The operation finished: the only success.
   case finished
   /// The operation failed with this error, or the dispatcher could not run it (`DispatchError`).
   case failed(any Error)
-  /// It was cancelled: before its start, so that its block never ran, or by a block that threw `CancellationError`.
+  /// The operation was cancelled: before its start, so that its block never ran, or by a block that threw
+  /// `CancellationError`.
   case cancelled(hasStarted: Bool)
   /// A middleware vetoed the action for this store.
   case vetoed(Veto)
 
-  /// Whether it finished.
+  /// Whether the operation finished.
   public var isFinished: Bool {
     if case .finished = self { true } else { false }
   }
 
-  /// Whether it failed.
+  /// Whether the operation failed.
   public var isFailed: Bool {
     if case .failed = self { true } else { false }
   }
 
-  /// Whether it was cancelled.
+  /// Whether the operation was cancelled.
   public var isCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
-  /// The veto, where there was one.
+  /// The veto, if a middleware vetoed.
   public var veto: Veto? {
     if case .vetoed(let veto) = self { veto } else { nil }
   }
 
-  /// The error that a throwing method throws for it; nil when it finished.
+  /// The error that a throwing method throws for this outcome, or nil for `finished`.
   public var error: (any Error)? {
     switch self {
     case .finished: nil
@@ -40,9 +43,13 @@ public enum StoreOutcome: Sendable {
     }
   }
 
-  /// The error, where it is the dispatcher's; nil also for `CancellationError` and for one of the program.
+  /// The error, if it is a `DispatchError`.
+  ///
+  /// Nil for `CancellationError` and for the program's own errors.
   public var dispatchError: DispatchError? { error as? DispatchError }
 
+  /// Returns the outcome for a thrown error.
+  ///
   /// Not inlined, so that code that does not throw stays small.
   @inline(never)
   static func of(thrown error: any Error) -> StoreOutcome {

@@ -1,14 +1,16 @@
-/// An action of any type, as a store of handlers gets it.
+/// An action of any type, as a store of handlers receives it.
 ///
-/// The action type of such a store: `Store<Model, HandledAction>`, or `HandlerStore<Model>`. Programs dispatch the actions
-/// themselves, and find them in `base` where an observer or the store's history shows what ran.
+/// `HandlerStore<Model>` is `Store<Model, HandledAction>`. You dispatch your own actions. In an observer or in the
+/// store's history, `base` is the action that ran.
 public struct HandledAction: ActionType, CustomStringConvertible {
   /// The action that was dispatched.
   public let base: any ActionType
-  /// The store's handler when the action was dispatched; a later one does not take its place.
+  /// The store's handler when the action was dispatched.
+  ///
+  /// A handler that is added later does not replace it.
   @usableFromInline let handler: (any AnyObject & Sendable)?
 
-  /// Wraps an action, for what takes the store's own action type.
+  /// Wraps an action, for an API that takes the store's own action type.
   public init(_ base: any ActionType) {
     self.init(base, handler: nil)
   }
@@ -25,8 +27,10 @@ public struct HandledAction: ActionType, CustomStringConvertible {
 
 /// A store that responds to every action type for which it has a handler.
 public typealias HandlerStore<Model: Sendable> = Store<Model, HandledAction>
-/// A child of such a store, or the whole of one: what handlers get that do more than reduce.
+/// A child of a `HandlerStore`, or all of one.
+///
+/// Handlers that do more than reduce receive it.
 public typealias ChildHandlerStore<Model: Sendable> = ChildStore<Model, HandledAction>
-/// The same for a part that may be gone.
+/// A child of a `HandlerStore`, for a part that may be absent.
 public typealias OptionalChildHandlerStore<Model: Sendable> =
   OptionalChildStore<Model, HandledAction>

@@ -1,4 +1,4 @@
-/// Gathers the handlers between the braces of a store, of `Handlers` or of `Part`.
+/// Collects the handlers between the braces of a store, of `Handlers` or of `Part`.
 @resultBuilder
 public enum HandlerBuilder<Model: Sendable> {
   /// Takes a handler, a part, or a group of them.
@@ -6,7 +6,7 @@ public enum HandlerBuilder<Model: Sendable> {
     component.handlers
   }
 
-  /// Takes one statement after the other.
+  /// Combines statements, in order.
   public static func buildBlock(_ parts: Handlers<Model>...) -> Handlers<Model> {
     buildArray(parts)
   }
@@ -16,10 +16,10 @@ public enum HandlerBuilder<Model: Sendable> {
     part ?? Handlers([])
   }
 
-  /// Takes the statements of the first case.
+  /// Takes the statements of the `if` branch.
   public static func buildEither(first part: Handlers<Model>) -> Handlers<Model> { part }
 
-  /// Takes the statements of another case.
+  /// Takes the statements of the `else` branch.
   public static func buildEither(second part: Handlers<Model>) -> Handlers<Model> { part }
 
   /// Takes the statements of a loop.

@@ -1,7 +1,8 @@
-/// A running operation, as the block of an `Operating` handler gets it: as `RunningOperation`, for the handler's part.
+/// A running operation, as the block of an `Operating` handler receives it: a `RunningOperation` for the handler's
+/// part.
 ///
-/// Any code that has it can finish it, from any thread. When the last reference to it is released and the operation was
-/// not finished, the operation fails with `operationAbandoned`, and its dispatch ends.
+/// You can finish it from any thread. If the last reference is released before it was finished, the operation fails
+/// with `operationAbandoned`, and its dispatch ends.
 public struct HandlerOperation<Model: Sendable>: Sendable {
   private let running: any HandlerRunning
   private let path: PartPath<Model>
@@ -10,26 +11,29 @@ public struct HandlerOperation<Model: Sendable>: Sendable {
     (self.running, path) = (running, part.path)
   }
 
-  /// Whether it was cancelled; the block decides how to react.
+  /// Whether the operation was cancelled.
+  ///
+  /// The block decides how to react.
   public var isCancelled: Bool { running.isCancelled }
 
   /// Ends the operation as finished, once its block has returned.
   ///
-  /// A second finish changes nothing, and is an incident.
+  /// A second call changes nothing, and is reported as an incident.
   public func finish() {
     running.finish()
   }
 
-  /// Ends the operation as failed, or as cancelled for a `CancellationError`.
+  /// Ends the operation as failed, or as cancelled if the error is a `CancellationError`.
   public func finish(throwing error: any Error) {
     running.finish(throwing: error)
   }
 
-  /// Changes the part on behalf of the operation: one commit of the store.
+  /// Changes the part on behalf of the operation, in one commit of the store.
   ///
-  /// As `RunningOperation.updateModel(_:)`: from a callback, use this rather than the child store's.
+  /// From a callback, use this rather than the child store's `updateModel`, as with
+  /// `RunningOperation.updateModel(_:)`.
   ///
-  /// - Returns: The closure's result; nil, and there is no commit, where the operation had ended, or the part is gone.
+  /// - Returns: The closure's result. Nil, without a commit, if the operation had ended or the part is absent.
   @discardableResult
   public func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
@@ -38,12 +42,14 @@ public struct HandlerOperation<Model: Sendable>: Sendable {
   }
 }
 
-/// A running operation without the types of its store.
+/// A `RunningOperation` without its generic types.
 protocol HandlerRunning: AnyObject, Sendable {
   var isCancelled: Bool { get }
   func finish()
   func finish(throwing error: any Error)
-  /// Changes the model, unless the closure says that it has found nothing to change: then there is no commit.
+  /// Changes the model.
+  ///
+  /// If the closure returns false, nothing has changed and there is no commit.
   func update(_ body: (UnsafeMutableRawPointer) -> Bool)
 }
 

@@ -1,4 +1,4 @@
-/// What a store does for actions of several types, each by a handler: a reducer that is written part by part.
+/// A reducer written as a list of handlers, one for each action type.
 ///
 ///     let counter = Store(identifier: "counter", model: Counter()) {
 ///       On(Increment.self) { counter, action in counter.count += action.by }
@@ -9,15 +9,18 @@
 ///       }
 ///     }
 ///
-/// Each action type is routed by itself: a store without a handler for it takes no part, and costs its dispatches
-/// nothing. Of two handlers of one action type the last one counts; reductions in different `Part`s of the model both do, in
-/// order, in one commit. Where the type is a class, a handler gets its subclasses too, unless they have one.
+/// Each action type has its own route. A store without a handler for an action takes no part in its dispatch, and
+/// costs nothing there.
 ///
-/// `Handlers` may be kept, and used for many stores, or as a part of others: then its handlers exist once.
+/// - If two handlers have the same action type, the last one counts.
+/// - Reductions of one action type in different `Part`s all run, in order, in one commit.
+/// - A handler of a class also gets its subclasses, unless they have a handler of their own.
+///
+/// You can keep `Handlers`, and use them in many stores or inside other `Handlers`: the handlers exist once.
 public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   @usableFromInline var all: [Handler<Model>]
 
-  /// Gathers handlers.
+  /// Collects handlers.
   public init(@HandlerBuilder<Model> _ content: () -> Handlers) {
     self = content()
   }
@@ -27,17 +30,17 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
     self.all = all
   }
 
-  /// The handlers themselves.
+  /// Returns `self`.
   public var handlers: Handlers { self }
 
-  /// The action types for which there are handlers, in order.
+  /// The action types that have handlers, in order.
   public var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
 }
 
-/// What may stand between the braces of `Handlers`: `On`, `Applying`, `Performing`, `Operating`, `Part` or `Handlers`.
+/// A statement between the braces of `Handlers`: `On`, `Applying`, `Performing`, `Operating`, `Part` or `Handlers`.
 public protocol HandlerComponent<Model> {
   /// The model of the store.
   associatedtype Model: Sendable
-  /// The handlers that it stands for.
+  /// The handlers that this component adds.
   var handlers: Handlers<Model> { get }
 }

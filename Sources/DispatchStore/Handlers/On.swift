@@ -1,9 +1,9 @@
-/// Changes the model for actions of one type: a reduction, one commit.
+/// Changes the model for actions of one type: one reduction, one commit.
 ///
-/// As `Reducer.reduce(into:action:)`: called in the store's exclusive section. What it changed before it threw is
-/// committed, and the store run fails with the error.
+/// The closure runs in the store's exclusive section, like `Reducer.reduce(into:action:)`. If it throws, the changes
+/// that it made before are committed, and the store run fails with the error.
 public struct On<Model: Sendable>: HandlerComponent {
-  /// What it stands for.
+  /// The handler for this action type.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -15,7 +15,7 @@ public struct On<Model: Sendable>: HandlerComponent {
     handlers = Handlers([ReductionHandler(reduce)])
   }
 
-  /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
+  /// Handles actions of a type, and replies to the caller with the closure's result.
   @inlinable
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
@@ -29,7 +29,7 @@ public struct On<Model: Sendable>: HandlerComponent {
   }
 }
 
-/// Handlers of a part of the model, by the key path of that part: a module of a store.
+/// Handlers of a part of the model, given by a key path: a module of a store.
 ///
 ///     Part(\.cart) {
 ///       On(AddItem.self) { cart, action in cart.items.append(action.item) }
@@ -39,14 +39,14 @@ public struct On<Model: Sendable>: HandlerComponent {
 ///       }
 ///     }
 ///
-/// Handlers that do more than reduce get a child of the store, for the part.
+/// Handlers that do more than reduce receive a child of the store for the part.
 public struct Part<Model: Sendable>: HandlerComponent {
-  /// What it stands for.
+  /// The handlers of the part, for the whole model.
   public let handlers: Handlers<Model>
 
   /// Handles actions in a part of the model.
   ///
-  /// - Precondition: None of its handlers takes the store itself.
+  /// - Precondition: No handler in it takes the store itself.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
     @HandlerBuilder<Value> _ content: () -> Handlers<Value>
@@ -54,9 +54,11 @@ public struct Part<Model: Sendable>: HandlerComponent {
     handlers = Handlers(content().all.map { $0.lifted(to: path) })
   }
 
-  /// Handles actions in a part of the model that may be absent: then the actions change nothing.
+  /// Handles actions in a part of the model that may be absent.
   ///
-  /// - Precondition: Its handlers that do more than reduce are made with `ifPresent:`.
+  /// If it is absent, the actions change nothing.
+  ///
+  /// - Precondition: Handlers in it that do more than reduce are made with `ifPresent:`.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
     @HandlerBuilder<Value> _ content: () -> Handlers<Value>
@@ -65,36 +67,36 @@ public struct Part<Model: Sendable>: HandlerComponent {
   }
 }
 
-/// What a reduction can say about itself.
+/// Statements that a reduction can make about itself.
 public enum Reduction {
-  /// Says, inside a handler that reduces, that it changes nothing: there is no commit.
+  /// Declares, inside a handler that reduces, that it changes nothing, so that there is no commit.
   ///
   ///     On(Remove.self) { cart, action in
   ///       guard cart.items[action.id] != nil else { return Reduction.noChange() }
   ///       …
   ///     }
   ///
-  /// Then the store's version stays, and no observer is notified. It has to be true. Where several handlers get the
-  /// action, of several parts, there is no commit if all of them say so. Elsewhere, also in a `Reducer`, which has a method
-  /// for it, this has no effect.
+  /// The store's version stays, and no observer is notified. Call it only if the model is unchanged. If handlers of
+  /// several parts get the action, the commit is left out only if all of them call it. Outside a handler that reduces
+  /// it has no effect: a `Reducer` has a method of its own for this.
   public static func noChange() {
     let thread = ThreadState.current
     if let section = thread.exclusive { thread.noteUnchanged(by: ObjectIdentifier(section)) }
   }
 
-  /// Says the same for the store's reducer, after its handlers.
+  /// Forwards the handlers' `noChange()` to the store's reducer, after the handlers have run.
   @usableFromInline
   static func passUnchanged(to reducer: AnyObject) {
     if isUnchanged { ThreadState.current.noteUnchanged(by: ObjectIdentifier(reducer)) }
   }
 
-  /// Whether the handlers that were called in the present section have said so.
+  /// Whether the handlers that ran in the current exclusive section have called `noChange()`.
   private static var isUnchanged: Bool {
     let thread = ThreadState.current
     return thread.exclusive.map { thread.isUnchanged(by: ObjectIdentifier($0)) } ?? false
   }
 
-  /// The same, and forgets it.
+  /// Returns `isUnchanged`, and resets it.
   static func takeUnchanged() -> Bool {
     let isUnchanged = isUnchanged
     _ = ThreadState.current.exchangeUnchanged(by: nil)

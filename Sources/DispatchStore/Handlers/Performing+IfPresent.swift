@@ -1,12 +1,12 @@
-// Handlers of a part that may be gone.
+// Handlers of a part that may be absent.
 //
-// They can be in a `Part` of an optional, in any other, and in none. They are not called where the part is absent when
-// their turn comes, as `On` is not: then the action changes nothing. Where it goes meanwhile, the child that they get
-// says so, as `OptionalChildStore` does: `model` is nil, and `updateModel` throws `partMissing`, which fails the store
-// run unless the handler catches it.
+// You can use them in any `Part`, of an optional or not, and outside of parts. If the part is absent when the
+// action's turn comes, they are not called, and the action changes nothing. If it disappears later, the child behaves
+// like any `OptionalChildStore`: `model` is nil, and `updateModel` throws `partMissing`. That error fails the store
+// run, unless the handler catches it.
 
 extension Applying {
-  /// Handles actions of a type while the part is there.
+  /// Handles actions of a type if the part is present.
   @inlinable
   public init<Action: ActionType>(
     ifPresent type: Action.Type,
@@ -17,7 +17,7 @@ extension Applying {
     self.init(.optionalChild { child in { if child.isPresent { try apply($0, child) } } })
   }
 
-  /// Handles actions of a type while the part is there, and replies by what the closure returns.
+  /// Handles actions of a type if the part is present, and replies with the closure's result.
   @inlinable
   public init<Action: ReplyingAction>(
     ifPresent type: Action.Type,
@@ -36,7 +36,7 @@ extension Applying {
 }
 
 extension Performing {
-  /// Handles actions of a type while the part is there.
+  /// Handles actions of a type if the part is present.
   public init<Action: ActionType>(
     ifPresent type: Action.Type,
     _ perform:
@@ -49,7 +49,7 @@ extension Performing {
       .optionalChild { child in { if child.isPresent { try await perform($0, child) } } })
   }
 
-  /// Handles actions of a type while the part is there, and replies by what the closure returns.
+  /// Handles actions of a type if the part is present, and replies with the closure's result.
   public init<Action: ReplyingAction>(
     ifPresent type: Action.Type,
     _ perform:
@@ -69,7 +69,7 @@ extension Performing {
 }
 
 extension Operating {
-  /// Handles actions of a type while the part is there.
+  /// Handles actions of a type if the part is present.
   public init<Action: ActionType>(
     ifPresent type: Action.Type,
     _ block:
@@ -89,7 +89,7 @@ extension Operating {
 }
 
 extension OptionalChildStore {
-  /// Whether the part is there now.
+  /// Whether the part is present now.
   @usableFromInline
   var isPresent: Bool { part.read { _ in } }
 }

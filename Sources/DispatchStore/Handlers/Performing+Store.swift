@@ -1,11 +1,11 @@
-// Handlers that take the store itself, for what a child of it does not have, such as selectors and streams.
+// Handlers that take the store itself, for features that a child store lacks, such as selectors and streams.
 //
-// Where a closure compiles for a child too, it gets that.
+// They are disfavoured overloads: a closure that also compiles for a child store gets the child.
 
 extension Applying {
   /// Handles actions of a type with the store itself.
   ///
-  /// - Precondition: It is in no `Part`.
+  /// - Precondition: The handler is not in a `Part`.
   @_disfavoredOverload
   @inlinable
   public init<Action: ActionType>(
@@ -15,9 +15,9 @@ extension Applying {
     self.init(.store { store in { try apply($0, store) } })
   }
 
-  /// Handles actions of a type with the store itself, and replies to who dispatched them by what the closure returns.
+  /// Handles actions of a type with the store itself, and replies to the caller with the closure's result.
   ///
-  /// - Precondition: It is in no `Part`.
+  /// - Precondition: The handler is not in a `Part`.
   @_disfavoredOverload
   @inlinable
   public init<Action: ReplyingAction>(
@@ -37,7 +37,7 @@ extension Applying {
 extension Performing {
   /// Handles actions of a type with the store itself.
   ///
-  /// - Precondition: It is in no `Part`.
+  /// - Precondition: The handler is not in a `Part`.
   @_disfavoredOverload
   public init<Action: ActionType>(
     _ type: Action.Type,
@@ -48,9 +48,9 @@ extension Performing {
     self.init(perform.isolation, .store { store in { try await perform($0, store) } })
   }
 
-  /// Handles actions of a type with the store itself, and replies to who dispatched them by what the closure returns.
+  /// Handles actions of a type with the store itself, and replies to the caller with the closure's result.
   ///
-  /// - Precondition: It is in no `Part`.
+  /// - Precondition: The handler is not in a `Part`.
   @_disfavoredOverload
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
@@ -69,9 +69,9 @@ extension Performing {
 }
 
 extension Operating {
-  /// Handles actions of a type with the store itself, and with the operation of that.
+  /// Handles actions of a type with the store itself and its `RunningOperation`.
   ///
-  /// - Precondition: It is in no `Part`.
+  /// - Precondition: The handler is not in a `Part`.
   @_disfavoredOverload
   public init<Action: ActionType>(
     _ type: Action.Type,

@@ -1,10 +1,10 @@
 /// Handles actions of one type on the thread that runs them, outside the store's exclusive section.
 ///
-/// As `Reducer.apply(_:to:)`: it may read other stores, and update its own more than once. In a `Part`, its own is
-/// the part: the child that it gets reads and changes that, under the store's lock and as the store's commits, and
-/// dispatches to the store. Elsewhere it is the whole model.
+/// The closure can read other stores, and update its own more than once, like `Reducer.apply(_:to:)`. In a `Part`, it
+/// receives a child for the part. Reads and updates of the child take the store's lock, and updates are the store's
+/// commits. Dispatches through the child go to the store. Outside of parts, the child covers the whole model.
 public struct Applying<Model: Sendable>: HandlerComponent {
-  /// What it stands for.
+  /// The handler for this action type.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -17,7 +17,7 @@ public struct Applying<Model: Sendable>: HandlerComponent {
     self.init(.child { child in { try apply($0, child) } })
   }
 
-  /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
+  /// Handles actions of a type, and replies to the caller with the closure's result.
   @inlinable
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
@@ -41,11 +41,15 @@ public struct Applying<Model: Sendable>: HandlerComponent {
 
 /// Handles actions of one type by an operation whose block is `async`.
 ///
-/// As `ActionOperation(action:store:block:)` with such a block: a lane holds the dispatch to its end, cancelling the
-/// dispatch cancels the block's task, and an error that it throws fails the store run. What it gets is said at
-/// `Applying`.
+/// It behaves like an `ActionOperation(action:store:block:)` with an `async` block:
+///
+/// - A lane holds the dispatch until the block has returned.
+/// - Cancelling the dispatch cancels the block's task.
+/// - An error that the block throws fails the store run.
+///
+/// `Applying` describes the child store that the block receives.
 public struct Performing<Model: Sendable>: HandlerComponent {
-  /// What it stands for.
+  /// The handler for this action type.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.
@@ -58,7 +62,7 @@ public struct Performing<Model: Sendable>: HandlerComponent {
     self.init(perform.isolation, .child { child in { try await perform($0, child) } })
   }
 
-  /// Handles actions of a type, and replies to who dispatched them by what the closure returns.
+  /// Handles actions of a type, and replies to the caller with the closure's result.
   public init<Action: ReplyingAction>(
     _ type: Action.Type,
     _ perform:
@@ -81,11 +85,12 @@ public struct Performing<Model: Sendable>: HandlerComponent {
   }
 }
 
-/// Handles actions of one type by an operation that its block ends: at once, or from a callback.
+/// Handles actions of one type by an operation that its block finishes: at once, or from a callback.
 ///
-/// As `ActionOperation(action:store:block:)` with such a block. What it gets is said at `Applying`.
+/// It behaves like an `ActionOperation(action:store:block:)` with such a block. `Applying` describes the child store
+/// that the block receives.
 public struct Operating<Model: Sendable>: HandlerComponent {
-  /// What it stands for.
+  /// The handler for this action type.
   public let handlers: Handlers<Model>
 
   /// Handles actions of a type.

@@ -2,10 +2,10 @@ extension Store where Action == HandledAction {
   /// Makes a store that responds to every action type for which it has a handler.
   ///
   /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - identifier: The name to register the store under. A unique one if nil.
   ///   - model: The first model.
   ///   - reads: Whether reads may wait for a reduction in progress.
-  ///   - handlers: Its handlers.
+  ///   - handlers: The store's handlers.
   public convenience init(
     identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
     handlers: Handlers<Model>
@@ -17,10 +17,10 @@ extension Store where Action == HandledAction {
   /// Makes a store that responds to every action type for which it has a handler.
   ///
   /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - identifier: The name to register the store under. A unique one if nil.
   ///   - model: The first model.
   ///   - reads: Whether reads may wait for a reduction in progress.
-  ///   - handlers: Its handlers.
+  ///   - handlers: The store's handlers.
   public convenience init(
     identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
     @HandlerBuilder<Model> handlers: () -> Handlers<Model>
@@ -28,27 +28,31 @@ extension Store where Action == HandledAction {
     self.init(identifier: identifier, model: model, reads: reads, handlers: handlers())
   }
 
-  /// The action types that it has handlers for.
+  /// The action types for which the store has handlers.
   public var handledTypes: [any ActionType.Type] { handlerReducer.table.all.map(\.actionType) }
 
-  /// Adds handlers, at any time, from any thread; for an action type that had one, the new one takes its place.
+  /// Adds handlers, at any time, from any thread.
   ///
-  /// A dispatch in flight keeps those that the store had when it was dispatched. In a registered store this touches the
-  /// routes of these action types, and of its identifier, and no others.
+  /// A new handler replaces the one that its action type had.
+  ///
+  /// A dispatch in flight keeps the handlers that the store had when it was dispatched. In a registered store, only
+  /// the routes of these action types and of the store's identifier change.
   public func handle(_ handlers: Handlers<Model>) {
     changeHandlers { $0.add(handlers) }
   }
 
-  /// Adds handlers, at any time, from any thread; for an action type that had one, the new one takes its place.
+  /// Adds handlers, at any time, from any thread.
   ///
-  /// As the method that takes them as a value.
+  /// A new handler replaces the one that its action type had.
+  ///
+  /// A dispatch in flight keeps the handlers that the store had when it was dispatched.
   public func handle(@HandlerBuilder<Model> _ handlers: () -> Handlers<Model>) {
     handle(handlers())
   }
 
-  /// Removes the handlers of an action type: the store no longer responds to that.
+  /// Removes the handler of an action type: the store no longer responds to that type.
   ///
-  /// - Returns: Whether it had one.
+  /// - Returns: Whether the store had one.
   @discardableResult
   public func stopHandling<Removed: ActionType>(_ type: Removed.Type) -> Bool {
     changeHandlers { $0.remove(type) }
@@ -56,7 +60,7 @@ extension Store where Action == HandledAction {
 
   private func changeHandlers<Result>(_ body: (inout HandlerTable<Model>) -> Result) -> Result {
     let result = handlerReducer.change(body)
-    // A registration that has not seen the change has entered the store before.
+    // A registration that missed the change has already set `dispatcher`, so the entry is replaced here.
     dispatcher?.replaceEntry(of: self)
     return result
   }
@@ -73,12 +77,12 @@ extension Store where Action == HandledAction {
   }
 }
 
-// Dispatching: an action of any type.
+// Dispatches of actions of any type.
 extension Store where Action == HandledAction {
-  /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
+  /// Dispatches an action to this store alone, through the dispatcher that the store is registered with.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
-  /// runs here, and the result's error is `notRegistered`.
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
+  /// completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
@@ -89,9 +93,11 @@ extension Store where Action == HandledAction {
     dispatch(any: action, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action to this store alone; the completion gets the result.
+  /// Dispatches an action to this store alone.
   ///
-  /// As the method whose completion takes no argument, in all else.
+  /// The completion receives the result.
+  ///
+  /// Without a dispatcher, the completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
@@ -103,9 +109,9 @@ extension Store where Action == HandledAction {
     dispatch(any: action, mode, options, .withResult(completion), fileID, line)
   }
 
-  /// Dispatches actions of any types, one after the other, to this store alone.
+  /// Dispatches actions of any types to this store alone, one after the other.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`.
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`.
   @discardableResult
   public func dispatch(
     _ actions: [any ActionType], mode: Dispatcher.Mode = .serial,
@@ -117,8 +123,8 @@ extension Store where Action == HandledAction {
 
   /// Dispatches an action to this store alone, in the caller's own task.
   ///
-  /// As `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher the completion runs here, and the result's
-  /// error is `notRegistered`.
+  /// It behaves like `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher, the completion runs in the
+  /// caller's task, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send(
@@ -131,9 +137,12 @@ extension Store where Action == HandledAction {
       any: action, mode, options, completion.map(Completion.withResult), fileID, line)
   }
 
-  /// Dispatches a replying action to this store alone, in the caller's own task; the result has its reply.
+  /// Dispatches a replying action to this store alone, in the caller's own task.
   ///
-  /// As the method for actions without replies, in all else.
+  /// The result contains the reply.
+  ///
+  /// It behaves like `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher, the completion runs in the
+  /// caller's task, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send<Replying: ReplyingAction>(

@@ -1,22 +1,22 @@
 /// A middleware that is also called for each dispatch as a whole.
 ///
-/// Registered as any middleware, and called for what is dispatched from then on: also for an action to which no
-/// store responds, for a sequence, and inside that for each of its actions, which has the sequence as parent. One
-/// that only follows dispatches need not implement the hooks by store.
+/// Register it like any other middleware. It is called for every later dispatch, even if no store responds to the
+/// action. It is called for a sequence, and also for each action of it, whose parent is the sequence. If it only
+/// follows dispatches, it need not implement the hooks by store.
 public protocol DispatchMiddleware: Middleware {
   /// Called on the dispatching thread, before anything else of the dispatch happens.
   ///
-  /// Middlewares in order of registration. Runs while no lock is held, and may dispatch.
+  /// Middlewares are called in order of registration. No lock is held, and the hook may dispatch.
   func dispatchWillBegin(_ dispatch: DispatchInfo)
 
   /// Called once the completion has run, before threads and tasks that wait for the handle resume.
   ///
-  /// At the dispatch's scheduler, in reverse order of registration. Awaiting this dispatch here never ends.
+  /// Runs at the dispatch's scheduler, in reverse order of registration. Awaiting this dispatch here is a deadlock.
   func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult)
 }
 
 extension DispatchMiddleware {
-  /// Lets the action pass.
+  /// Returns `.pass`.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict { .pass }
@@ -27,33 +27,39 @@ extension DispatchMiddleware {
   ) throws {}
 }
 
-/// One call of `dispatch`, as a `DispatchMiddleware` gets it.
+/// A call of `dispatch`, as a `DispatchMiddleware` receives it.
 public struct DispatchInfo: Sendable {
-  /// Of one action, its transaction; of a sequence, the one that its actions' transactions have as parent.
+  /// The transaction of the action.
+  ///
+  /// For a sequence, the parent of its actions' transactions.
   public let id: TransactionID
   /// The dispatcher, for hooks that dispatch.
   public let dispatcher: Dispatcher
-  /// The transaction from inside which it was dispatched.
+  /// The transaction inside which this dispatch was made.
   public let parent: TransactionID?
-  /// The actions as dispatched; one, unless it is a sequence.
+  /// The actions as dispatched: one, unless it is a sequence.
   public let actions: [AnyAction]
   /// Whether it was dispatched as a list of actions.
   public let isSequence: Bool
-  /// How it is scheduled.
+  /// The mode of the dispatch.
   public let mode: Dispatcher.Mode
-  /// Where it was dispatched.
+  /// The source location of the dispatch.
   public let callSite: CallSite
-  /// How long it took, from the start of its first store to its end; nil in `dispatchWillBegin`.
+  /// The time from the start of the first store to the end.
   ///
-  /// Zero where no store was started. By the dispatcher's clock, as `timeQueued`.
+  /// Nil in `dispatchWillBegin`.
+  ///
+  /// Zero if no store was started. Measured by the dispatcher's clock, like `timeQueued`.
   public internal(set) var duration: Duration?
-  /// How long it waited before its first store started, or for its end; nil in `dispatchWillBegin`.
+  /// The time before the first store started, or before the end if none did.
+  ///
+  /// Nil in `dispatchWillBegin`.
   public internal(set) var timeQueued: Duration?
   let scope: TransactionScope
 
-  /// What a hook of this dispatch has kept under a key; nil before.
+  /// A value that a hook of this dispatch has kept under a key, or nil.
   ///
-  /// The hooks by store of the same transaction have it as `transaction[Key.self]`. Each access takes a lock.
+  /// The hooks by store of the same transaction access it as `transaction[Key.self]`. Each access takes a lock.
   public subscript<Key: TransactionKey>(key: Key.Type) -> Key.Value? {
     get { scope[key, nil] }
     nonmutating set { scope[key, nil] = newValue }

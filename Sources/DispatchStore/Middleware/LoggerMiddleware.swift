@@ -1,16 +1,16 @@
 private import Foundation
 
-/// Writes a line when a store is about to get an action, and one when its run has ended.
+/// Logs a line when a store is about to get an action, and one when its run has ended.
 ///
-/// A line has the transaction, its parent if any, the action, the store, the mode and the call site; at the
-/// end also the outcome, the duration and the time queued:
+/// A line has the transaction, its parent if any, the action, the store, the mode and the call site. At the end it
+/// also has the outcome, the duration and the time queued:
 ///
 ///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41
 ///     #12 in #11 did Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41: finished, 84 µs, queued 3 µs
 ///
-/// Each line is written whole, its newline included, however many threads log at once; newlines
-/// within it are escaped. Registered first, it gets actions as dispatched, and the end after all other
-/// middlewares; registered last, it gets what the stores get.
+/// Each line is written in one piece with its newline, even if many threads log at once. Newlines within it are
+/// escaped. If registered first, it sees actions as dispatched, and their ends after all other middlewares. If
+/// registered last, it sees the actions that the stores get.
 public final class LoggerMiddleware: Middleware {
   private let write: @Sendable (_ line: String) -> Void
 
@@ -19,24 +19,28 @@ public final class LoggerMiddleware: Middleware {
     self.init(to: StandardError())
   }
 
-  /// Logs to an output stream, line after line: one thread at a time writes to it.
+  /// Logs to an output stream.
   ///
-  /// The thread has the logger's lock meanwhile: the stream must not dispatch through a dispatcher that logs here.
+  /// One thread at a time writes to it.
   ///
-  /// - Parameter sink: The stream; nothing else may use it afterwards, unless it is `Sendable`.
+  /// The stream is called under the logger's lock, so it must not dispatch through a dispatcher that logs here.
+  ///
+  /// - Parameter sink: The stream. Nothing else may use it afterwards, unless it is `Sendable`.
   public init(to sink: sending some TextOutputStream) {
     let sink = Locked<any TextOutputStream>(sink)
     write = { line in sink.withLock { $0.write(line) } }
   }
 
-  /// Logs to a closure, which several threads may call at once, and which may dispatch.
+  /// Logs to a closure.
   ///
-  /// - Parameter write: Called with each line, its newline included, while no lock is held.
+  /// Several threads may call it at once, and it may dispatch.
+  ///
+  /// - Parameter write: Called with each line and its newline. No lock is held.
   public init(write: @escaping @Sendable (_ line: String) -> Void) {
     self.write = write
   }
 
-  /// Writes the line of an action that a store is about to get, and lets it pass.
+  /// Logs an action that a store is about to get, and lets it pass.
   public func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
@@ -44,7 +48,7 @@ public final class LoggerMiddleware: Middleware {
     return .pass
   }
 
-  /// Writes the line of a store run that has ended.
+  /// Logs a store run that has ended.
   public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     let outcome = transaction.outcome.map { ": \($0)" } ?? ""
     let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""
@@ -68,7 +72,9 @@ public final class LoggerMiddleware: Middleware {
   }
 }
 
-/// Standard error as a stream; a closed one is no reason to stop the program.
+/// Standard error as a stream.
+///
+/// Ignores write errors, because a closed one is no reason to stop the program.
 private struct StandardError: TextOutputStream {
   mutating func write(_ string: String) {
     try? FileHandle.standardError.write(contentsOf: Data(string.utf8))

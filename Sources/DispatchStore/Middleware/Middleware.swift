@@ -1,32 +1,38 @@
 /// Two hooks around each store run of a dispatch.
 ///
-/// Hooks run while no lock is held, may dispatch in every mode, and may be called on several threads
-/// at once. A middleware is registered once, however often `register(middleware:)` is called.
+/// Hooks run while no lock is held, and may dispatch in every mode. Several threads may call them at once. A
+/// middleware is registered once, however often you call `register(middleware:)`.
 public protocol Middleware: AnyObject, Sendable {
-  /// Called before anything of the dispatch is scheduled; decides which action the store gets, if any.
+  /// Called before anything of the dispatch is scheduled.
   ///
-  /// On the dispatching thread (within `dispatch(actions:)`: where the action's turn comes), once for
-  /// each store that takes part: stores in `waitFor` order, middlewares in order of registration, each
-  /// with its predecessor's action. After a veto no later middleware is called for that store. An error
-  /// that it throws fails the store run, with `middlewareFailed`; the other middlewares are called all the same.
+  /// Decides which action the store gets, if any.
+  ///
+  /// Runs on the dispatching thread, once for each store that takes part. In `dispatch(actions:)`, it runs when the
+  /// action's turn comes.
+  ///
+  /// - Stores come in `waitFor` order, middlewares in order of registration, each with its predecessor's action.
+  /// - After a veto, no later middleware is called for that store.
+  /// - A thrown error fails the store run with `middlewareFailed`. The other middlewares are still called.
   func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict
 
   /// Called once the store's operation has really ended, also after a veto or a cancellation.
   ///
-  /// At the dispatch's scheduler, in reverse order of registration, with the action that ran, and with its
-  /// outcome, duration and time queued in `transaction`. An error that it throws is an incident.
+  /// Runs at the dispatch's scheduler, in reverse order of registration, with the action that ran. The `transaction`
+  /// has the outcome, the duration and the time queued. A thrown error is reported as an incident.
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 
-/// What a middleware decides about an action and a store; later versions may add cases.
+/// The decision of a middleware about an action and a store.
+///
+/// Later versions may add cases.
 @nonexhaustive
 public enum MiddlewareVerdict: Sendable {
-  /// The action as it is.
+  /// Passes the action unchanged.
   case pass
-  /// Another action of the same type.
+  /// Passes another action of the same type.
   case replace(with: AnyAction)
-  /// No action: the store run ends as vetoed.
+  /// Passes no action: the store run ends as vetoed.
   case veto(reason: String)
 }

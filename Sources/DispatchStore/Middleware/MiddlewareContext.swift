@@ -1,11 +1,13 @@
-/// What a middleware's hook gets of a dispatch: one store run.
+/// A store run of a dispatch, as a middleware's hook receives it.
 public struct MiddlewareContext: Sendable {
   let session: MiddlewareSession
   let storeIndex: Int
-  /// Nil in `willDispatch`.
+  /// The end of the store run, or nil in `willDispatch`.
   private let end: End?
 
-  /// How a store run ended, without what a copy would count references to; mostly it finished.
+  /// The end of a store run.
+  ///
+  /// Copying it counts no reference in the common case, `finished`.
   private struct End {
     let unfinished: Unfinished?
     let duration: Int64
@@ -20,14 +22,16 @@ public struct MiddlewareContext: Sendable {
     }
   }
 
-  /// For `willDispatch`.
+  /// Makes a context for `willDispatch`.
   init(_ session: MiddlewareSession, at storeIndex: Int) {
     self.session = session
     self.storeIndex = storeIndex
     end = nil
   }
 
-  /// For `didDispatch`; durations in nanoseconds.
+  /// Makes a context for `didDispatch`.
+  ///
+  /// Durations are in nanoseconds.
   init(
     _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome, duration: Int64,
     timeQueued: Int64
@@ -39,34 +43,35 @@ public struct MiddlewareContext: Sendable {
       timeQueued: timeQueued)
   }
 
-  /// How the store run ended; nil in `willDispatch`.
+  /// The outcome of the store run, or nil in `willDispatch`.
   public var outcome: StoreOutcome? {
     end.map { $0.unfinished?.outcome ?? .finished }
   }
 
-  /// How long the store itself took, from its start to its end; nil in `willDispatch`.
+  /// The time from the store's start to its end, or nil in `willDispatch`.
   ///
-  /// Zero where it was not started. By the dispatcher's clock, as `timeQueued`.
+  /// Zero if the store was not started. Measured by the dispatcher's clock, like `timeQueued`.
   public var duration: Duration? {
     end.map { .nanoseconds($0.duration) }
   }
 
-  /// How long the action waited before the store's start: for its scheduler, for dispatches and stores
-  /// before it, and for what its operation depends on; nil in `willDispatch`.
+  /// The time that the action waited before the store's start, or nil in `willDispatch`.
   ///
-  /// From the end of the `willDispatch` hooks on; where the store was not started, to the end of its run.
+  /// The action waits for its scheduler, for earlier dispatches and stores, and for its operation's dependencies. The
+  /// time counts from the end of the `willDispatch` hooks. If the store was not started, it counts to the end of the
+  /// run.
   public var timeQueued: Duration? {
     end.map { .nanoseconds($0.timeQueued) }
   }
 
-  /// The identity of the dispatched action; the same for all of its stores.
+  /// The identity of the dispatched action, shared by all of its stores.
   public var id: TransactionID { session.id }
   /// The dispatcher, for hooks that dispatch.
   public var dispatcher: Dispatcher { session.dispatcher }
-  /// The transaction from inside which this one was dispatched.
+  /// The transaction inside which this one was dispatched.
   public var parent: TransactionID? { session.parent }
-  /// How the dispatch is scheduled.
+  /// The mode of the dispatch.
   public var mode: Dispatcher.Mode { session.mode }
-  /// Where it was dispatched.
+  /// The source location of the dispatch.
   public var callSite: CallSite { session.callSite }
 }

@@ -1,4 +1,4 @@
-/// Names a value that hooks keep for a transaction, from one hook to a later one: a span, or a time.
+/// A key for a value that hooks keep for a transaction, from one hook to a later one: a span, or a time.
 ///
 ///     enum SpanKey: TransactionKey { typealias Value = Span }
 ///
@@ -11,14 +11,14 @@
 ///       transaction[byStore: SpanKey.self]?.end()
 ///     }
 ///
-/// No table is needed, and nothing is left behind: the values go with the transaction.
+/// You need no table of your own: the values are released with the transaction.
 public protocol TransactionKey {
-  /// What is kept.
+  /// The type of the value.
   associatedtype Value: Sendable
 }
 
 extension MiddlewareContext {
-  /// What a hook of this transaction has kept under a key, for whichever store; nil before.
+  /// A value that a hook of this transaction has kept under a key, for any store, or nil.
   ///
   /// Stores that run at the same time share it. Each access takes a lock.
   public subscript<Key: TransactionKey>(key: Key.Type) -> Key.Value? {
@@ -26,7 +26,7 @@ extension MiddlewareContext {
     nonmutating set { session[key, nil] = newValue }
   }
 
-  /// What `willDispatch` has kept under a key for this store's run; nil before.
+  /// A value that `willDispatch` has kept under a key for this store's run, or nil.
   public subscript<Key: TransactionKey>(byStore key: Key.Type) -> Key.Value? {
     get { session[key, storeIndex] }
     nonmutating set { session[key, storeIndex] = newValue }

@@ -1,10 +1,11 @@
-/// What an observer of whole models gets on a queue: each commit since its last call, and the model as it is.
+/// A change for an observer of whole models on a queue: the commits since its last call, and the current model.
 ///
-/// Nothing of the model is kept for it: `model` is read when the observer reads it. Two calls may show
-/// the same version, and a call a later one than its last commit's.
+/// No model is kept for the observer: `model` is read when the observer reads it. So two calls may show the same
+/// version, and a call may show a later one than that of its last commit.
 public struct CoalescedChange<Model: Sendable, Action: ActionType>: Sendable {
-  /// The commits since the observer was called last, each once, in commit order; none where the present
-  /// model is delivered first.
+  /// The commits since the last call, each once, in commit order.
+  ///
+  /// Empty for an initial delivery.
   public let commits: [StoreCommit<Action>]
 
   private let view: ModelView<Model, Action>
@@ -14,17 +15,18 @@ public struct CoalescedChange<Model: Sendable, Action: ActionType>: Sendable {
     view = ModelView(of: storage)
   }
 
-  /// The model as it is now: a snapshot, taken when it, or `version`, is first read.
+  /// The model as it is now: a snapshot, taken when `model` or `version` is first read.
   ///
-  /// While the observer holds it, the next commit copies what the model stores by copy-on-write; to
-  /// read a part of a large model, use `withModel`.
+  /// While the observer holds the snapshot, the next commit copies by copy-on-write. To read a part of a large model,
+  /// use `withModel`.
   public var model: Model { view.snapshot.model }
 
   /// The version of `model`.
   public var version: UInt64 { view.snapshot.version }
 
-  /// Reads the model in place as it is now, with its version, in the store's exclusive section: copies
-  /// nothing, and commits wait meanwhile.
+  /// Reads the current model in place, with its version, in the store's exclusive section.
+  ///
+  /// Copies nothing. Commits wait meanwhile.
   public func withModel<Value, Failure: Error>(
     _ body: (_ model: Model, _ version: UInt64) throws(Failure) -> Value
   ) throws(Failure) -> Value {
@@ -35,17 +37,17 @@ public struct CoalescedChange<Model: Sendable, Action: ActionType>: Sendable {
   }
 }
 
-/// One commit of a store, without its model.
+/// A commit of a store, without its model.
 public struct StoreCommit<Action: ActionType>: Sendable {
   /// The number of the commit, counted from 1.
   public let version: UInt64
-  /// The action that ran; nil for an update outside a dispatch.
+  /// The action that ran, or nil for an update outside a dispatch.
   public let action: Action?
-  /// The dispatch that ran it; nil for an update outside a dispatch.
+  /// The dispatch that ran the action, or nil for an update outside a dispatch.
   public let transaction: TransactionID?
 }
 
-/// The model that one call shows, taken once.
+/// The model that one call shows, taken at most once.
 private final class ModelView<Model: Sendable, Action: ActionType>: @unchecked Sendable {
   // because the store's lock guards `taken`
   let storage: ModelStorage<Model, Action>

@@ -1,10 +1,12 @@
 public import Dispatch
 
-/// A queue on which an observer is notified of a store's commits; no commit waits for it.
+/// A queue on which an observer is notified of a store's commits.
+///
+/// No commit waits for it.
 public struct ObserverDelivery: Sendable {
   let target: DispatchQueue
 
-  /// On this queue, one call after the other also where the queue is concurrent.
+  /// Delivers on this queue, one call after the other, even if the queue is concurrent.
   public static func queue(_ queue: DispatchQueue) -> ObserverDelivery {
     ObserverDelivery(target: queue)
   }
@@ -12,6 +14,8 @@ public struct ObserverDelivery: Sendable {
 
 /// The main queue, as the place where an observer is notified.
 public struct MainDelivery: Sendable {
-  /// On the main queue, isolated to the main actor; no commit waits for it.
+  /// Delivers on the main queue, isolated to the main actor.
+  ///
+  /// No commit waits for it.
   public static let main = MainDelivery()
 }

@@ -1,6 +1,10 @@
-/// Keeps an observer registered: until `cancel()`, or until the token is released.
+/// A registration of an observer.
+///
+/// It ends with `cancel()`, or when the token is released.
 public final class ObserverToken: Sendable {
-  /// Released when it was called, so that an observer may hold its own token.
+  /// The closure that ends the observation.
+  ///
+  /// Released once called, so that an observer may hold its own token.
   private let onCancel: Locked<(@Sendable () -> Void)?>
 
   init(onCancel: @escaping @Sendable () -> Void) {
@@ -13,9 +17,9 @@ public final class ObserverToken: Sendable {
 
   /// Ends the observation, from any thread, also from inside the observer.
   ///
-  /// Once this has returned the observer is not called again; a call under way on another thread still ends.
+  /// After this returns, the observer is not called again. A call in progress on another thread still completes.
   public func cancel() {
-    // Not in `end()`: when a token is released depends on the compiler.
+    // Not in `end()`, because the moment of a token's release depends on the compiler.
     yieldPoint(.cancelObserver)
     end()
   }

@@ -1,18 +1,19 @@
-// Whole models: inline, or on a queue.
+// Observers of whole models: inline, or on a queue.
 extension Store {
-  /// Notifies an observer of each commit, once and in commit order, with the model after it, until its token
-  /// ends.
+  /// Notifies an observer of each commit, with the model after it, until its token ends.
   ///
-  /// It is called on the thread that committed, before `updateModel` returns; or, where that thread must
-  /// not wait, by the store's notifier. An observer may dispatch in every mode, change stores, and cancel
-  /// itself or others. One that is added while observers are notified of a commit is notified from the
-  /// next commit on. While it runs, callers from outside and of `.sync` that change this store wait for their
-  /// turn, and actions in lanes and on the concurrent queue leave their changes to this thread. Each change
-  /// that waits or was left keeps its model, so the next commit copies a large one: for a part of it, pass
-  /// a projection.
+  /// The observer is called once for each commit, in commit order. Calls come on the thread that committed, before
+  /// `updateModel` returns. If that thread must not wait, the store's notifier calls instead.
+  ///
+  /// An observer may dispatch in every mode, change stores, and cancel itself or others. If it is added while
+  /// observers are notified of a commit, it is notified from the next commit on.
+  ///
+  /// While an observer runs, other changes of the store queue up. Callers from outside and of `.sync` wait for their
+  /// turn. Actions in lanes and on the concurrent queue leave their changes to this thread. Each queued change keeps
+  /// its model, so the next commit copies it. For a part of a large model, pass a projection.
   ///
   /// - Parameters:
-  ///   - initial: Whether it is notified of the present model first.
+  ///   - initial: Whether the observer is notified of the current model first.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
@@ -24,17 +25,18 @@ extension Store {
       }, initial: initial)
   }
 
-  /// Notifies an observer on a queue of the model as it is when the queue comes to it, until its token ends.
+  /// Notifies an observer on a queue of the model as it is when the queue runs it, until its token ends.
   ///
-  /// Whole models coalesce: one delivery is pending at most, however many commits a slow queue is behind. The
-  /// observer gets the version and the action of each of them, and reads the model as it is then. A commit
-  /// costs an entry in that list, and no copy of the model; a call costs one copy at most, by the next
-  /// commit, where the observer holds `model`, and none where it uses `withModel`.
+  /// Whole models coalesce: at most one delivery is pending, however many commits a slow queue is behind. The
+  /// observer gets the version and the action of each of them, and reads the model as it is then.
+  ///
+  /// A commit costs an entry in that list, and no copy of the model. If the observer holds `model`, the next commit
+  /// copies it once. With `withModel` nothing is copied.
   ///
   /// - Parameters:
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present model first.
-  ///   - body: Called on the queue, one call after the other; no commit waits for it.
+  ///   - initial: Whether the observer is notified of the current model first.
+  ///   - body: Called on the queue, one call after the other. No commit waits for it.
   public func observe(
     on delivery: ObserverDelivery, initial: Bool = false,
     _ body: @escaping @Sendable (CoalescedChange<Model, Action>) -> Void
@@ -42,12 +44,14 @@ extension Store {
     observe(CoalescingObserver(of: storage, on: ObserverQueue(delivery), body), initial: initial)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies an observer on the main queue of the model as it is when the queue runs it, until its token ends.
+  ///
+  /// The observer is isolated to the main actor. Commits coalesce, as with `observe(on:initial:_:)` on another queue.
   ///
   /// - Parameters:
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present model first.
-  ///   - body: Called on the main queue; no commit waits for it.
+  ///   - initial: Whether the observer is notified of the current model first.
+  ///   - body: Called on the main queue. No commit waits for it.
   public func observe(
     on delivery: MainDelivery, initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (CoalescedChange<Model, Action>) -> Void
@@ -57,17 +61,17 @@ extension Store {
   }
 }
 
-// Projections.
+// Observers of projections.
 extension Store {
-  /// Notifies an observer of each commit, once and in commit order, with a part of the model, until its
-  /// token ends.
+  /// Notifies an observer of each commit, with a part of the model, until its token ends.
   ///
-  /// As `observe(initial:_:)`, but a change keeps the projection alone, so that no commit copies the model.
+  /// Calls have the order and threads of `observe(initial:_:)`. A change keeps only the projection, so no commit
+  /// copies the model.
   ///
   /// - Parameters:
-  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
-  ///     alone, and is quick.
-  ///   - initial: Whether it is notified of the present model's projection first.
+  ///   - projection: Called in each commit's exclusive section, on its thread. It must be quick and read only its
+  ///     argument.
+  ///   - initial: Whether the observer is notified of the current model's projection first.
   ///   - body: Called with each change, never while the store's lock is held.
   public func observe<Value: Sendable>(
     _ projection: @escaping @Sendable (Model) -> Value, initial: Bool = false,
@@ -77,18 +81,17 @@ extension Store {
       ProjectionObserver(projection, on: nil, of: Self.self, body), initial: initial)
   }
 
-  /// Notifies an observer on a queue of each commit, once and in commit order, with a part of the model, until
-  /// its token ends.
+  /// Notifies an observer on a queue of each commit, with a part of the model, until its token ends.
   ///
-  /// The projection is computed at the commit and kept until the queue comes to it: a queue that is slow
-  /// gets each one, late, and none is lost. No commit copies the model for it.
+  /// The observer is called once for each commit, in commit order. The projection is computed at the commit and kept
+  /// until the queue runs. A slow queue gets every one, late, and loses none. No commit copies the model for it.
   ///
   /// - Parameters:
-  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
-  ///     alone, and is quick.
+  ///   - projection: Called in each commit's exclusive section, on its thread. It must be quick and read only its
+  ///     argument.
   ///   - delivery: The queue.
-  ///   - initial: Whether it is notified of the present model's projection first.
-  ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
+  ///   - initial: Whether the observer is notified of the current model's projection first.
+  ///   - body: Called on the queue with each change, one call after the other. No commit waits for it.
   public func observe<Value: Sendable>(
     _ projection: @escaping @Sendable (Model) -> Value, on delivery: ObserverDelivery,
     initial: Bool = false, _ body: @escaping @Sendable (StoreChange<Value, Action>) -> Void
@@ -98,14 +101,17 @@ extension Store {
       initial: initial)
   }
 
-  /// The same on the main queue, isolated to the main actor.
+  /// Notifies an observer on the main queue of each commit, with a part of the model, until its token ends.
+  ///
+  /// The observer is isolated to the main actor, and called once for each commit, in commit order. The projection is
+  /// computed at the commit and kept until the queue runs.
   ///
   /// - Parameters:
-  ///   - projection: Called in the exclusive section of each commit, on its thread: it reads its argument
-  ///     alone, and is quick.
+  ///   - projection: Called in each commit's exclusive section, on its thread. It must be quick and read only its
+  ///     argument.
   ///   - delivery: `.main`.
-  ///   - initial: Whether it is notified of the present model's projection first.
-  ///   - body: Called on the main queue with each change; no commit waits for it.
+  ///   - initial: Whether the observer is notified of the current model's projection first.
+  ///   - body: Called on the main queue with each change. No commit waits for it.
   public func observe<Value: Sendable>(
     _ projection: @escaping @Sendable (Model) -> Value, on delivery: MainDelivery,
     initial: Bool = false,
@@ -137,7 +143,9 @@ extension Store {
     storage.carryOut(turn, kept, on: thread)
   }
 
-  /// The present model as a change, in its exclusive section.
+  /// Returns the current model as a change.
+  ///
+  /// Called in the exclusive section.
   private func presentModel(for observer: ObserverRecord) -> KeptChange {
     guard observer.needsModel else { return KeptChange(version: storage.version) }
     return TypedChange<Model, Action>(
@@ -145,7 +153,7 @@ extension Store {
         model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
   }
 
-  /// Lets an observer keep what it gets of the present model.
+  /// Lets an observer keep its part of the current model.
   private func keepPresentModel(_ observer: ObserverRecord) -> KeptCommit {
     var kept = KeptCommit()
     withUnsafePointer(to: nil as Action?) {

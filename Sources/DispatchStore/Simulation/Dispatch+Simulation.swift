@@ -1,5 +1,5 @@
 extension Dispatcher {
-  /// The simulated world that runs its work.
+  /// The simulated world that runs the dispatcher's work, if any.
   package var world: (any SimulatedWorld)? { pool.world }
 
   /// Reports a dispatch that comes from outside the simulated world of its dispatcher.
@@ -26,7 +26,7 @@ extension Dispatcher {
       """)
   }
 
-  /// Notes in the world that a dispatch begins.
+  /// Notes the beginning of a dispatch in the world.
   func note(_ dispatch: Dispatch, _ mode: @autoclosure () -> Mode, on thread: ThreadState) {
     #if SIMULATION
       if let world = pool.world { note(dispatch, mode(), in: world, on: thread) }
@@ -43,7 +43,7 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Notes in the world that it has ended.
+  /// Notes the end of the dispatch in the world.
   func noteEnd() {
     #if SIMULATION
       guard hasSimulated else { return }

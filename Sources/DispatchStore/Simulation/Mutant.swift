@@ -1,128 +1,129 @@
-/// Bugs that can be planted in the engine, to see whether exploration finds them.
+/// Bugs that can be planted in the engine, to test if exploration finds them.
 ///
-/// Each is what a plausible mistake would do. The engine has a condition for each, which is false unless a
-/// simulation plants it; longer bodies are in `PlantedBugs.swift`. Nothing of them is compiled into a program
-/// without the trait `Simulation`.
+/// Each one is the effect of a plausible mistake. The engine has a condition for each, which is false unless a
+/// simulation plants the bug. Longer bodies are in `PlantedBugs.swift`. Without the trait `Simulation`, none of them
+/// is compiled.
 package enum Mutant: String, CaseIterable, Sendable {
-  /// A lane's drainer looks for a push, and then leaves, in two steps.
+  /// A lane's drainer looks for a push and leaves in two steps, not atomically.
   case lostWakeUp
-  /// A drainer of the pool does not check once more after it has left.
+  /// A drainer of the pool does not recheck the inbox after it has left.
   case lostStart
-  /// A step of a group whose turn has come begins, although the group was cancelled since.
+  /// A step of a group begins although the group was cancelled before the step's turn came.
   case lateGroupCancel
-  /// A queue that was widened begins no drainers for what is there.
+  /// A queue that was widened adds no drainers for the waiting work.
   case lostWidening
-  /// A thread requests a lane's drainer before its step is there.
+  /// A thread requests a lane's drainer before it has enqueued its step.
   case lostStep
-  /// A drainer that is there already takes starts although the queue was suspended.
+  /// A running drainer takes starts although the queue was suspended.
   case ignoredSuspension
-  /// A drainer takes in newest first what was pushed to its lane.
+  /// A drainer dequeues a lane's pushes newest first.
   case laneOrder
   /// A lane starts the next dispatch while its holder waits for something elsewhere.
   case earlyRelease
-  /// A task takes a lane that another one has.
+  /// A task acquires a lane that another task has.
   case takenTwice
-  /// A task that releases its lane does not look for what was pushed meanwhile.
+  /// A task that releases its lane misses the dispatches pushed meanwhile.
   case lostAtRelease
-  /// A lane that has retired is drained once more, beside the new one of its name.
+  /// A retired lane is drained once more, beside the new lane of its name.
   case pushToRetired
   /// A thread that waits does not lend its place in the queue.
   case placeNotLent
   /// A pool adds no drainer for starts that are left while the queue is suspended.
   case lostWhileSuspended
-  /// A round forgets that an operation is ready where the step that started its watch has not returned.
+  /// A round forgets that an operation is ready if the step that started its watch has not returned.
   case lostReady
-  /// An operation ends while an update through it is under way.
+  /// An operation ends while an update through it is in progress.
   case endBeforeUpdate
-  /// A thread uses a route of its cache although the registry has changed.
+  /// A thread uses a cached route although the registry has changed.
   case staleRoute
-  /// An observer is called after it was cancelled, where the delivery had begun before.
+  /// An observer is called after it was cancelled, if the delivery had begun before.
   case calledAfterCancel
-  /// A notifier that waits keeps its delivery turn from the threads that wait for it.
+  /// A notifier that waits keeps its delivery turn from the threads that wait for the turn.
   case turnKept
-  /// A wait is not refused because of what the context around it holds.
+  /// A wait is not refused although the context around it holds the awaited resource.
   case outerForgotten
-  /// A completion counts as inside what its dispatch was made in, not as inside what its thread runs.
+  /// A completion counts as inside the context that made its dispatch, not inside the code that its thread runs.
   case formerCaller
   /// A hook counts as outside of the code that dispatches.
   case hookOutside
-  /// A wait is not refused because of what an operation depends on.
+  /// A wait is not refused although an operation's dependencies close a cycle.
   case dependencyForgotten
   /// An operation that is about to wait does not see that another one has begun to wait for it.
   case unseenDependent
   /// A store does not wait for the last one of its prerequisites.
   case droppedEdge
-  /// The completion runs early where a store can't end at once, and again at the end.
+  /// The completion runs early if a store can't end at once, and again at the end.
   case completionTwice
-  /// A stream takes the present model, and subscribes, in two steps.
+  /// A stream takes the current model and subscribes in two steps, not atomically.
   case lostBeforeSubscription
-  /// A stream's consumer looks for an element, and then suspends, in two steps.
+  /// A stream's consumer looks for an element and suspends in two steps, not atomically.
   case lostElement
-  /// A producer waits for a stream's consumer although that waits inside the library, perhaps for it.
+  /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the
+  /// producer.
   case heldByWaitingConsumer
   /// Two threads may notify one store's observers at once.
   case notificationOrder
   /// A dispatch does not wait for the delivery of a commit that was left to the notifier.
   case endBeforeDelivery
-  /// An action is held back although all that was left has been delivered since the thread looked.
+  /// An action is held back although all deliveries have been made since the thread looked.
   case heldBackTooLate
   /// Actions stay held back while the notifier waits, perhaps for one of them.
   case heldBackByWait
   /// A waiter that comes while the dispatch notifies its waiters is forgotten.
   case forgottenWaiter
-  /// A cancellation is lost that comes before another thread continues the dispatch.
+  /// A cancellation is lost if it comes before another thread continues the dispatch.
   case lostCancellation
   /// A lane that is drained on behalf of a task's dispatch does not retain its dispatcher.
   case releasedDispatcher
   /// The place of a dispatch that was cancelled while it waited is not given up.
   case keptPlace
-  /// A dispatch that waits for two others starts after the first.
+  /// A dispatch that waits for two others starts after the first one.
   case oneBeforeIsEnough
-  /// A dispatch without a record stays without one where an observer is called for its commits.
+  /// A dispatch without a record gets none although an observer is called for its commits.
   case noRecord
-  /// A drain that begins while another one waits does not wait for what that one waits for.
+  /// A drain that begins while another one waits does not wait for the same dispatches.
   case earlyDrain
-  /// A unit of a limit is lost that was handed over.
+  /// A unit of a limit is lost in a hand-off.
   case lostUnit
-  /// An operation that has ended can be finished once more, and its end is reported again.
+  /// An ended operation can be finished once more, and its end is reported again.
   case doubleFinish
-  /// A store that runs regardless does not run where its dispatch is cancelled meanwhile.
+  /// A store that must always run does not run if its dispatch is cancelled meanwhile.
   case lostAudit
-  /// A dispatch that is cancelled while the end of an exclusive section accepts it runs all the same.
+  /// A dispatch runs although it was cancelled while the end of an exclusive section accepted it.
   case lostAtAcceptance
   /// A thread copies a route that may have left the registry since the thread looked it up.
   case lateCopy
-  /// A store that comes or goes removes but one of the routes of its identifier.
+  /// Registering or removing a store invalidates only one of the routes of its identifier.
   case keptRoute
-  /// A lane that has retired gets another name although another thread is about to push to it.
+  /// A retired lane gets another name although another thread is about to push to it.
   case reusedLane
-  /// A lane that retires takes those with it whose keys have the same hash.
+  /// A lane that retires also removes the lanes whose keys have the same hash.
   case lostNamesakes
-  /// Lanes whose keys have equal hashes are one.
+  /// Lanes whose keys have equal hashes are one lane.
   case equalHashes
-  /// A thread makes a lane that another thread has made since it looked.
+  /// A thread makes a lane that another thread has made since the first one looked.
   case doubleLane
-  /// What a store replied is given out although it has failed.
+  /// A store's reply is returned although the store has failed.
   case failedReply
-  /// A reply goes to the dispatch around the one that gets it.
+  /// A reply goes to the dispatch around the one that it belongs to.
   case outerReply
-  /// An operation that was finished is finished once more, with another reply.
+  /// A finished operation is finished once more, with another reply.
   case replyAfterEnd
-  /// What a store replied is left in a record that is used again.
+  /// A store's reply is left in a record that is reused.
   case keptReplies
-  /// The end of a group's step is lost where another thread has not yet kept the step's handle.
+  /// The end of a group's step is lost if another thread has not yet stored the step's handle.
   case lostStepEnd
-  /// A group's step is not cancelled where the cancellation comes while a thread dispatches it.
+  /// A group's step is not cancelled if the cancellation comes while a thread dispatches it.
   case lostGroupCancel
-  /// Compensations run in the order in which their steps finished.
+  /// Compensations run in the order in which their steps finished, not in reverse.
   case compensatedInOrder
-  /// Where a user's queue was narrowed, no drainer waits for it to be widened.
+  /// After a user's queue was narrowed, no drainer waits for it to be widened.
   case lostAfterNarrowing
-  /// A task that has started others for a while leaves the lane's rest to a drainer that may not be there.
+  /// A task that has started others for a while leaves the lane's rest to a drainer that may not exist.
   case lostBatch
-  /// A task that frees its lane runs the next action there itself, beneath which it is.
+  /// A task that frees its lane runs the lane's next action on top of its own stack.
   case drainOnForeignStack
-  /// A dispatch ends without a look at a deadline that comes at the end of its stores.
+  /// A dispatch ends without a check of a deadline that comes at the end of its stores.
   case lostDeadline
   /// A dispatch ends without a look at the clock, as if a timer always came in time.
   case unreadClock
@@ -130,34 +131,35 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostAlarm
   /// A gate that may have opened while a thread tries it is not tried again.
   case lostGateOpening
-  /// A condition is checked, and then waited for, in two steps.
+  /// A condition is checked and then awaited in two steps, not atomically.
   case lostCondition
-  /// A dispatch that waits for others goes before what came to its lane before it, where it has a higher priority.
+  /// A dispatch that waits for others overtakes dispatches that came to its lane earlier, if it has a higher
+  /// priority.
   case placeNotKept
-  /// A lane in which dispatches have priorities takes in what was pushed only once nothing waits there.
+  /// A lane with priorities dequeues its pushes only once nothing waits there.
   case latePriorities
-  /// Of several exclusion keys, a dispatch that need not wait for them takes but the first.
+  /// A dispatch with several exclusion keys acquires only the first, if none of them is taken.
   case firstKeyOnly
   /// A dispatch waits for keys behind one that waits for it.
   case neverOvertaking
-  /// What a block dispatches is not linked with the dispatch of that block.
+  /// A dispatch made in a block is not linked with the dispatch of that block.
   case lostChild
-  /// The pause before a store's next attempt goes on although the dispatch is cancelled.
+  /// The back-off before a store's next attempt continues although the dispatch is cancelled.
   case lostPauseEnd
-  /// A pause begins although its dispatch was cancelled since the attempt before it has failed.
+  /// A back-off begins although its dispatch was cancelled after the attempt before it had failed.
   case pauseAfterCancel
-  /// A delayed dispatch begins although a newer one of its key has taken its place.
+  /// A delayed dispatch begins although a newer one with its key has replaced it.
   case keptDelayed
-  /// A dispatch that comes at the end of an interval takes the place of the one that is due.
+  /// A dispatch that comes at the end of an interval replaces the one that is due.
   case lostTrailing
-  /// A dispatch looks for another one of its key, and then is the first one, in two steps.
+  /// A dispatch looks for another one of its key and becomes the first one in two steps, not atomically.
   case joinedTooLate
-  /// A ring is not searched for that closes where a dispatch is scheduled for which others wait already.
+  /// No search finds the cycle that closes when a dispatch is scheduled for which others already wait.
   case lateRing
   /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.
   case lostFollowUp
-  /// A run of an effect looks for another one, and then begins, in two steps.
+  /// A run of an effect looks for another run and then begins in two steps, not atomically.
   case overlappingEffects
-  /// A watchdog that finds nothing in flight rests, and does not look once more.
+  /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
 }

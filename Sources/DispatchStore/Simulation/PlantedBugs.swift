@@ -1,14 +1,14 @@
-// The bodies of planted bugs that are longer than a condition where the engine has the right ones.
+// Bodies of planted bugs that are longer than a condition at the engine's own code.
 
 extension Lane {
-  /// `lostStep`: requests the drainer before the step is there.
+  /// Plants `lostStep`: requests the drainer before it enqueues the step.
   func resumeAfterRequest(_ step: @escaping @Sendable () -> Void) {
     requestDrainer()
     yieldPoint(.resume, description)
     state.withLock { $0.resume(step) }
   }
 
-  /// `lostWakeUp`: looks for a push, and then leaves whatever was pushed meanwhile.
+  /// Plants `lostWakeUp`: looks for a push, then leaves even if there was another one meanwhile.
   func leaveInTwoSteps(as activity: LaneWord.Activity) -> Bool {
     if activity == .retired || hasPush { return word.change { $0.leaving(as: activity) } != nil }
     yieldPoint(.leave, description)
@@ -17,7 +17,7 @@ extension Lane {
 }
 
 extension DispatchFIFO {
-  /// `laneOrder`: the same dispatches, linked the other way round.
+  /// Plants `laneOrder`: links the dispatches in reverse order.
   static func reversed(_ top: Unmanaged<Dispatch>?) -> Unmanaged<Dispatch>? {
     linked(from: top).reduce(nil) { before, dispatch in
       dispatch.next = before
@@ -27,7 +27,7 @@ extension DispatchFIFO {
 }
 
 extension Dispatch {
-  /// `forgottenWaiter`: looks whether the dispatch has ended, and then waits, in two steps.
+  /// Plants `forgottenWaiter`: checks for the end of the dispatch, then waits, in two steps.
   func forgetWaiter(_ waiter: @escaping @Sendable () -> Void) {
     if result != nil { return waiter() }
     yieldPoint(.await, id.description)
@@ -36,7 +36,7 @@ extension Dispatch {
 }
 
 extension Dispatcher {
-  /// `lateCopy`: looks a route up, and copies it for the thread, in two steps.
+  /// Plants `lateCopy`: looks a route up, then copies it for the thread, in two steps.
   func copyLate(
     _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route>? {

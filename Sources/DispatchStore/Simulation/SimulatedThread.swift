@@ -1,34 +1,40 @@
 import Synchronization
 
-/// A thread of a simulated world, as the engine sees it; it runs only while it has the baton.
+/// A thread of a simulated world, as the engine sees it.
 ///
-/// In a world all waits and all changes of what threads share pass here, so that the seed decides which
-/// thread continues. Only its own thread calls it.
+/// It runs only while it has the baton.
+///
+/// All waits and all changes of shared state of a world call it, so that the seed decides which thread continues.
+/// Only its own thread calls it.
 package protocol SimulatedThread: AnyObject {
-  /// The world that it belongs to.
+  /// The world of the thread.
   var world: any SimulatedWorld { get }
 
-  /// Whether it stands for the main queue.
+  /// Whether the thread stands for the main queue.
   var isMainQueue: Bool { get }
 
-  /// The bug that is planted in this world, to see whether it is found.
+  /// The bug planted in this world, to test if it is found.
   var mutant: Mutant? { get }
 
   /// Lets the world decide which thread continues.
   func yield(_ transition: Transition, _ subject: () -> String)
 
-  /// Continues once the condition holds; other threads evaluate it.
+  /// Waits until the condition holds.
+  ///
+  /// Other threads evaluate it.
   func wait(for reason: String, until condition: @escaping () -> Bool)
 
-  /// The operation that it runs has ended for its queue, and the thread goes on.
+  /// Ends the thread's operation for its queue, while the thread continues.
   func leaveQueue()
 
-  /// Spins for a time that the seed decides; whether the condition came true.
+  /// Spins for a time that the seed decides.
+  ///
+  /// Returns whether the condition came true.
   func spin(until condition: () -> Bool) -> Bool
 }
 
 extension SimulatedThread {
-  /// From now on the calling thread is this one, with a new thread state.
+  /// Makes the calling thread this simulated one, with a new thread state.
   package func begin() {
     #if SIMULATION
       staticAtomic(&simulatedStorage).pointee.store(1, ordering: .relaxed)
@@ -38,10 +44,10 @@ extension SimulatedThread {
   }
 }
 
-/// The one that the calling thread is.
+/// The calling thread's simulated thread, if any.
 package var currentSimulatedThread: (any SimulatedThread)? { ThreadState.current.simulated }
 
-/// From now on the calling thread is of no world.
+/// Makes the calling thread a real one again.
 package func leaveSimulation() {
   ThreadState.renew()
 }
@@ -56,9 +62,10 @@ package var hasYieldPoints: Bool {
 }
 
 #if SIMULATION
-  /// Whether some thread of the process is of a world, or was.
+  /// Whether any thread of the process belongs, or has belonged, to a world.
   ///
-  /// Read first, because that costs next to nothing. A thread of a world has written it itself.
+  /// Read first, because that costs next to nothing. Relaxed is enough: a simulated thread has written the value
+  /// itself.
   var hasSimulated: Bool {
     @inline(__always) get { staticAtomic(&simulatedStorage).pointee.load(ordering: .relaxed) != 0 }
   }
@@ -66,11 +73,13 @@ package var hasYieldPoints: Bool {
   nonisolated(unsafe) private var simulatedStorage: UInt = 0
 #endif
 
-/// Where one transition has ended and the next one begins; does nothing outside a simulation.
+/// Marks the boundary between two transitions.
+///
+/// Does nothing outside a simulation.
 ///
 /// Compiled in debug builds, and in release builds with the trait `Simulation`.
 ///
-/// - Parameter subject: What it is about; evaluated where a trace is written.
+/// - Parameter subject: The object of the transition. Evaluated only if a trace is written.
 @inline(__always)
 func yieldPoint(
   _ transition: Transition, on thread: ThreadState? = nil,
@@ -83,7 +92,7 @@ func yieldPoint(
   #endif
 }
 
-/// Whether a bug is planted here in the simulation that runs.
+/// Whether the running simulation has planted a bug here.
 @inline(__always)
 func isPlanted(_ mutant: Mutant) -> Bool {
   #if SIMULATION

@@ -1,49 +1,51 @@
 package import Foundation
 
-/// Runs the work of dispatchers in place of the system's queues, threads and clock.
+/// A replacement of the system's queues, threads and clock, which runs the work of dispatchers.
 package protocol SimulatedWorld: AnyObject, Sendable {
   /// The default width of a queue.
   var width: Int { get }
 
-  /// The dispatches that hold up the world's main queue.
+  /// The dispatches that block the world's main queue.
   var mainHolders: WaitGraph.MainHolders { get }
 
-  /// The world's threads that block inside the library.
+  /// The world's threads that are blocked inside the library.
   var blockedThreads: BlockedThreads { get }
 
-  /// Calls a closure when so much of the world's time has passed.
+  /// Calls a closure after a delay, in the world's time.
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void)
 
-  /// Enqueues a piece of work, which a thread of the world runs.
+  /// Enqueues work, which a thread of the world runs.
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void)
 
-  /// The same for work that one step enqueues in no fixed order: it runs in the order of the numbers.
+  /// Enqueues work of which one step enqueues several pieces in no fixed order.
+  ///
+  /// Runs it in the order of the numbers.
   func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void)
 
-  /// Transaction identifiers for a thread of the world.
+  /// Returns transaction identifiers for a thread of the world.
   func makeIdentifiers() -> Range<UInt64>
 
-  /// A number for a generated name.
+  /// Returns a number for a generated name.
   func makeNumber() -> UInt64
 
-  /// A dispatch is in flight; for the report of a stall.
+  /// Notes that a dispatch is in flight, for the report of a stall.
   func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String)
   func ended(_ dispatch: TransactionID)
 
-  /// A thread outside the world called one of its dispatchers, or one of its threads another dispatcher.
+  /// Notes a call between a dispatcher of this world and a thread or dispatcher outside of it.
   func wasEntered(_ description: String)
 }
 
-/// What a piece of work is, and so when it may begin.
+/// A kind of work, which decides when it may begin.
 package enum SimulatedWork {
-  /// An operation on this queue: within its width, and not while it is suspended.
+  /// An operation on this queue, within the queue's width and not while it is suspended.
   case operation(OperationQueue)
   /// A thread beside the queue.
   case substitute
   /// A job of a task.
   case job
-  /// The main queue: one after the other.
+  /// Work of the main queue, in order.
   case main
-  /// A user's serial queue, for observers.
+  /// Work of a user's serial queue, for observers.
   case queue(ObjectIdentifier)
 }

@@ -1,8 +1,10 @@
-/// What a thread is about to do; before it does that, a simulation may let another thread run.
+/// A thread's next action.
 ///
-/// Each is one change of what threads share: of a state machine behind its lock, or of an atomic word.
+/// Before it, a simulation may let another thread run.
+///
+/// Each is one change of shared state: of a state machine behind its lock, or of an atomic word.
 package enum Transition: String, Sendable {
-  // Dispatching.
+  // Dispatches
   case dispatch = "dispatch"
   case lookUp = "look up the stores"
   case register = "register"
@@ -14,7 +16,7 @@ package enum Transition: String, Sendable {
   case enterWait = "record a wait"
   case leaveWait = "remove a wait"
 
-  // A lane.
+  // Lanes
   case takeNext = "take what is next"
   case leave = "leave the lane"
   case pause = "pause"
@@ -26,7 +28,7 @@ package enum Transition: String, Sendable {
   case findLane = "find a lane"
   case retire = "retire a lane"
 
-  // The concurrent queue.
+  // The concurrent queue
   case pushStart = "push a start"
   case pushStep = "push a step"
   case popStep = "pop a step"
@@ -41,7 +43,7 @@ package enum Transition: String, Sendable {
   case beginWait = "begin to wait"
   case endWait = "end the wait"
 
-  // A dispatch and its store runs.
+  // A dispatch and its store runs
   case takeUp = "begin to run"
   case endWork = "end the stores' work"
   case startDispatch = "start the dispatch"
@@ -63,14 +65,14 @@ package enum Transition: String, Sendable {
   case tryGate = "try its gate"
   case openGate = "its gate may open"
 
-  // An operation.
+  // Operations
   case finish = "finish"
   case update = "update"
   case endUpdate = "end the update"
   case cancelOperation = "cancel the operation"
   case watch = "watch its dependencies"
 
-  // A store.
+  // Stores
   case commit = "commit"
   case read = "read"
   case observe = "observe"
@@ -81,12 +83,12 @@ package enum Transition: String, Sendable {
   case takeDeliveryTurn = "take the delivery turn"
   case parkStart = "park an action behind deliveries"
 
-  // A stream.
+  // Streams
   case takeElement = "take an element of a stream"
   case awaitElement = "await an element of a stream"
   case wakeConsumer = "resume a stream's consumer"
 
-  // Control.
+  // Control
   case enterLimit = "enter a limit"
   case leaveLimit = "leave a limit"
   case setTimer = "set a timer"
@@ -104,14 +106,14 @@ package enum Transition: String, Sendable {
   case diagnose = "look at what is in flight"
   case restWatchdog = "let a watchdog rest"
 
-  // A group of dispatches.
+  // Groups of dispatches
   case advanceGroup = "advance a group"
 
-  // The caller's thread.
+  // The caller's thread
   case detach = "detach"
   case takeStep = "take a step"
 
-  // What the simulation itself does.
+  // The simulation itself
   case begin = "begin"
   case wait = "wait"
   case end = "end"

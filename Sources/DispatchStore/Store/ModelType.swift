@@ -1,8 +1,7 @@
-/// A model that can be made from nothing.
+/// A model that can be made without arguments.
 ///
-/// Only the initializers of `Store` that take no model require it; any `Sendable` type can be a
-/// model.
+/// Only the initializers of `Store` that take no model require it. Any `Sendable` type can be a model.
 public protocol ModelType: Sendable {
-  /// The model that a store starts with.
+  /// Makes the model that a store starts with.
   init()
 }

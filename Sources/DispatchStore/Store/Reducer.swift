@@ -6,17 +6,17 @@
 /// - `apply(_:to:)`, if it reads other stores before, or commits more than once;
 /// - `operation(for:in:)`, if the work takes time, can be cancelled, or ends on another thread.
 ///
-/// Where several are overridden, the dispatcher uses the last. An operation costs several times as much as
-/// the other two, for which mostly none is made. The methods may be called on several threads at once, so a
-/// reducer holds no mutable state. It needs no Sendable annotation: its store takes it over.
+/// If you override several, the dispatcher uses the last of them. An operation costs several times as much as the
+/// other two, which mostly need none. Several threads may call the methods at once, so a reducer holds no mutable
+/// state. It needs no Sendable annotation: its store takes it over.
 nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Makes a reducer.
   public init() {}
 
   /// Returns the operation that handles an action: a new one for each call.
   ///
-  /// Called where the operation is to run, after `willDispatch`. In every mode the dispatch waits for the
-  /// dependencies that the reducer adds to the operation, on operations that it made itself.
+  /// Called when the operation is to run, after `willDispatch`. The reducer may add dependencies on operations that
+  /// it made itself. The dispatch waits for them in every mode.
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
@@ -30,17 +30,17 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
 
   /// Handles an action on the thread that runs it, outside the store's exclusive section.
   ///
-  /// It may read other stores, and update its own. The store run ends when it returns or throws. What it
-  /// committed before it threw stays, and the store run fails with the error, or is cancelled for a
-  /// `CancellationError`. By default it calls `reduce(into:action:)`.
+  /// You can read other stores, and update your own. The store run ends when the method returns or throws. If it
+  /// throws, its commits stay, and the store run fails with the error, or is cancelled for a `CancellationError`. The
+  /// default implementation calls `reduce(into:action:)`.
   open func apply(_ action: Action, to store: Store<Model, Action>) throws {
     try store.commit(for: nil, action: nil, by: self) { try reduce(into: &$0, action: action) }
   }
 
   /// Changes the model for an action, in the store's exclusive section: one commit.
   ///
-  /// What it changed before it threw is committed, and the store run fails with the error. For an action
-  /// that changes nothing, call `noChange()`.
+  /// If it throws, its changes are still committed, and the store run fails with the error. For an action that
+  /// changes nothing, call `noChange()`.
   open func reduce(into model: inout Model, action: Action) throws {
     noChange()
     throw DispatchError(
@@ -51,42 +51,45 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
         """)
   }
 
-  /// Says, inside `reduce(into:action:)`, that the reduction changes nothing: there is no commit.
+  /// Declares, inside `reduce(into:action:)`, that the reduction changes nothing, so that there is no commit.
   ///
   ///     override func reduce(into model: inout Cart, action: CartAction) {
   ///       guard model.items[action.item] != nil else { return noChange() }
   ///       …
   ///     }
   ///
-  /// Then the store's version stays, and no observer is notified, also where the reduction throws an error
-  /// afterwards. It has to be true: observers miss a change that is made all the same. Only the store's own
-  /// reducer has a say: outside a reduction this has no effect, and in a reducer that another one calls, only as
-  /// far as that one passes it on. Costs less than a commit.
+  /// The store's version stays, and no observer is notified, even if the reduction then throws an error. Call it only
+  /// if the model is unchanged: observers would miss a change. It costs less than a commit.
+  ///
+  /// Outside a reduction it has no effect. A reducer that is called by the store's reducer has no say, unless the
+  /// store's reducer calls `noChange()` too.
   public final func noChange() {
     let thread = ThreadState.current
     if thread.exclusive != nil { thread.noteUnchanged(by: ObjectIdentifier(self)) }
   }
 
-  /// Registers a store whose reducer it is.
+  /// Makes the registry entry of a store with this reducer.
   func makeEntry(
     of store: Store<Model, Action>, _ registration: StoreRegistration
   ) -> StoreEntry {
     TypedStoreEntry(store, registration)
   }
 
-  /// An action that was dispatched to its store, as the store's action type; nil where it is of another one.
+  /// Returns a dispatched action as the store's action type, or nil if it has another type.
   func typed(_ action: any ActionType) -> Action? { action as? Action }
 
-  /// Whether observers are notified of what this action commits to its store.
+  /// Whether observers are notified of the commits that this action makes to its store.
   open func shouldNotifyObservers(for action: Action, in store: Store<Model, Action>) -> Bool {
     true
   }
 
-  /// The stores that the reducer's store waits for, for this action; by default those of its registration.
+  /// Returns the stores that the reducer's store waits for, for this action.
+  ///
+  /// By default, those of its registration.
   ///
   /// Called once for each dispatch, on the dispatching thread, with the action as dispatched.
   ///
-  /// - Parameter declared: That of its registration, to return as it is, extended or replaced.
+  /// - Parameter declared: The `waitFor` of the registration. Return it unchanged, extended or replaced.
   open func waitFor(
     for action: Action, in store: Store<Model, Action>, declared: WaitFor
   ) -> WaitFor {

@@ -1,8 +1,8 @@
 extension Store {
-  /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
+  /// Dispatches an action to this store alone, through the dispatcher that the store is registered with.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
-  /// runs here, and the result's error is `notRegistered`.
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
+  /// completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
@@ -13,10 +13,12 @@ extension Store {
     dispatch(any: action, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action to this store alone, through the dispatcher that it is registered with.
+  /// Dispatches an action to this store alone.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher the completion
-  /// runs here, and the result's error is `notRegistered`.
+  /// The completion receives the result.
+  ///
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
+  /// completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
@@ -28,10 +30,10 @@ extension Store {
     dispatch(any: action, mode, options, .withResult(completion), fileID, line)
   }
 
-  /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
+  /// Dispatches actions to this store alone, one after the other.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher the completion
-  /// runs here, and the result's error is `notRegistered`.
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher, the
+  /// completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ actions: [Action], mode: Dispatcher.Mode = .serial,
@@ -41,10 +43,12 @@ extension Store {
     dispatch(all: actions, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches actions, one after the other, to this store alone, through the dispatcher that it is registered with.
+  /// Dispatches actions to this store alone, one after the other.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher the completion
-  /// runs here, and the result's error is `notRegistered`.
+  /// The completion receives the result.
+  ///
+  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher, the
+  /// completion runs on the calling thread, and the result's error is `notRegistered`.
   @discardableResult
   public func dispatch(
     _ actions: [Action], mode: Dispatcher.Mode = .serial,
@@ -55,7 +59,7 @@ extension Store {
     dispatch(all: actions, mode, options, .withResult(completion), fileID, line)
   }
 
-  /// An action of the store's type, or of a type that it has a handler for.
+  /// Dispatches an action of the store's type, or of a type for which it has a handler.
   @inlinable
   @inline(__always)
   func dispatch<Dispatched: ActionType>(
@@ -66,7 +70,7 @@ extension Store {
     return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
   }
 
-  /// Actions of such types, one after the other.
+  /// Dispatches actions of the store's type, or of types for which it has handlers, one after the other.
   @usableFromInline
   func dispatch(
     all actions: [any ActionType], _ mode: Dispatcher.Mode, _ options: DispatchOptions,
@@ -77,7 +81,7 @@ extension Store {
       actions, to: identifier, mode: mode, options: options, completion, fileID, line)
   }
 
-  /// An action of such a type, in the caller's own task.
+  /// Dispatches an action of the store's type, or of a type for which it has a handler, in the caller's own task.
   @inlinable
   @inline(__always)
   nonisolated(nonsending) func send<Sent: ActionType>(

@@ -1,9 +1,10 @@
 extension Store {
-  /// How the stores ended that this one waits for, in the dispatch whose code reads this.
+  /// The outcomes of the stores that this one waits for, in the current dispatch, in the order in which the stores
+  /// run.
   ///
-  /// In the block of this store's operation, also in its task, and in `apply(_:to:)`: a store that was registered
-  /// to run regardless finds here which of its prerequisites failed. Empty elsewhere, and where it waits for
-  /// none. In the order in which the stores run; takes time linear in their number.
+  /// Read it in the block of this store's operation, in the block's task, or in `apply(_:to:)`. A store that is
+  /// registered to run regardless learns here which of its prerequisites failed. Elsewhere, and without
+  /// prerequisites, it is empty. Access takes time linear in their number.
   public var prerequisiteResults: [StoreResult] {
     let thread = ThreadState.current
     if let run = thread.run { return run.pointee.prerequisiteResults(of: self) }

@@ -2,26 +2,30 @@ import Synchronization
 
 /// A model behind one lock, with the reducer that handles its actions.
 ///
-/// The model is read as a snapshot and changed by commits, which are totally ordered and numbered by
-/// `version`. A store may be used from any thread. It belongs to at most one dispatcher, which holds
-/// it strongly unless the store is registered as weak (`StoreOwnership`). The store does not keep that alive.
+/// You read the model as a snapshot, and change it by commits, which are totally ordered and numbered by `version`. A
+/// store may be used from any thread. It belongs to at most one dispatcher, which holds it strongly unless it is
+/// registered as weak (`StoreOwnership`). The store does not keep the dispatcher alive.
 ///
-/// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the
-/// store's exclusive section: there, no store may be changed or read, and nothing may be dispatched
-/// with `.sync`. Each of these fails a precondition, whose message names both stores. What is dispatched there
-/// in another mode is accepted when the section is left, before the observers are notified: its handle
-/// exists at once, and the registry's snapshot and the hooks follow then.
+/// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the store's
+/// exclusive section. In the section:
+///
+/// - No store may be changed or read, and nothing dispatched with `.sync`. A violation fails a precondition, whose
+///   message names both stores.
+/// - A dispatch in another mode is accepted at the end of the section, before observers are notified. Its handle
+///   exists at once. Its snapshot of the registry and its hooks follow at the end.
 public final class Store<Model: Sendable, Action: ActionType>: StoreType {
-  /// The name under which it is registered; unique unless given.
+  /// The name under which the store is registered.
+  ///
+  /// Unique unless given.
   public let identifier: String
 
   /// Makes a store that starts with a model.
   ///
   /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - identifier: The name to register the store under. A unique one if nil.
   ///   - model: The first model.
   ///   - reads: Whether reads may wait for a reduction in progress.
-  ///   - reducer: Handles its actions; nothing else may use it afterwards.
+  ///   - reducer: Handles the store's actions. Nothing else may use it afterwards.
   @inlinable
   public convenience init(
     identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
@@ -33,10 +37,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
   }
 
-  /// The type of the actions that it responds to.
+  /// The type of the actions that the store responds to.
   public var actionType: any ActionType.Type { Action.self }
 
-  /// The number of its commits so far.
+  /// The number of the store's commits so far.
   public var version: UInt64 {
     let thread = ThreadState.current
     if let published = storage.publishedToRead(on: thread) { return published.readVersion() }
@@ -47,8 +51,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// A snapshot of the model.
   ///
-  /// While the program holds a snapshot, the next change copies what the model stores by copy-on-write; to read
-  /// a part of a large model, use `withModel`.
+  /// While you hold a snapshot, the next change copies by copy-on-write. To read a part of a large model, use
+  /// `withModel`.
   public var model: Model {
     let thread = ThreadState.current
     yieldPoint(.read, on: thread, identifier)
@@ -58,8 +62,9 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     return storage.withLock { _ in storage.model.pointee }
   }
 
-  /// Reads a part of the model in the store's exclusive section, without taking a snapshot; where reads are published,
-  /// in the published one.
+  /// Reads a part of the model in the store's exclusive section, without taking a snapshot.
+  ///
+  /// If reads are published, it reads from the published model, outside of the section.
   @inlinable
   public func withModel<Value, Failure: Error>(
     _ body: (Model) throws(Failure) -> Value
@@ -74,14 +79,18 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// Changes the model in place: one commit, of which the observers are notified before this returns.
   ///
-  /// Where another thread notifies them meanwhile, a caller from outside, or in a `.sync` dispatch, waits for its
-  /// turn. In an action in a lane or on the concurrent queue, the change is left to that thread, and this returns
-  /// at once: `didDispatch` and the completion follow the delivery. An action that has left 64 changes waits, too.
+  /// If another thread is notifying them, the caller's context decides:
   ///
-  /// If the closure throws, what it changed before is committed and delivered too, and this rethrows the
-  /// error. A thread that is itself notifying observers leaves the change to this store's notifier, which
-  /// delivers it next in order. Copies nothing as long as the program holds no snapshot, and no change
-  /// that was left has the whole model for an inline observer.
+  /// - A caller from outside, or in a `.sync` dispatch, waits for its turn.
+  /// - An action in a lane or on the concurrent queue leaves the change to that thread, and this returns at once. Its
+  ///   `didDispatch` and completion follow the delivery. After it has left 64 changes, it waits too.
+  /// - A thread that is itself notifying observers leaves the change to this store's notifier, which delivers it next
+  ///   in order.
+  ///
+  /// If the closure throws, its earlier changes are still committed and delivered, and this rethrows the error.
+  ///
+  /// Nothing is copied, unless the program holds a snapshot, or a change that was left keeps the whole model for an
+  /// inline observer.
   @discardableResult
   @inlinable
   public func updateModel<Value, Failure: Error>(
@@ -90,29 +99,33 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     try commit(for: nil, action: nil, body)
   }
 
-  /// Replaces the model: one commit, of which the observers are notified as of any other.
+  /// Replaces the model in one commit.
+  ///
+  /// Observers are notified as of any other.
   ///
   /// - Parameter action: The action that observers get with the change.
   public func inject(model: Model, action: Action? = nil) {
     commit(for: nil, action: action) { $0 = model }
   }
 
-  /// The dispatcher that it is registered with.
+  /// The dispatcher that the store is registered with.
   public var dispatcher: Dispatcher? {
     UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
       Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef(\.dispatcher)
     }
   }
 
+  /// The reducer.
+  ///
   /// Unsafe, because a reducer can't be Sendable; it holds no mutable state.
   @usableFromInline nonisolated(unsafe) let reducer: Reducer<Model, Action>
   let calls: ReducerCalls
   @usableFromInline let storage: ModelStorage<Model, Action>
-  /// At hand, because looking a generic type up costs more than what it is needed for.
+  /// A local copy, because looking up the generic type would cost more than its use.
   @usableFromInline let operationType: ObjectIdentifier
-  /// The address of one of `homes`; 0 where it is not registered.
+  /// The address of one of `homes`, or 0 if the store is not registered.
   let home = Atomic<UInt>(0)
-  /// The dispatchers that it was registered with.
+  /// The dispatchers that the store was ever registered with.
   nonisolated(unsafe) var homes: [DispatcherReference] = []
 
   @usableFromInline
@@ -131,9 +144,9 @@ extension Store where Model: ModelType {
   /// Makes a store that starts with `Model()`.
   ///
   /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - identifier: The name to register the store under. A unique one if nil.
   ///   - reads: Whether reads may wait for a reduction in progress.
-  ///   - reducer: Handles its actions; nothing else may use it afterwards.
+  ///   - reducer: Handles the store's actions. Nothing else may use it afterwards.
   @inlinable
   public convenience init(
     identifier: String? = nil, reads: StoreReads = .exclusive,

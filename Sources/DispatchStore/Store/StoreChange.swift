@@ -1,12 +1,18 @@
-/// One commit of a store, as its observers get it, with the model or with a projection of it.
+/// A commit of a store, as its observers receive it, with the model or a projection of it.
 public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
-  /// The model after the commit; for the observer of a projection, that.
+  /// The model after the commit.
+  ///
+  /// For the observer of a projection, the projection.
   public let model: Model
-  /// The number of the commit, counted from 1; 0 for the model that a store began with.
+  /// The number of the commit, counted from 1.
+  ///
+  /// The model that a store began with is 0.
   public let version: UInt64
-  /// The action that the dispatch ran, or that `inject` was given; nil where there was none.
+  /// The action that the dispatch ran, or that was passed to `inject`.
+  ///
+  /// Nil if there was none.
   public let action: Action?
-  /// The dispatch that made the commit; nil for one outside a dispatch.
+  /// The dispatch that made the commit, or nil outside a dispatch.
   public let transaction: TransactionID?
 
   @inlinable
@@ -18,11 +24,13 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   }
 }
 
-/// A change as the notifier passes it to observers, without the store's types: valid during the call.
+/// A change as the notifier passes it to observers, without the store's types.
+///
+/// Valid during the call.
 @usableFromInline
 struct ObservedChange {
   let version: UInt64
-  /// Where the `StoreChange` is; nil for observers that get no model.
+  /// The address of the `StoreChange`, or nil for observers that need no model.
   fileprivate let address: UnsafeRawPointer?
 
   init(version: UInt64, at address: UnsafeRawPointer? = nil) {
@@ -30,7 +38,7 @@ struct ObservedChange {
     self.address = address
   }
 
-  /// The change, for an observer that gets the model.
+  /// The address of the `StoreChange`, for an observer that needs the model.
   @usableFromInline
   var change: UnsafeRawPointer { address.unsafelyUnwrapped }
 }
@@ -46,13 +54,13 @@ class KeptChange: @unchecked Sendable {
     self.version = version
   }
 
-  /// Passes it to a closure as observers get it.
+  /// Calls a closure with the change as observers receive it.
   func withObserved(_ body: (ObservedChange) -> Void) {
     body(ObservedChange(version: version))
   }
 }
 
-/// The same with the model.
+/// A change that is delivered later, with the model.
 @usableFromInline
 final class TypedChange<Model: Sendable, Action: ActionType>: KeptChange, @unchecked Sendable {
   // because its superclass is, and it is constant too

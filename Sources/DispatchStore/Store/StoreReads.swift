@@ -1,13 +1,19 @@
-/// How a store's model is read.
+/// The way in which a store's model is read.
 public enum StoreReads: Sendable {
-  /// Under the store's lock: a read may wait for a reduction in progress, and copies nothing more than it returns.
-  case exclusive
-  /// From a snapshot, which each commit replaces by the new model: no read waits for a reduction.
+  /// Reads take the store's lock.
   ///
-  /// Reads from any thread, also from inside the exclusive section of this store or of another one, get the model of
-  /// the last commit. Each commit pays for it: since the snapshot shares what the model stores by copy-on-write, the
-  /// next commit copies the parts that it changes. That is cheap for small models, and for large ones whose
-  /// collections are persistent (such as `TreeDictionary` of the package swift-collections), of which a change copies
-  /// a path of some nodes; an `Array` or a `Dictionary` of 100,000 rows is copied as a whole.
+  /// They may wait for a reduction in progress, and copy only the value that they return.
+  case exclusive
+  /// Reads use a snapshot, which each commit replaces by the new model.
+  ///
+  /// No read waits for a reduction.
+  ///
+  /// You can read from any thread, also inside the exclusive section of this store or of another one. You get the
+  /// model of the last commit.
+  ///
+  /// Each commit pays for it. The snapshot shares the model's copy-on-write storage, so the next commit copies the
+  /// parts that it changes. That is cheap for small models, and for large ones with persistent collections. In those,
+  /// such as `TreeDictionary` of the package swift-collections, a change copies a path of a few nodes. An `Array` or
+  /// a `Dictionary` of 100,000 rows is copied as a whole.
   case published
 }

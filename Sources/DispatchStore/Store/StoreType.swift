@@ -1,19 +1,19 @@
-/// A store of any model and action: what can be done without these types.
+/// A store of any model and action: the members that need no such types.
 ///
 /// Cast it to `Store` for the model. The cast fails in a hook that is called for a weak store that is gone.
 public protocol StoreType: AnyObject, Sendable {
-  /// The name under which it is registered.
+  /// The name under which the store is registered.
   var identifier: String { get }
-  /// The number of its commits so far.
+  /// The number of the store's commits so far.
   var version: UInt64 { get }
-  /// The type of the actions that it responds to.
+  /// The type of the actions that the store responds to.
   var actionType: any ActionType.Type { get }
 }
 
 /// Any store.
 public typealias AnyStore = any StoreType
 
-/// Stands in for a weakly held store that is gone, where a hook is still called for it.
+/// Stands in for a weakly held store that is gone, if a hook is still called for it.
 final class DepartedStore: StoreType {
   let identifier: String
   let actionType: any ActionType.Type

@@ -1,24 +1,27 @@
-/// What a stream of deltas keeps for a consumer that is behind; in each case nothing is lost.
+/// The buffering of a stream of deltas while its consumer lags.
 ///
-/// Deltas are not dropped, neither new nor old ones: each is the difference from the content before it, so that a copy
-/// without one of them would never be right again.
+/// No policy loses a change.
+///
+/// Each delta is the difference from the content before it. Dropping one would make every later copy wrong.
 public enum DeltaBufferingPolicy: Sendable, Equatable {
-  /// Keeps one delta, the net effect of all commits since the consumer took the last one.
+  /// Keeps one delta: the net effect of all commits since the consumer took the last one.
   ///
-  /// What is kept is bounded by the number of keys that were changed meanwhile. An element that was inserted and
-  /// removed again is not delivered.
+  /// Memory is bounded by the number of keys that changed meanwhile. An element that was inserted and removed again
+  /// is not delivered.
   case merging
 
-  /// Keeps the delta of each commit: the history, for a log or an audit. Memory grows as far as the consumer is behind.
+  /// Keeps the delta of each commit: the history, for a log or an audit.
+  ///
+  /// Memory grows with the consumer's lag.
   case unbounded
 
-  /// Keeps the delta of each commit, and has producers wait while the consumer is more than so many deltas behind; 0 or
-  /// more.
+  /// Keeps the delta of each commit, and makes producers wait while the consumer lags by more than this number of
+  /// deltas.
   ///
-  /// As `StreamBufferingPolicy.suspending(_:)`.
+  /// The number is 0 or more. Producers wait as with `StreamBufferingPolicy.suspending(_:)`.
   case suspending(Int)
 
-  /// What is kept, where deltas are merged first.
+  /// The policy for the deltas, after merging.
   var policy: StreamBufferingPolicy {
     switch self {
     case .merging, .unbounded: .unbounded

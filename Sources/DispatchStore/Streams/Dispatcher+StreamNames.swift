@@ -1,12 +1,12 @@
-// As in `Dispatcher+Names.swift`.
+// Aliases, for the reason given in `Dispatcher+Names.swift`.
 extension Dispatcher {
-  /// The type of that name in the module.
+  /// An alias of the module's type.
   public typealias StoreStream<Element: Sendable> = DispatchStore::StoreStream<Element>
-  /// The type of that name in the module.
+  /// An alias of the module's type.
   public typealias DeltaBufferingPolicy = DispatchStore::DeltaBufferingPolicy
-  /// The type of that name in the module.
+  /// An alias of the module's type.
   public typealias StreamBufferingPolicy = DispatchStore::StreamBufferingPolicy
-  /// The type of that name in the module.
+  /// An alias of the module's type.
   public typealias ValueChange<Value: Sendable, Action: DispatchStore::ActionType> =
     DispatchStore::ValueChange<Value, Action>
 }

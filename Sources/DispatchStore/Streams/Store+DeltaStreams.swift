@@ -1,21 +1,23 @@
 extension Store {
-  /// What commits change in a collection of the model, in commit order: for a copy of it elsewhere.
-  ///
-  /// The deltas that a consumer gets, applied in order to a copy from when its iterator was made (with `initial`, to
-  /// any copy), give the content at the last one's version. A commit that changes nothing there makes none. By default
-  /// a consumer that is behind gets one delta, with the net effect of all commits since the last one that it took.
-  ///
-  /// What a commit costs is said at `observeDeltas(of:initial:_:)`, and holds for each iterator: deltas are read, and
-  /// merged, in the exclusive section of the commit, on its thread, where keys are hashed and elements compared. When
-  /// the iteration ends, the collection notes no more for it.
+  /// Streams the changes of a collection of the model, in commit order, to maintain a copy of it elsewhere.
   ///
   ///     for await delta in store.deltas(of: \.orders, initial: true) { try await table.write(delta) }
   ///
+  /// Apply the deltas in order to a copy from when the iterator was made, and you get the content at the last delta's
+  /// version. With `initial`, you can start from any copy. A commit that changes nothing in the collection yields no
+  /// delta. By default a lagging consumer gets one delta, with the net effect of all commits since the last one that
+  /// it took.
+  ///
+  /// Each iterator costs its store as much as an `observeDeltas(of:initial:_:)`. Deltas are read and merged in the
+  /// commit's exclusive section, on its thread: keys are hashed and elements compared there. When the iteration ends,
+  /// the cost ends.
+  ///
   /// - Parameters:
-  ///   - elements: The collection: a `TrackedDictionary`, a dictionary, an array of elements with identity.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether it begins with the present content, as a reset in which all elements are insertions; that one
-  ///     is delivered also where it is empty.
+  ///   - elements: The collection: a `TrackedDictionary`, a dictionary, or an array of elements with identity.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the stream begins with the current content: a reset, in which all elements are insertions.
+  ///     It is
+  ///     delivered even if it is empty.
   @inlinable
   public func deltas<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable,

@@ -1,17 +1,19 @@
 // Streams of one element of a collection in the model.
 extension Store {
-  /// The states of one element of a collection, beginning with the present one; nil where it is absent.
+  /// Streams the states of one element of a collection, beginning with the current one.
   ///
-  /// Of commits that have not changed the element nothing is kept, no consumer is resumed, and they cost what is said
-  /// at `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. Where they are
-  /// `Equatable`, an equal one is not delivered again, also where those between were dropped.
+  /// An absent element is nil.
+  ///
+  /// A commit that doesn't change the element keeps nothing and resumes no consumer. It costs as much as with
+  /// `observe(_:id:initial:_:)`: in a `TrackedDictionary` nothing, however many elements are streamed. If elements
+  /// are `Equatable`, an equal one is not delivered twice in a row, even if those between were dropped.
   ///
   /// - Parameters:
-  ///   - elements: The collection: the key path identifies it among those that are observed.
-  ///   - id: The element's key; there need not be one now.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present element comes first, which may be absent; else the first one that differs from
-  ///     it.
+  ///   - elements: The collection. Its key path identifies it among the observed collections.
+  ///   - id: The element's key. The element may be absent.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current element comes first, even if it is absent. Otherwise the first one that differs
+  ///     from it.
   @inlinable
   public func values<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
@@ -29,16 +31,17 @@ extension Store {
     }
   }
 
-  /// The changes of one element of a collection: element before and after, version, action and transaction.
+  /// Streams the changes of one element of a collection: element before and after, version, action and transaction.
   ///
-  /// One for each commit that has changed the element, as `observe(_:id:initial:_:)` is called; other commits cost it
-  /// what they cost there.
+  /// There is one for each commit that has changed the element, as with `observe(_:id:initial:_:)`. Other commits
+  /// cost as much as described there.
   ///
   /// - Parameters:
-  ///   - elements: The collection: the key path identifies it among those that are observed.
-  ///   - id: The element's key; there need not be one now.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present element comes first, which may be absent: without an old one and an action.
+  ///   - elements: The collection. Its key path identifies it among the observed collections.
+  ///   - id: The element's key. The element may be absent.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current element, which may be absent, comes first: without an old element and an
+  ///     action.
   @inlinable
   public func changes<Elements: KeyedCollection & Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, id: Elements.ElementKey,
@@ -48,8 +51,9 @@ extension Store {
     stream(of: elements, id, policy, initial) { { $0 } }
   }
 
-  /// - Parameter makeReceive: Makes, for each iterator, what makes its elements of changes; that returns nil for one
-  ///   that is not to be delivered.
+  /// Streams one element's changes, converted by a closure.
+  ///
+  /// - Parameter makeReceive: Makes the conversion for each iterator. The conversion returns nil to skip a change.
   @inlinable
   func stream<Elements: KeyedCollection & Sendable, Element: Sendable>(
     of elements: any KeyPath<Model, Elements> & Sendable, _ id: Elements.ElementKey,

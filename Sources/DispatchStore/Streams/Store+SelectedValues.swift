@@ -1,11 +1,13 @@
 extension Store {
-  /// The values of a selector, beginning with the present one; an equal one is not delivered again.
+  /// Streams the values of a selector, beginning with the current one.
   ///
-  /// A consumer that is behind gets the value for the model as it is when it comes to take it: nothing is kept, and a
-  /// commit computes nothing. The consumer's task selects, as by `select(_:)`, so that several consumers of a selector share
-  /// what is computed. The stream ends with the store.
+  /// An equal value is not delivered twice in a row.
   ///
-  /// - Parameter selector: Where it reads the model, called in the exclusive section, on the consumer's thread.
+  /// A lagging consumer gets the value for the model at the time when it takes it: nothing is kept, and a commit
+  /// computes nothing. The consumer's task computes the value, as `select(_:)` does, so consumers of one selector
+  /// share the result. The stream ends with the store.
+  ///
+  /// - Parameter selector: The selector. It reads the model in the exclusive section, on the consumer's thread.
   public func values<Value: Sendable & Equatable>(
     of selector: Selector<Model, Value>
   ) -> StoreStream<Value> {

@@ -1,14 +1,13 @@
 extension Store {
-  /// The models of the store, beginning with the present one.
+  /// Streams the models of the store, beginning with the current one.
   ///
-  /// With the default policy a consumer gets the model as it is when it comes to take it: nothing is kept, a commit
-  /// copies nothing, and a model that was taken is not delivered again. With any other policy each model is kept until
-  /// it is taken, so that the next commit copies what it stores by copy-on-write; for a part of a large model, use
-  /// `values(of:buffering:initial:)`.
+  /// With the default policy, a consumer gets the model at the time when it takes it. Nothing is kept, commits copy
+  /// nothing, and no model is delivered twice. With any other policy, each model is kept until it is taken, so the
+  /// next commit copies by copy-on-write. For a part of a large model, use `values(of:buffering:initial:)`.
   ///
   /// - Parameters:
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present model comes first; else the one of the next commit.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current model comes first. Otherwise the model of the next commit.
   @inlinable
   public func models(
     buffering policy: StreamBufferingPolicy = .bufferingNewest(1), initial: Bool = true
@@ -17,14 +16,14 @@ extension Store {
     return allValues(of: { $0 }, policy, initial)
   }
 
-  /// The changes of the store, one for each commit of which observers are notified: action, old and new model.
+  /// Streams the changes of the store, with action, old and new model: one for each commit that notifies observers.
   ///
-  /// The stream keeps the model of its last change, so that each commit copies what the model stores by copy-on-write;
-  /// of a large model, use the changes of a part (`changes(of:buffering:initial:)`).
+  /// The stream keeps the model of its last change, so each commit copies by copy-on-write. For a large model, use
+  /// the changes of a part: `changes(of:buffering:initial:)`.
   ///
   /// - Parameters:
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present model comes first, as old and new one and without an action.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current model comes first, as old and new model and without an action.
   @inlinable
   public func changes(
     buffering policy: StreamBufferingPolicy = .unbounded, initial: Bool = false
@@ -32,13 +31,14 @@ extension Store {
     changes(of: { $0 }, by: nil, policy, initial)
   }
 
-  /// The changes of a part of the model, one for each commit of which observers are notified.
+  /// Streams the changes of a part of the model: one for each commit that notifies observers.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread: it
-  ///     reads its argument alone, and is quick.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present value comes first, as old and new one and without an action.
+  ///   - projection: The part, as a closure or key path. It runs in each commit's exclusive section, on its thread,
+  ///     so it must
+  ///     be quick and read only its argument.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current value comes first, as old and new value and without an action.
   @inlinable
   public func changes<Value: Sendable>(
     of projection: @escaping @Sendable (Model) -> Value,
@@ -47,13 +47,14 @@ extension Store {
     changes(of: projection, by: nil, policy, initial)
   }
 
-  /// The changes of a part of the model, of commits that make it another one.
+  /// Streams the changes of a part of the model: one for each commit after which the part is no longer equal.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
-  ///     and so is `==`: they read their arguments alone, and are quick.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present value comes first, as old and new one and without an action.
+  ///   - projection: The part, as a closure or key path. It runs in each commit's exclusive section, on its thread,
+  ///     and so does
+  ///     `==`. Both must be quick and read only their arguments.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current value comes first, as old and new value and without an action.
   @inlinable
   public func changes<Value: Sendable & Equatable>(
     of projection: @escaping @Sendable (Model) -> Value,
@@ -62,14 +63,14 @@ extension Store {
     changes(of: projection, by: { $0 == $1 }, policy, initial)
   }
 
-  /// The values of a part of the model after each commit of which observers are notified, beginning with the present
-  /// one.
+  /// Streams the values of a part of the model: the current one, then one for each commit that notifies observers.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread: it
-  ///     reads its argument alone, and is quick.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present value comes first; else the one of the next commit.
+  ///   - projection: The part, as a closure or key path. It runs in each commit's exclusive section, on its thread,
+  ///     so it must
+  ///     be quick and read only its argument.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current value comes first. Otherwise the value of the next commit.
   @inlinable
   public func values<Value: Sendable>(
     of projection: @escaping @Sendable (Model) -> Value,
@@ -78,15 +79,16 @@ extension Store {
     allValues(of: projection, policy, initial)
   }
 
-  /// The values of a part of the model, beginning with the present one; an equal one is not delivered again.
+  /// Streams the values of a part of the model, beginning with the current one, without repetition.
   ///
-  /// Neither where a commit leaves the value equal, nor where the ones between were dropped.
+  /// An equal value is not delivered twice in a row, even if the values between were dropped.
   ///
   /// - Parameters:
-  ///   - projection: The part, a closure or key path; called in the exclusive section of each commit, on its thread,
-  ///     and so is `==`: they read their arguments alone, and are quick.
-  ///   - policy: What is kept for a consumer that is behind.
-  ///   - initial: Whether the present value comes first; else the first one that differs from it.
+  ///   - projection: The part, as a closure or key path. It runs in each commit's exclusive section, on its thread,
+  ///     and so does
+  ///     `==`. Both must be quick and read only their arguments.
+  ///   - policy: The buffering for a lagging consumer.
+  ///   - initial: Whether the current value comes first. Otherwise the first one that differs from it.
   @inlinable
   public func values<Value: Sendable & Equatable>(
     of projection: @escaping @Sendable (Model) -> Value,

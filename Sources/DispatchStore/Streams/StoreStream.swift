@@ -1,15 +1,20 @@
 /// An asynchronous sequence of a store's models, changes, values or deltas.
 ///
-/// Each iterator is a subscription, with a buffer that no other iterator shares: it begins where the iterator is made
-/// (`for await` makes one), and ends where the iterator is released, where the task that iterates is cancelled, or
-/// once the store has gone and what was kept has been taken. The sequence and its iterators don't keep the store alive.
-///
 ///     for await count in store.values(of: \.count) { print(count) }
 ///
-/// Elements come in commit order. They are kept at the commit, in its exclusive section, so that no delivery turn is
-/// taken, and the consumer is resumed once the section has been left. An iterator is used by one task at a time.
+/// Each iterator is a subscription with a buffer of its own. It begins when the iterator is made (`for await` makes
+/// one). It ends in one of three ways:
+///
+/// - The iterator is released.
+/// - The task that iterates is cancelled.
+/// - The store is gone, and the consumer has taken all kept elements.
+///
+/// The sequence and its iterators don't keep the store alive.
+///
+/// Elements come in commit order. They are kept in the commit's exclusive section, without a delivery turn. The
+/// consumer is resumed after the section. Only one task at a time may use an iterator.
 public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
-  /// It throws no error.
+  /// Iteration throws no error.
   public typealias Failure = Never
 
   private let subscribe: @Sendable () -> Iterator
@@ -24,13 +29,17 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     subscribe()
   }
 
-  /// A subscription to a store; released, it ends.
+  /// A subscription to a store.
+  ///
+  /// Releasing it ends the subscription.
   public struct Iterator: AsyncIteratorProtocol {
-    /// It throws no error.
+    /// Iteration throws no error.
     public typealias Failure = Never
 
     @usableFromInline let subscription: StreamSubscription
-    /// Makes an element of what was kept, outside of locks; nil where it is not to be delivered.
+    /// Converts a kept element, outside of locks.
+    ///
+    /// Nil skips it.
     @usableFromInline let receive: (StreamedElement) -> Element?
 
     @inlinable
@@ -38,7 +47,9 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
       (self.subscription, self.receive) = (subscription, receive)
     }
 
-    /// The next element; nil at the end, and once the calling task is cancelled, also where elements are left.
+    /// Returns the next element, or nil at the end.
+    ///
+    /// Once the calling task is cancelled it returns nil, even if elements are left.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       while let kept = await subscription.next() {
@@ -47,7 +58,7 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
       return nil
     }
 
-    /// The same, isolated to the caller's actor.
+    /// Returns the next element, or nil at the end; runs on the caller's actor.
     @inlinable
     public nonisolated(nonsending) mutating func next() async -> Element? {
       await next(isolation: #isolation)

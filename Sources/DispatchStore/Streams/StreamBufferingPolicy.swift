@@ -1,35 +1,42 @@
-/// What a stream keeps for a consumer that is behind its store.
+/// The buffering of a stream while its consumer lags behind the store.
 public enum StreamBufferingPolicy: Sendable, Equatable {
-  /// Keeps everything: nothing is lost, and memory grows as far as the consumer is behind.
+  /// Keeps everything.
+  ///
+  /// Nothing is lost, and memory grows with the consumer's lag.
   case unbounded
 
-  /// Keeps the newest elements, at most so many, and drops older ones; at least 1.
+  /// Keeps the newest elements, up to this number (1 or more), and drops older ones.
   case bufferingNewest(Int)
 
-  /// Keeps the oldest elements, at most so many, and drops those that come while it is full; at least 1.
+  /// Keeps the oldest elements, up to this number (1 or more), and drops new ones while the buffer is full.
   case bufferingOldest(Int)
 
-  /// Keeps everything, and has producers wait while the consumer is more than so many elements behind; 0 or more.
+  /// Keeps everything, and makes producers wait while the consumer is more than this many elements (0 or more)
+  /// behind.
   ///
-  /// The element of a commit that goes beyond the bound is kept too, and its producer waits until the consumer has
-  /// taken so many that it is within:
+  /// An element beyond the bound is kept too. Its producer waits until the consumer is within the bound again:
   ///
-  /// - A dispatch in a lane, on the concurrent queue, on the main queue or by `send` does not end: its `didDispatch`,
-  ///   its completion, and what follows in its lane come after. No thread waits, and `updateModel` returns at once.
-  /// - A commit of a caller from outside, or in a `.sync` dispatch, blocks its thread after the observers were
-  ///   notified, as it does for the delivery turn.
-  /// - A commit on a thread that runs a task, or on the main queue, blocks nothing, since the consumer may need that
-  ///   thread; so a `.sync` dispatch from there, or an `updateModel`, does not wait. (`send` does.)
+  /// - A dispatch in a lane, on the concurrent queue, on the main queue or by `send` does not end yet. Its
+  ///   `didDispatch`, its completion and the dispatches behind it in its lane come later. No thread waits, and
+  ///   `updateModel` returns at once.
+  /// - A commit from outside of dispatches, or in a `.sync` dispatch, blocks its thread, after the observers were
+  ///   notified.
+  /// - A commit on a thread that runs a task, or on the main queue, does not wait, because the consumer may need that
+  ///   thread. This covers a `.sync` dispatch and `updateModel` there, but not `send`, which waits.
   ///
-  /// So a stream keeps at most the bound, one element for each commit of dispatches under way and of threads that
-  /// wait, and what such tasks and the main queue have committed.
+  /// The buffer thus holds at most the bound, and one element for each commit of a running dispatch or a blocked
+  /// thread. The commits of such tasks and of the main queue come on top.
   ///
-  /// A consumer may itself dispatch to the store between two elements, in every mode, and wait for that: while the task
-  /// that called `next` last waits inside the library (for a handle, `send`, `.sync`, its turn, or another stream of a
-  /// store), the stream has no producer wait. Of other waits the library does not know. Between two
-  /// elements a consumer must not wait so for a producer: by child tasks, semaphores or queues of the program, or for
-  /// its executor's queue while that commits from outside. An iterator that is kept and not used has producers wait
-  /// too.
+  /// Between two elements, a consumer can itself dispatch to the store in every mode, and await the result. While the
+  /// task that called `next` last waits inside the library, no producer waits for the stream. Such waits are those
+  /// for a handle, `send`, `.sync`, a turn, or another stream of a store.
+  ///
+  /// The library does not see other waits. Between two elements, a consumer must not wait for a producer by:
+  ///
+  /// - child tasks, semaphores or queues of the program
+  /// - its executor's queue, while that queue commits from outside
+  ///
+  /// An iterator that is kept and not used also makes producers wait.
   case suspending(Int)
 
   @usableFromInline

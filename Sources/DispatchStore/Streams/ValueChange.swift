@@ -1,18 +1,25 @@
-/// One commit of a store in a stream of changes: its action, and a value before and after it.
+/// A commit in a stream of changes: its action, and a value before and after it.
 public struct ValueChange<Value: Sendable, Action: ActionType>: Sendable {
-  /// The value after the change before this one; for the present state, with which a stream may begin, the same as
-  /// `new`.
+  /// The value after the previous change.
+  ///
+  /// In an initial element, which is the current state, equal to `new`.
   public let old: Value
   /// The value after the commit.
   public let new: Value
-  /// The number of the commit, counted from 1; 0 for the state that a store began with.
+  /// The number of the commit, counted from 1.
+  ///
+  /// The state that a store began with is 0.
   public let version: UInt64
-  /// The action that the dispatch ran, or that `inject` was given; nil where there was none, and for the present state.
+  /// The action that the dispatch ran, or that was passed to `inject`.
+  ///
+  /// Nil if there was none, and for an initial element.
   public let action: Action?
-  /// The dispatch that made the commit; nil for one outside a dispatch, and for the present state.
+  /// The dispatch that made the commit.
+  ///
+  /// Nil for a commit outside of dispatches, and for an initial element.
   public let transaction: TransactionID?
 
-  /// Makes a change, for tests of what consumes them.
+  /// Makes a change, for tests of code that consumes changes.
   public init(
     old: Value, new: Value, version: UInt64, action: Action?, transaction: TransactionID? = nil
   ) {

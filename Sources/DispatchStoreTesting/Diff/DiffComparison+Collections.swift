@@ -25,7 +25,7 @@ extension DiffComparison {
     DiffShape.isEqual(expected, actual) ?? (lines("", expected, actual, depth: 0) == nil)
   }
 
-  /// The value by which elements are matched.
+  /// Returns the value by which elements are matched.
   private static func key(of element: Any) -> AnyHashable {
     var writer = DiffWriter()
     return element as? AnyHashable ?? AnyHashable(writer.line(element))

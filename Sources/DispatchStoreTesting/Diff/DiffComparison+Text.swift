@@ -1,7 +1,7 @@
 import DispatchStore
 
 extension DiffComparison {
-  /// Compares strings of several lines line by line, others as a whole.
+  /// Compares strings of several lines line by line, and other strings as a whole.
   mutating func text(
     _ prefix: String, _ expected: String, _ actual: String, _ depth: Int
   ) -> [DiffLine]? {

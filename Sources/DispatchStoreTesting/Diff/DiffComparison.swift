@@ -3,7 +3,9 @@ import DispatchStore
 /// Compares two values part by part.
 struct DiffComparison {
   var writer = DiffWriter()
-  /// The pairs of objects on the path to the present one; a pair found again ends a cycle.
+  /// The pairs of objects on the path to the current one.
+  ///
+  /// A pair that is found again ends a cycle.
   private var ancestors: [ObjectPair] = []
 
   private struct ObjectPair: Equatable {
@@ -11,7 +13,7 @@ struct DiffComparison {
     let actual: ObjectIdentifier
   }
 
-  /// The lines that show how the values differ; nil where they do not.
+  /// Returns the lines that show how the values differ, or nil if they don't.
   ///
   /// - Parameter prefix: The values' label.
   mutating func lines(
@@ -74,7 +76,9 @@ struct DiffComparison {
       + writer.lines(prefix, actual, mark: .actual, depth: depth)
   }
 
-  /// The fields that differ, and the `id`; the others are counted.
+  /// Returns the fields that differ, and the `id`.
+  ///
+  /// Counts the other fields.
   private mutating func fields(
     _ expected: [DiffField], _ actual: [DiffField], _ depth: Int
   ) -> [DiffLine]? {

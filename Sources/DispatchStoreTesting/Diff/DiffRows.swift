@@ -1,8 +1,10 @@
 import DispatchStore
 
-/// Lines of what differs, with a count for each run of what does not.
+/// Lines of differences, with a count for each run of equal parts.
 struct DiffRows {
-  /// How many differences of one value are shown before the others are only counted.
+  /// The number of differences of one value to show.
+  ///
+  /// Further ones are only counted.
   private static let limit = 50
 
   private let depth: Int
@@ -33,14 +35,14 @@ struct DiffRows {
     shown += 1
   }
 
-  /// Adds lines that are shown beside differences and are none.
+  /// Adds lines that are shown beside differences, but are none.
   mutating func addContext(_ more: [DiffLine]) {
     if unchanged > 0 { lines.append(.unchanged(unchanged, depth)) }
     unchanged = 0
     lines += more
   }
 
-  /// All lines; nil where nothing differs.
+  /// All lines, or nil if nothing differs.
   var finished: [DiffLine]? {
     guard shown > 0 else { return nil }
     var lines = lines

@@ -8,12 +8,12 @@ import DispatchStore
   import Darwin
 #endif
 
-/// Writes to standard error the seed of the simulation in which a program crashed.
+/// Writes the seed of the simulation in which a program crashed to standard error.
 ///
-/// A program that stops for a mistake ends the process, so a signal handler has to write the seed. It then restores the
-/// previous handler, which handles the signal.
+/// A program that stops for a mistake ends the process, so a signal handler has to write the seed. It then restores
+/// the previous handler, which handles the signal.
 enum CrashNote {
-  /// Sets the seed of the world that the calling thread belongs to; nil for none.
+  /// Sets the seed of the calling thread's world, or nil for none.
   static func set(_ seed: UInt64?) {
     // Stored plus one, because zero means that no value is set.
     pthread_setspecific(key, seed.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0 &+ 1)) })
@@ -31,7 +31,9 @@ enum CrashNote {
     return key
   }()
 
-  /// The previous handlers, by signal; allocated before any crash.
+  /// The previous handlers, by signal.
+  ///
+  /// Allocated before any crash.
   nonisolated(unsafe) private static let former: UnsafeMutablePointer<sigaction> = {
     _ = key
     let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
@@ -48,7 +50,9 @@ enum CrashNote {
     return former
   }()
 
-  /// Runs in a signal handler: allocates nothing and takes no lock.
+  /// Writes the note.
+  ///
+  /// Runs in a signal handler, so it allocates nothing and takes no lock.
   private static func note(_ signal: Int32) {
     sigaction(signal, former + Int(signal), nil)
     if let value = pthread_getspecific(key) {
@@ -56,7 +60,7 @@ enum CrashNote {
       put(UInt64(UInt(bitPattern: value)) &- 1)
       put(".\n")
     }
-    // On return the faulting instruction runs again; a signal that was sent has to be raised again.
+    // On return, the faulting instruction runs again. A signal that was sent must be raised again.
     if signal == SIGABRT { raise(signal) }
   }
 

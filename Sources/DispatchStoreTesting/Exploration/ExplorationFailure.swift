@@ -2,13 +2,13 @@
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The simulation that repeats it: `simulation.run(scenario)`.
   public let simulation: Simulation
-  /// Why it failed.
+  /// The failure of that simulation.
   public let failure: SimulationFailure
-  /// How many seeds were run until it was found.
+  /// The number of seeds that were run until it was found.
   public let runCount: Int
-  /// In how many steps the shortest failing schedule that was found differs from the plain one.
+  /// The number of steps in which the shortest failing schedule found differs from the plain one.
   public let switchCount: Int
-  /// The steps of that schedule.
+  /// The steps of the shortest failing schedule found.
   public let trace: SimulationTrace
 
   /// The seed that fails.

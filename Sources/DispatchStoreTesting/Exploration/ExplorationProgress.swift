@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes how far an exploration has come to standard error, every few seconds.
+/// Writes the progress of an exploration to standard error, every few seconds.
 package final class ExplorationProgress: @unchecked Sendable {  // because one thread calls it
   private let name: String
   private let total: Int

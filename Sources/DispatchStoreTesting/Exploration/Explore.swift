@@ -3,16 +3,16 @@ import Foundation
 
 /// Runs a scenario under many seeds, and throws the first failure with the shortest schedule found.
 ///
-/// Worlds run in parallel, one for each processor; an exploration of more than some seconds writes its
-/// progress to standard error. Where the environment has `DISPATCHSTORE_SEED`, only that seed is run.
+/// Worlds run in parallel, one for each processor. An exploration of more than a few seconds writes its progress to
+/// standard error. If the environment has `DISPATCHSTORE_SEED`, only that seed is run.
 ///
 /// - Parameters:
 ///   - seeds: The seeds from which the orders are drawn.
-///   - order: How they are drawn.
-///   - stepLimit: A run that takes more steps fails.
-///   - width: How many actions the dispatcher's queue runs at once.
-///   - scenario: Called for each seed, with a dispatcher of a new world; it fails by throwing.
-/// - Throws: `ExplorationFailure`. Where the task is cancelled, it returns early, without one.
+///   - order: The way in which orders are drawn.
+///   - stepLimit: The maximum number of steps. A run that takes more fails.
+///   - width: The number of actions that the dispatcher's queue runs at once.
+///   - scenario: Called for each seed, with a dispatcher of a new world. It fails by throwing.
+/// - Throws: `ExplorationFailure`. If the task is cancelled, it returns early without an error.
 /// - Precondition: There are seeds.
 public func explore(
   seeds: Range<UInt64>, order: SimulationOrder = .mixed, stepLimit: Int = 100_000, width: Int = 2,
@@ -32,7 +32,7 @@ public func explore(
   if let failure { throw failure }
 }
 
-/// The one seed that the environment names.
+/// The seed that the environment names, if any.
 private var seedOfEnvironment: Range<UInt64>? {
   guard let text = ProcessInfo.processInfo.environment["DISPATCHSTORE_SEED"] else { return nil }
   guard let seed = UInt64(text), seed < .max else {

@@ -5,9 +5,9 @@ import Foundation
 package struct Explorer: Sendable {
   package var simulation: Simulation
   package var mutant: Mutant?
-  /// How many worlds run at once.
+  /// The number of worlds that run at once.
   package var workerCount = ProcessInfo.processInfo.activeProcessorCount
-  /// How many runs may be spent on shortening a failing schedule.
+  /// The maximum number of runs to spend on shortening a failing schedule.
   package var shorteningLimit = 300
   package var scenario: @Sendable (Dispatcher) async throws -> Void
 
@@ -20,7 +20,9 @@ package struct Explorer: Sendable {
     self.scenario = scenario
   }
 
-  /// Explores seeds in order until one fails; blocks the calling thread.
+  /// Explores seeds in order until one fails.
+  ///
+  /// Blocks the calling thread.
   ///
   /// - Parameter onProgress: Called about ten times a second with the number of seeds run so far.
   package func explore(

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Reports once, on standard error, that no run has ended for a while: a scenario blocks the one thread that
-/// runs in its world.
+/// Reports once, on standard error, that no run has ended for a while.
+///
+/// The usual reason is a scenario that blocks the only running thread of its world.
 struct HangNotice {
   private static let limit = Duration.seconds(20)
   private var count = -1

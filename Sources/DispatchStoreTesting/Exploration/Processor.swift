@@ -4,7 +4,7 @@
   import Musl
 #endif
 
-/// Keeps the threads of a world on one processor, where they hand over the baton much faster.
+/// Keeps the threads of a world on one processor, because handing over the baton is much faster there.
 enum Processor {
   /// Pins the calling thread, and all threads that it creates, to one of its allowed processors.
   static func pin(to index: Int) {
@@ -26,7 +26,7 @@ enum Processor {
   #if os(Linux)
     private typealias Affinity = @convention(c) (Int32, Int, UnsafeMutablePointer<UInt8>) -> Int32
 
-    /// Looked up at run time: the system's headers declare these functions for GNU sources only.
+    /// Looks a function up at run time, because the system's headers declare it for GNU sources only.
     private static func function(_ name: String) -> Affinity? {
       dlsym(nil, name).map { unsafeBitCast($0, to: Affinity.self) }
     }

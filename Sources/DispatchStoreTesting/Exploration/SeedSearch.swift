@@ -1,7 +1,7 @@
 import Foundation
 
-/// The seeds still to be run, those that run, and the lowest one that failed.
-final class SeedSearch: @unchecked Sendable {  // because `lock` guards what changes
+/// The pending and running seeds of a search, and the lowest seed that failed.
+final class SeedSearch: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private let seeds: Range<UInt64>
   private var upcoming: UInt64
@@ -15,7 +15,7 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
     upcoming = seeds.lowerBound
   }
 
-  /// The next seed; nil where no remaining one is below the lowest that failed.
+  /// Returns the next seed, or nil if no pending seed is below the lowest that failed.
   func next() -> UInt64? {
     lock.withLock {
       guard !isClosed, upcoming < failed ?? seeds.upperBound else { return nil }
@@ -40,6 +40,6 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards what cha
 
   var count: Int { lock.withLock { ended } }
   var firstFailure: UInt64? { lock.withLock { failed } }
-  /// The seeds that run, lowest first.
+  /// The running seeds, lowest first.
   var underWay: [UInt64] { lock.withLock { running.sorted() } }
 }

@@ -1,8 +1,8 @@
 /// Shortens a failing list, by removing elements as long as it still fails.
 ///
-/// After Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
+/// See Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
 enum Shortening {
-  /// A failing part of `elements` from which no single element can be removed.
+  /// Returns a failing part of `elements` from which no single element can be removed.
   static func shorten<Element>(
     _ elements: [Element], while fails: ([Element]) -> Bool
   ) -> [Element] {

@@ -1,9 +1,11 @@
-/// Passes failed assertions to the handler where one was set, else to the test framework that runs.
+/// Passes failed assertions to a handler if one is set, and otherwise to the running test framework.
 ///
-/// `withFailureHandler` sets a handler for a scope, as a task-local value. Threads and `deinit`s do not
-/// have those, so an object that reports later keeps a reporter from where it was made, and reports
-/// through that, from any thread.
+/// `withFailureHandler` sets a handler for a scope, as a task-local value. Threads and `deinit`s do not have those.
+/// An object that reports later therefore keeps a reporter from where it was made, and reports through that, from any
+/// thread.
 package struct FailureReporter: Sendable {
+  /// A failure handler.
+  ///
   /// A class, because optimised code that binds a closure as a task-local value crashes with Swift 6.3.
   final class Handler: Sendable {
     let handle: @Sendable (TestFailure) -> Void
@@ -24,7 +26,7 @@ package struct FailureReporter: Sendable {
 
   /// Reports a failure, or a note, at a place in the source.
   ///
-  /// A handler of the scope in which this is called takes precedence over the captured one.
+  /// A handler of the current scope takes precedence over the captured one.
   package func report(
     _ message: String, severity: TestFailure.Severity = .failure, at place: SourcePlace
   ) {
@@ -38,7 +40,7 @@ package struct FailureReporter: Sendable {
 ///
 /// - Parameters:
 ///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
-///   - body: What may fail.
+///   - body: The code that may fail.
 package func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
 ) rethrows -> Value {
@@ -49,7 +51,7 @@ package func withFailureHandler<Value>(
 ///
 /// - Parameters:
 ///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
-///   - body: What may fail.
+///   - body: The code that may fail.
 package nonisolated(nonsending) func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void,
   _ body: nonisolated(nonsending) () async throws -> Value

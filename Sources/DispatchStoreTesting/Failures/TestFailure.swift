@@ -1,10 +1,12 @@
 /// A failed assertion, or a note about a change or action that the test skipped.
 package struct TestFailure: Sendable {
-  /// How much it matters.
+  /// The severity of a failure.
   package enum Severity: Sendable {
     /// The test fails.
     case failure
-    /// The test does not fail; the framework shows the note.
+    /// The test does not fail.
+    ///
+    /// The framework shows the note.
     case note
   }
 

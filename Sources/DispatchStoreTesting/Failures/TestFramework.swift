@@ -7,26 +7,25 @@ import Foundation
   import XCTest
 #endif
 
-/// The test framework that runs this process, and how failures are recorded with it.
+/// The test framework that runs this process, and the way to record failures with it.
 ///
-/// Both frameworks are imported, rather than looked up by mangled names at run time: both come with the
-/// toolchain, the compiler checks each call, and a program that links this module outside of tests runs
-/// all the same. Where they can't be imported (a static standard library), failures go to
-/// standard error.
+/// Both frameworks are imported, not looked up by mangled names at run time. Both come with the toolchain, the
+/// compiler checks each call, and a program that links this module outside of tests still runs. If they can't be
+/// imported (with a static standard library), failures go to standard error.
 ///
-/// The library has to detect which one runs, because each silently drops failures recorded while the other
-/// one runs: `Issue.record` in an XCTest run, and `XCTFail` in a run of Swift Testing. `swift test` starts a
-/// process for each, the one for Swift Testing with `--testing-library swift-testing`.
+/// The library has to detect the running one, because each silently drops failures recorded while the other one runs:
+/// `Issue.record` in an XCTest run, and `XCTFail` in a run of Swift Testing. `swift test` starts a process for each,
+/// the one for Swift Testing with `--testing-library swift-testing`.
 enum TestFramework: Equatable {
   case swiftTesting
   case xctest
-  /// Neither: the process is a program.
+  /// No framework: the process is a program.
   case none
 
   /// The framework that runs here.
   ///
-  /// A thread or a detached task has no current test, so the arguments of the process decide there; Swift
-  /// Testing then shows the failure without the name of the test.
+  /// A thread or a detached task has no current test, so the process's arguments decide there. Swift Testing then
+  /// shows the failure without the name of the test.
   static var current: TestFramework {
     #if canImport(Testing)
       if Test.current != nil { return .swiftTesting }
@@ -36,7 +35,7 @@ enum TestFramework: Equatable {
 
   private static let ofProcess = TestFramework(arguments: ProcessInfo.processInfo.arguments)
 
-  /// The framework that runs a process with these arguments, the first of which is its path.
+  /// Returns the framework that runs a process with these arguments, the first of which is its path.
   init(arguments: [String]) {
     let program = arguments.first.map { URL(fileURLWithPath: $0) }
     let named =

@@ -1,13 +1,14 @@
-/// The calls and returns of a history in order, linked so that an operation is removed and put back in
-/// constant time: Wing and Gong's list, in arrays.
+/// The calls and returns of a history in order, as a linked list in arrays (Wing and Gong).
 ///
-/// Operations have to be put back in the reverse order of their removal. `end` is both the position before
-/// the first event and the one after the last.
+/// An operation is removed and put back in constant time. Operations must be put back in the reverse order of their
+/// removal. `end` is both the position before the first event and the one after the last.
 struct EventList {
   /// The index of each event's operation.
   private(set) var operation: [Int] = []
   private(set) var isReturn: [Bool] = []
-  /// The call and return of each operation; the return is `end` where there is none.
+  /// The call and return of each operation.
+  ///
+  /// The return is `end` if there is none.
   private(set) var callEvent: [Int] = []
   private var returnEvent: [Int] = []
   private var next: [Int] = []
@@ -44,7 +45,7 @@ struct EventList {
 
   func after(_ event: Int) -> Int { next[event] }
 
-  /// Removes an operation: its call, and its return where it has one.
+  /// Removes an operation: its call, and its return if it has one.
   mutating func lift(_ operation: Int) {
     unlink(callEvent[operation])
     if returnEvent[operation] != end { unlink(returnEvent[operation]) }

@@ -1,14 +1,15 @@
 extension History {
   /// Checks whether the history is linearizable: see `SequentialSpecification`.
   ///
-  /// Runs on the caller's thread. A few hundred operations of eight processes take milliseconds, and some
-  /// tenths of a second where they are not linearizable; the worst case is exponential in the operations
-  /// that overlap. `check(by:maxSteps:against:)` checks a history of several objects faster.
+  /// Runs on the caller's thread. A few hundred operations of eight processes take milliseconds, or some tenths of a
+  /// second if they are not linearizable. The worst case is exponential in the number of overlapping operations. For
+  /// a history of several objects, `check(by:maxSteps:against:)` is faster.
   ///
   /// - Parameters:
-  ///   - specification: How the object answers operations that come one after the other.
-  ///   - maxSteps: After how many applied operations to give up. A step takes some microseconds, and may
-  ///     store a state, and a bit for each operation, until the end of the check.
+  ///   - specification: The object's responses to operations that come one after the other.
+  ///   - maxSteps: The number of applied operations after which to give up. A step takes some microseconds. It may
+  ///     store a
+  ///     state, and a bit for each operation, until the end of the check.
   public func check<Specification: SequentialSpecification>(
     against specification: Specification, maxSteps: Int = 1_000_000
   ) -> HistoryVerdict<Specification>
@@ -18,14 +19,14 @@ extension History {
 
   /// Checks whether the history is linearizable, object by object.
   ///
-  /// After the theorem of locality (Herlihy and Wing, 1990), used for checking by Horn and Kroening,
-  /// "Faster linearizability checking via P-compositionality", 2015. The verdict is that of the whole
-  /// history; a witness is of the first object that has one.
+  /// It relies on the theorem of locality (Herlihy and Wing, 1990), used for checking by Horn and Kroening, "Faster
+  /// linearizability checking via P-compositionality", 2015. The verdict is that of the whole history. A witness is
+  /// of the first object that has one.
   ///
   /// - Parameters:
-  ///   - object: The object that an operation concerns.
-  ///   - maxSteps: For each object, after how many applied operations to give up.
-  ///   - specification: How that object answers operations that come one after the other.
+  ///   - object: Returns the object that an operation concerns.
+  ///   - maxSteps: For each object, the number of applied operations after which to give up.
+  ///   - specification: Returns the specification of an object.
   public func check<Object: Hashable, Specification: SequentialSpecification>(
     by object: (Operation) -> Object, maxSteps: Int = 1_000_000,
     against specification: (Object) -> Specification
@@ -59,11 +60,11 @@ extension History {
     }
   }
 
-  /// The witness of the shortest prefix that is not linearizable.
+  /// Returns the witness of the shortest prefix that is not linearizable.
   ///
-  /// Prefixes of a linearizable history are linearizable, so a binary search finds it. It is no shorter than
-  /// what the search of the whole could pass, and most often ends at the return that stopped that search. A
-  /// prefix that can't be decided counts as linearizable.
+  /// Prefixes of a linearizable history are linearizable, so a binary search finds it. The prefix includes the
+  /// returns that the search of the whole could pass, and mostly ends at the return that stopped that search. An
+  /// undecided prefix counts as linearizable.
   private func shortestWitness<Specification: SequentialSpecification>(
     _ whole: LinearizationSearch<Specification>, against specification: Specification,
     object: String?, maxSteps: Int
@@ -89,8 +90,8 @@ extension History {
 
   /// Merges the legal orders of a history's objects into one of the whole history.
   ///
-  /// Each operation takes effect at the latest call among itself and those before it in its object's order:
-  /// not before its own call, and not after its return, because none of those was called after that.
+  /// Each operation takes effect at the latest call among itself and the operations before it in its object's order.
+  /// That is not before its own call. It is not after its return either, because none of those was called after that.
   private static func merge(
     _ orders: [[RecordedOperation<Operation, Response>]]
   ) -> [RecordedOperation<Operation, Response>] {

@@ -1,6 +1,6 @@
 /// Operations that processes called, possibly at the same time, in the order of their calls.
 ///
-/// A `HistoryRecorder` makes one, or a program makes it of operations that it recorded elsewhere.
+/// A `HistoryRecorder` makes one. You can also make one of operations that you recorded elsewhere.
 public struct History<Operation: Sendable, Response: Equatable & Sendable>: Sendable {
   /// The operations, in the order of their calls.
   public let operations: [RecordedOperation<Operation, Response>]
@@ -12,15 +12,15 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
     self.operations = operations
   }
 
-  /// - Parameter ordered: In the order of their calls, and numbered.
+  /// Makes a history of operations that are numbered, and in the order of their calls.
   init(ordered: [RecordedOperation<Operation, Response>]) {
     operations = ordered
   }
 
-  /// The parts of the history that concern one object each, in the order of their first calls.
+  /// Splits the history into parts that concern one object each, in the order of their first calls.
   ///
-  /// A history is linearizable exactly when each of these parts is: the theorem of locality of Herlihy
-  /// and Wing, 1990. The operations keep their numbers.
+  /// A history is linearizable exactly if each of these parts is: the theorem of locality of Herlihy and Wing, 1990.
+  /// The operations keep their numbers.
   public func split<Object: Hashable>(
     by object: (Operation) throws -> Object
   ) rethrows -> [(object: Object, history: History)] {
@@ -38,7 +38,9 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
     return parts.map { ($0.object, History(ordered: $0.operations)) }
   }
 
-  /// The history up to an instant: without operations called later; those that returned later are pending.
+  /// Returns the history up to an instant.
+  ///
+  /// Omits later calls, and makes operations pending that returned later.
   func prefix(through stamp: Int) -> History {
     History(
       ordered: operations.prefix { $0.callStamp <= stamp }.map { operation in
@@ -53,7 +55,7 @@ public struct History<Operation: Sendable, Response: Equatable & Sendable>: Send
 }
 
 extension History: CustomStringConvertible {
-  /// One line for each operation.
+  /// A line for each operation.
   public var description: String {
     operations.map(\.description).joined(separator: "\n")
   }

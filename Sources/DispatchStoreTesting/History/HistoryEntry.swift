@@ -1,14 +1,14 @@
 import DispatchStore
 import Synchronization
 
-/// One operation in a recorder's list.
+/// An operation in a recorder's list.
 final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @unchecked Sendable {
-  // because `older` is written before the entry is published, and `response` by the thread that claimed the
-  // end, before `ending` publishes it
+  // because `older` is written before the entry is published, and `response` by the thread that claimed the end,
+  // before `ending` publishes it
   private let operation: Operation
   private let process: String
   private let call = Atomic(0)
-  /// One of `Ending`, or the stamp of the return.
+  /// A value of `Ending`, or the stamp of the return.
   private let ending = Atomic(Ending.pending)
   private var response: Response?
   /// The entry that was recorded before this one.
@@ -34,7 +34,7 @@ final class HistoryEntry<Operation: Sendable, Response: Equatable & Sendable>: @
     ending.store(Ending.withdrawn, ordering: .releasing)
   }
 
-  /// The operation; nil where it has not been stamped yet or was withdrawn.
+  /// The operation, or nil if it has no stamp yet or was withdrawn.
   var recorded: RecordedOperation<Operation, Response>? {
     let call = call.load(ordering: .acquiring)
     let ending = ending.load(ordering: .acquiring)

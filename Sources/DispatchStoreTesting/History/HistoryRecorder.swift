@@ -2,14 +2,14 @@ import Synchronization
 
 /// Records the concurrent calls of processes, and their responses, for a history check.
 ///
-/// The recorder stamps calls and returns with one atomic counter, as close to the operation as possible, and
-/// reads no clock. It may be used from any thread, and takes no lock, so it hardly changes how the threads
-/// interleave; the counter does order them, so that Thread Sanitizer sees fewer races than without the
-/// recorder. An operation costs one allocation, freed with the recorder.
-///
 /// ```swift
 /// let value = recorder.record(.read, on: "thread 1") { .value(register.load()) }
 /// ```
+///
+/// The recorder stamps calls and returns with one atomic counter, as close to the operation as possible, and reads no
+/// clock. You can use it from any thread. It takes no lock, so it hardly changes how the threads interleave. The
+/// counter does order the threads, so Thread Sanitizer sees fewer races than without the recorder. An operation costs
+/// one allocation, freed with the recorder.
 public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Sendable>: Sendable {
   typealias Entry = HistoryEntry<Operation, Response>
 
@@ -28,10 +28,9 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     }
   }
 
-  /// Runs an operation, and records its call and what it returned.
+  /// Runs an operation, and records its call and its response.
   ///
-  /// Where the body throws, or never returns, the operation stays pending: it may or may not have taken
-  /// effect.
+  /// If the body throws, or never returns, the operation stays pending: it may or may not have taken effect.
   ///
   /// - Parameters:
   ///   - operation: The operation, with its arguments.
@@ -47,10 +46,9 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     return response
   }
 
-  /// Runs an operation that suspends, and records its call and what it returned.
+  /// Runs an operation that suspends, and records its call and its response.
   ///
-  /// Where the body throws, or never returns, the operation stays pending: it may or may not have taken
-  /// effect.
+  /// If the body throws, or never returns, the operation stays pending: it may or may not have taken effect.
   ///
   /// - Parameters:
   ///   - operation: The operation, with its arguments.
@@ -87,10 +85,12 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     return RecordedCall(recorder: self, entry: entry)
   }
 
-  /// The operations recorded so far; those that have not returned are pending.
+  /// The operations recorded so far.
   ///
-  /// Takes time for one pass and a sort. Operations that are called meanwhile may be missing, so read a
-  /// history that is to be checked once all have returned or been given up.
+  /// Operations that have not returned are pending.
+  ///
+  /// Takes time for one pass and a sort. Operations that are called meanwhile may be missing. Before a check, read
+  /// the history once all operations have returned or been given up.
   public var history: History<Operation, Response> {
     var operations: [RecordedOperation<Operation, Response>] = []
     var next = newest.load(ordering: .acquiring)
@@ -101,10 +101,10 @@ public final class HistoryRecorder<Operation: Sendable, Response: Equatable & Se
     return History(operations)
   }
 
-  /// The next stamp.
+  /// Returns the next stamp.
   func tick() -> Int {
-    // Acquires and releases, so that an operation whose return has a lower stamp than the call of another
-    // one has ended before that one begins, on every processor.
+    // Acquires and releases, so that stamps imply order on every processor. An operation that returned at a lower
+    // stamp has ended before one with a higher call stamp begins.
     clock.add(1, ordering: .acquiringAndReleasing).newValue
   }
 }

@@ -5,11 +5,13 @@ public enum HistoryVerdict<Specification: SequentialSpecification>: Sendable {
 
   /// The history is linearizable: the operations may have taken effect in this order.
   ///
-  /// It includes those pending operations that took effect in it.
+  /// The order includes the pending operations that take effect in it.
   case linearizable(order: [Recorded])
   /// No order explains the responses.
   case notLinearizable(HistoryWitness<Specification>)
-  /// The search gave up after so many steps; more steps may decide.
+  /// The search gave up after this number of steps.
+  ///
+  /// More steps may decide.
   case undecided(afterSteps: Int)
 
   /// Whether the history is known to be linearizable.
@@ -17,14 +19,14 @@ public enum HistoryVerdict<Specification: SequentialSpecification>: Sendable {
     if case .linearizable = self { true } else { false }
   }
 
-  /// Why the history is not linearizable, where it is known not to be.
+  /// The reason why the history is not linearizable, if it is known not to be.
   public var witness: HistoryWitness<Specification>? {
     if case .notLinearizable(let witness) = self { witness } else { nil }
   }
 }
 
 extension HistoryVerdict: CustomStringConvertible {
-  /// The verdict, with the witness where there is one.
+  /// The verdict, with the witness if there is one.
   public var description: String {
     switch self {
     case .linearizable(let order): "Linearizable: \(order.count) operations have a legal order."

@@ -1,4 +1,6 @@
-/// Why a history is not linearizable; its description is for people.
+/// The reason why a history is not linearizable.
+///
+/// Its description is for people.
 public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   /// An operation of the history.
   public typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
@@ -7,29 +9,32 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   public struct Step: Sendable {
     /// The operation.
     public let operation: Recorded
-    /// The state after it.
+    /// The state after the operation.
     public let state: Specification.State
   }
 
-  /// An operation that had returned and does not fit into that order.
+  /// An operation that had returned and does not fit into the longest legal order.
   public struct Misfit: Sendable {
     /// The operation.
     public let operation: Recorded
-    /// Why it does not fit.
+    /// The reason why it does not fit.
     public let reason: Reason
   }
 
-  /// Why an operation does not fit.
+  /// A reason why an operation does not fit.
   public enum Reason: Sendable {
-    /// At each position that real time allows, its response would have been one of these, and was another.
+    /// The response differs from all of these, which the possible positions would give.
+    ///
+    /// The possible positions are those that real time allows.
     case responses([Specification.Response])
-    /// It fits before this operation, whose response would then have been that one, and was another.
+    /// The operation fits before the given one, whose recorded response would then be wrong: it would be the given
+    /// response.
     case spoils(Recorded, Specification.Response)
-    /// It was called after this one had returned, which does not fit either.
+    /// The operation was called after this one had returned, which does not fit either.
     case follows(Recorded)
   }
 
-  /// The object concerned, where the history was checked object by object.
+  /// The object concerned, if the history was checked object by object.
   public let object: String?
   /// The shortest part of the history, from its start, that is not linearizable.
   ///
@@ -37,13 +42,15 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   public let prefix: History<Specification.Operation, Specification.Response>
   /// The state before the first operation.
   public let initialState: Specification.State
-  /// The legal order with the most completed operations that was found.
+  /// The legal order found that has the most completed operations.
   public let order: [Step]
-  /// The completed operations that do not fit into that order.
+  /// The completed operations that do not fit into `order`.
   public let misfits: [Misfit]
-  /// The pending operations outside of that order; they need not be in it.
+  /// The pending operations outside of `order`, which need not be in it.
   public let pending: [Recorded]
 
+  /// Makes the witness of a prefix.
+  ///
   /// - Parameter longest: The indices in the prefix of the longest order's operations.
   init(
     _ specification: Specification,
@@ -99,7 +106,7 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
 }
 
 extension HistoryWitness: CustomStringConvertible {
-  /// The last operations of the order, those that do not fit and why, and a timeline of them.
+  /// The last operations of the order, the misfits with their reasons, and a timeline of both.
   public var description: String {
     let isCut = order.count > Self.shownSteps
     let shown = order.suffix(Self.shownSteps)
@@ -154,7 +161,7 @@ extension HistoryWitness: CustomStringConvertible {
     }
   }
 
-  /// A value on one line, cut to 80 characters.
+  /// Returns a value on one line, cut to 80 characters.
   private static func short(_ value: some Any) -> String {
     let text = "\(value)".replacing("\n", with: " ")
     return text.count > 80 ? text.prefix(79) + "…" : text

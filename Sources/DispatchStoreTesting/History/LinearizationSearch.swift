@@ -1,11 +1,15 @@
 /// Searches for an order of a history's operations that the specification explains.
 ///
-/// Wing and Gong's search, "Testing and Verifying Concurrent Objects", 1993: of the operations called
-/// before the first return, one must come first; the search tries each, and removes it again where no order
-/// follows. It remembers what it has tried, after Lowe, "Testing for Linearizability", 2017: it does not try
-/// the same set of operations with the same state again in another order. Three more cuts: a read that fits
-/// is placed at once and stays, because it rules out no later operation; of twins, only the one that returned
-/// first is tried (see `TwinTable`); pending operations, which need not be placed, are tried after the others.
+/// The search is Wing and Gong's, "Testing and Verifying Concurrent Objects", 1993. One of the operations called
+/// before the first return must come first. The search tries each, and removes it again if no order follows. After
+/// Lowe, "Testing for Linearizability", 2017, it remembers what it has tried. It does not retry a set of operations
+/// with the same state in another order.
+///
+/// Three more cuts:
+///
+/// - A read that fits is placed at once and stays, because it rules out no later operation.
+/// - Of twins, only the one that returned first is tried (see `TwinTable`).
+/// - Pending operations, which need not be placed, are tried last.
 struct LinearizationSearch<Specification: SequentialSpecification> {
   typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
 
@@ -22,7 +26,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
 
   private struct Step {
     let operation: Int
-    /// The state before it.
+    /// The state before the operation.
     let state: Specification.State
   }
 
@@ -35,14 +39,14 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   private var placed: OperationSet
   private var order: [Step] = []
   private var tried: Set<Configuration> = []
-  /// How many completed operations are not placed.
+  /// The number of completed operations that are not placed.
   private var remaining: Int
-  /// How many pending operations are not placed and may change the state.
+  /// The number of pending operations that are not placed and may change the state.
   private var pending: Int
-  /// Of the orders that could not be continued, the one with the most completed operations.
+  /// The order with the most completed operations, among those that could not be continued.
   private(set) var longest: [Int] = []
   private var longestRemaining = Int.max
-  /// The highest stamp of a return that the search got to and could not pass.
+  /// The highest stamp of a return that the search reached and could not pass.
   private(set) var barrier = Int.min
   private(set) var steps = 0
 
@@ -62,7 +66,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   /// The operations' indices, in the order that was found.
   var found: [Int] { order.map(\.operation) }
 
-  /// Searches until it has found an order, tried all, or applied so many operations.
+  /// Searches until it has found an order, tried all of them, or applied `maxSteps` operations.
   mutating func run(maxSteps: Int) -> Outcome {
     placeReads()
     var event = events.first
@@ -88,9 +92,9 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return .found
   }
 
-  /// The next operation that may come first: one called before the first return among those that remain.
+  /// Returns the next operation that may come first: one called before the first remaining return.
   ///
-  /// Sets the event to its call, or to that return.
+  /// Sets the event to the operation's call, or to that return.
   private func candidate(from event: inout Int, isPending: Bool) -> Int? {
     while event != events.end, !events.isReturn[event] {
       let operation = events.operation[event]
@@ -104,7 +108,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return nil
   }
 
-  /// Whether a twin that may come first as well is tried instead of this operation.
+  /// Returns whether a twin that may also come first is tried instead of this operation.
   private func hasEarlierTwin(_ operation: Int) -> Bool {
     guard twins.hasAny(operation) else { return false }
     var event = events.first
@@ -115,7 +119,9 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     return false
   }
 
-  /// Places an operation next; returns false where its response does not fit or that was tried before.
+  /// Places an operation next.
+  ///
+  /// Returns false if its response does not fit or the result was tried before.
   private mutating func place(_ operation: Int) -> Bool {
     steps += 1
     var next = state
@@ -132,7 +138,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
 
   /// Places all reads that fit.
   ///
-  /// The return is removed with the call, so that calls after it may come first, too.
+  /// The return is removed with the call, so that calls after it may also come first.
   private mutating func placeReads() {
     var event = events.first
     while event != events.end, !events.isReturn[event] {
@@ -156,7 +162,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     if operations[operation].returned == nil { pending -= 1 } else { remaining -= 1 }
   }
 
-  /// Removes the last operation that is not a read, and all reads after it, from the order.
+  /// Removes the last operation that is not a read from the order, with all reads after it.
   private mutating func backtrack() -> Int? {
     while let step = order.popLast() {
       events.unlift(step.operation)

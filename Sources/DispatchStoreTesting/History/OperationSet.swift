@@ -1,4 +1,4 @@
-/// A set of operations' indices: a bit each.
+/// A set of operations' indices, with one bit each.
 struct OperationSet: Hashable {
   private var words: [UInt64]
 

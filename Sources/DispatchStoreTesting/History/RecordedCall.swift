@@ -1,14 +1,14 @@
 /// A call that is pending in its recorder until `returned(_:)` or `withdraw()` is called.
 ///
-/// May be used from any thread. Dropping it leaves the operation pending for ever: it may or may not
-/// have taken effect.
+/// You can use it from any thread. If you drop it, the operation stays pending for ever: it may or may not have taken
+/// effect.
 public struct RecordedCall<Operation: Sendable, Response: Equatable & Sendable>: Sendable {
   let recorder: HistoryRecorder<Operation, Response>
   let entry: HistoryEntry<Operation, Response>
 
   /// Records that the operation has returned.
   ///
-  /// To be called once: a second end, in either form, is a precondition that names the operation.
+  /// Call it once. A second end, in either form, fails a precondition that names the operation.
   public func returned(_ response: Response) {
     // Stamped first, so that the time for recording is not part of the operation.
     entry.end(at: recorder.tick(), response)
@@ -16,7 +16,7 @@ public struct RecordedCall<Operation: Sendable, Response: Equatable & Sendable>:
 
   /// Removes the operation from the history, because it certainly had no effect.
   ///
-  /// To be called once: a second end, in either form, is a precondition that names the operation.
+  /// Call it once. A second end, in either form, fails a precondition that names the operation.
   public func withdraw() {
     entry.withdraw()
   }

@@ -1,12 +1,12 @@
 import DispatchStore
 
-/// One operation of a history: its process, arguments, call, return and response.
+/// An operation of a history: its process, arguments, call, return and response.
 public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendable {
   /// An operation's end.
   public struct Return: Sendable {
-    /// When it returned.
+    /// The time of the return.
     public let stamp: Int
-    /// The value that it returned.
+    /// The value that the operation returned.
     public let response: Response
 
     /// Makes a return.
@@ -16,17 +16,21 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
     }
   }
 
-  /// The process that called it: a thread, a task, a client.
+  /// The process that called the operation: a thread, a task, a client.
   ///
   /// Calls of one process may overlap.
   public let process: String
   /// The operation, with its arguments.
   public let operation: Operation
-  /// When it was called, in logical time: only the order of stamps counts.
+  /// The time of the call, in logical time: only the order of stamps counts.
   public let callStamp: Int
-  /// Its end; nil where it never returned, so that it may or may not have taken effect.
+  /// The return of the operation.
+  ///
+  /// Nil if it never returned, so that it may or may not have taken effect.
   public let returned: Return?
-  /// Its number in the history, from 1, in the order of the calls; a part of a history keeps it.
+  /// The number in the history, from 1, in the order of the calls.
+  ///
+  /// A part of a history keeps the numbers.
   public internal(set) var number = 0
 
   /// Makes an operation.
@@ -44,17 +48,17 @@ public struct RecordedOperation<Operation: Sendable, Response: Sendable>: Sendab
     self.returned = returned
   }
 
-  /// Whether this one had returned before the other one was called; else the two overlap, or the other
-  /// one came first.
+  /// Whether this operation had returned before the other one was called.
   ///
-  /// Operations with equal stamps overlap, so that a coarse clock makes no history fail.
+  /// If false, the two overlap, or the other one came first. Operations with equal stamps overlap, so that a coarse
+  /// clock makes no history fail.
   public func precedes(_ other: RecordedOperation) -> Bool {
     returned.map { $0.stamp < other.callStamp } ?? false
   }
 }
 
 extension RecordedOperation: CustomStringConvertible {
-  /// Its number, process and operation, and the response where there is one.
+  /// The number, process and operation, and the response if there is one.
   public var description: String {
     "#\(number) \(process): \(operation)" + (returned.map { " → \($0.response)" } ?? ", pending")
   }

@@ -11,17 +11,19 @@ public typealias StoreHistoryRecorder<Model: Equatable & Sendable, Action: Actio
 extension HistoryRecorder {
   /// Dispatches an action to one store, and records it as an operation.
   ///
-  /// The operation's call is this call, and its return is the dispatch's completion, in every mode:
-  /// dispatches that a process does not await overlap, and may take effect in any order, also where their
-  /// lane orders them. The recorder adds the response where the store finished or its reducer threw,
-  /// withdraws the operation where it was vetoed or the dispatch was refused, and leaves it pending where it
-  /// was cancelled or failed with a `DispatchError`. An action that a middleware replaced is recorded as it
-  /// was dispatched.
+  /// The operation's call is this call, and its return is the dispatch's completion, in every mode. Dispatches that a
+  /// process does not await overlap, and may take effect in any order, even if their lane orders them.
+  ///
+  /// - If the store finished or its reducer threw, the recorder adds the response.
+  /// - If the store run was vetoed or the dispatch refused, it withdraws the operation.
+  /// - If the dispatch was cancelled or failed with a `DispatchError`, it leaves the operation pending.
+  ///
+  /// An action that a middleware replaced is recorded as it was dispatched.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - store: The store, registered with a dispatcher.
-  ///   - mode: How to schedule it.
+  ///   - mode: The mode of the dispatch.
   ///   - options: Further options of the dispatch.
   ///   - process: The process that dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
@@ -48,14 +50,14 @@ extension HistoryRecorder {
 
   /// Dispatches an action to all stores that respond to it, and records an operation for each of some stores.
   ///
-  /// Each store has a separate operation in the history, because the library promises no common instant for
-  /// several stores. Otherwise the same as the dispatch to one store.
+  /// Each store has a separate operation in the history, because the library promises no common instant for several
+  /// stores. Calls, returns and responses are recorded as for a dispatch to one store.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - dispatcher: The dispatcher.
-  ///   - stores: The stores to record; those that do not respond are withdrawn.
-  ///   - mode: How to schedule it.
+  ///   - stores: The stores to record. Operations of stores that do not respond are withdrawn.
+  ///   - mode: The mode of the dispatch.
   ///   - options: Further options of the dispatch.
   ///   - process: The process that dispatches: a thread, a task, a client.
   ///   - completion: Run exactly once at the end, after the return was recorded.
@@ -98,7 +100,7 @@ extension HistoryRecorder {
 }
 
 extension RecordedCall {
-  /// Records how a dispatch ended for a store.
+  /// Records the outcome of a dispatch for a store.
   fileprivate func returned<Model, Action>(
     with result: DispatchResult, of storeIdentifier: String
   ) where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {

@@ -5,7 +5,7 @@ public enum StoreOperation<Action: Sendable>: Sendable {
   /// A read of the model of the store with this identifier.
   case read(String)
 
-  /// The store concerned, by which to split a history of stores.
+  /// The identifier of the store concerned, by which to split a history of stores.
   public var storeIdentifier: String {
     switch self {
     case .dispatch(_, let identifier), .read(let identifier): identifier

@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// How one store responds to actions and reads that come one after the other: by a pure function.
+/// The responses of one store to actions and reads that come one after the other, by a pure function.
 public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>:
   SequentialSpecification
 {
@@ -12,22 +12,23 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
   ///
   /// - Parameters:
   ///   - model: The store's first model.
-  ///   - reduce: What an action does to the model; has to depend on its arguments alone. The check compares
-  ///     an error with the recorded one by its text, and keeps changes made before it, as a store does.
+  ///   - reduce: Applies an action to the model. It must depend only on its arguments. The check compares an error
+  ///     with the
+  ///     recorded one by its text, and keeps changes made before the error, as a store does.
   public init(model: Model, reduce: @escaping @Sendable (inout Model, Action) throws -> Void) {
     initialState = model
     self.reduce = reduce
   }
 
-  /// Makes a specification of a reducer that overrides `reduce(into:action:)` and no more.
+  /// Makes a specification of a reducer that overrides only `reduce(into:action:)`.
   ///
   /// The check then shows whether the store did what the reducer says, not whether the reducer is right.
   ///
   /// - Parameters:
   ///   - model: The store's first model.
-  ///   - reducer: Defines what an action does; nothing else may use it afterwards.
+  ///   - reducer: Applies an action. Nothing else may use it afterwards.
   public init(model: Model, reducer: sending Reducer<Model, Action>) {
-    // As a store's reducer, it has no mutable state and may be called on several threads at once.
+    // Safe, because a store's reducer has no mutable state and may be called on several threads at once.
     nonisolated(unsafe) let reducer = reducer
     self.init(model: model) { model, action in try reducer.reduce(into: &model, action: action) }
   }
@@ -48,7 +49,7 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
     }
   }
 
-  /// True for reads.
+  /// Returns true for reads.
   public func isReadOnly(_ operation: StoreOperation<Action>) -> Bool {
     if case .read = operation { true } else { false }
   }

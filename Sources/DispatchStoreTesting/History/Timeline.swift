@@ -1,10 +1,10 @@
-/// Draws operations as bars: a row for each process, and further rows where its operations overlap.
+/// Draws operations as bars: a row for each process, and further rows if the process's operations overlap.
 struct Timeline {
   private struct Bar {
     let name: String
     let process: String
     let start: Int
-    /// Nil where it never returned.
+    /// The end of the bar, or nil if the operation never returned.
     let end: Int?
   }
 
@@ -19,7 +19,7 @@ struct Timeline {
     for event in 0..<events.end {
       let index = events.operation[event]
       if events.isReturn[event] {
-        // Leaves room for its name.
+        // Leaves room for the operation's name.
         width = max(width, starts[index] + "|-#\(operations[index].number)-".count)
         ends[index] = width
       } else {
@@ -48,7 +48,7 @@ struct Timeline {
     }
   }
 
-  /// Puts each bar into the first row that is free where it starts.
+  /// Puts each bar into the first row that is free at the bar's start.
   private func rows(of bars: [Bar]) -> [String] {
     var rows: [String] = []
     for bar in bars {

@@ -1,10 +1,12 @@
-/// Which operations of a history are twins: equal operations with equal responses.
+/// The twins of a history: equal operations with equal responses.
 ///
-/// Of twins that may both come next, it suffices to try the one that returned first: in an order that begins
-/// with the other one they can be exchanged, because all operations between them were called before the
-/// earlier return. Operations that are not `Hashable` have no twins.
+/// If two twins may both come next, it suffices to try the one that returned first. In an order that begins with the
+/// other one, the two can be exchanged, because all operations between them were called before the earlier return.
+/// Operations that are not `Hashable` have no twins.
 struct TwinTable {
-  /// By operation: the first of its twins, and how many it has, itself included.
+  /// For each operation, the first of its twins.
+  ///
+  /// The size of each family is stored at that first one.
   private var family: [Int]
   private var size: [Int]
   /// The order of the returns.
@@ -14,7 +16,7 @@ struct TwinTable {
     family = Array(operations.indices)
     size = Array(repeating: 0, count: operations.count)
     rank = size
-    // The first operation of each family; those of equal operations differ by their responses.
+    // The first operation of each family. Families of equal operations differ by their responses.
     var firsts: [AnyHashable: [Int]] = [:]
     for (index, operation) in operations.enumerated() {
       if let key = operation.operation as? AnyHashable {

@@ -7,31 +7,33 @@ public import DispatchStore
 ///     dispatcher.dispatch(action: CounterAction.add(2), mode: .sync)
 ///     #expect(interceptor.changes.map(\.newModel.count) == [2])
 ///
-/// May be used from any thread. Its wait ends by events of the dispatcher, never by a time.
+/// You can use it from any thread. Its wait ends by events of the dispatcher, never by a time.
 public final class TestInterceptor<Model: Sendable, Action: ActionType>: Interceptor {
   private let recorded = Awaited<[Interception<Model, Action>]>([])
 
-  /// Makes one that has recorded nothing.
+  /// Makes an interceptor that has recorded nothing.
   public init() {}
 
-  /// All that it has recorded, in the order in which the actions ended.
+  /// All recorded interceptions, in the order in which the actions ended.
   public var interceptions: [Interception<Model, Action>] { recorded.read { $0 } }
 
   /// The actions, in the order in which they ended.
   public var actions: [Action] { interceptions.map(\.action) }
 
-  /// Those that have committed something.
+  /// The interceptions that have committed something.
   public var changes: [Interception<Model, Action>] {
     interceptions.filter { $0.commitCount > 0 }
   }
 
-  /// Returns all that it has recorded, once it is this many or more; earlier where the task is cancelled.
+  /// Returns all recorded interceptions, once there are at least this many.
+  ///
+  /// Returns earlier if the task is cancelled.
   @discardableResult
   public func interceptions(atLeast count: Int) async -> [Interception<Model, Action>] {
     await recorded.first { $0.count >= count ? $0 : nil } ?? interceptions
   }
 
-  /// Forgets what it has recorded.
+  /// Removes all recorded interceptions.
   public func removeAll() {
     let former = recorded.change { recorded in
       defer { recorded = [] }
@@ -40,10 +42,10 @@ public final class TestInterceptor<Model: Sendable, Action: ActionType>: Interce
     withExtendedLifetime(former) {}
   }
 
-  /// Whether the store is of this type.
+  /// Returns whether the store is of this type.
   public func intercepts(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
 
-  /// Records what a store has handled.
+  /// Records an action that a store has handled.
   public func didHandle<OtherModel: Sendable, OtherAction: ActionType>(
     _ interception: Interception<OtherModel, OtherAction>
   ) {

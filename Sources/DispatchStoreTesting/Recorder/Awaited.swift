@@ -4,19 +4,23 @@ import Foundation
 ///
 /// The change that a task awaits resumes it: no thread blocks, and no task polls.
 final class Awaited<State: Sendable>: @unchecked Sendable {
-  // because `lock` guards what changes
+  // because `lock` guards its state
   private let lock = NSLock()
   private var state: State
   private var waiters: [Int: Waiter] = [:]
   private var nextNumber = 0
 
   private struct Waiter {
-    /// Stores what it finds in the state; returns whether it found something.
+    /// Stores the value that it finds in the state.
+    ///
+    /// Returns whether it found one.
     let find: (State) -> Bool
     let continuation: UnsafeContinuation<Void, Never>
   }
 
-  /// Guarded by the lock, rather than passed through the continuation, because Thread Sanitizer sees the lock.
+  /// The value that a waiter found.
+  ///
+  /// Guarded by the lock, not passed through the continuation, because Thread Sanitizer sees the lock.
   private final class Found<Value: Sendable>: @unchecked Sendable {
     var value: Value?
   }
@@ -42,8 +46,9 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
     return value
   }
 
-  /// Returns what the closure finds in the value, as soon as it finds something; nil where the task is
-  /// cancelled.
+  /// Returns the closure's first result that is not nil.
+  ///
+  /// Returns nil if the task is cancelled.
   ///
   /// - Parameter find: Called under the lock, at once and after each change.
   nonisolated(nonsending) func first<Value: Sendable>(

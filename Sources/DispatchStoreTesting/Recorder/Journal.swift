@@ -1,12 +1,12 @@
 import DispatchStore
 
-/// What a recorder has recorded, in order.
+/// The events of a recorder, in order.
 struct Journal: Sendable {
   private(set) var transactions: [RecordedTransaction] = []
   private(set) var commits: [RecordedCommit] = []
-  /// Dispatches that have begun and not ended.
+  /// The number of dispatches that have begun and not ended.
   private(set) var underWay = 0
-  /// How many actions have ended, by type.
+  /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var indices: [TransactionID: Int] = [:]
   private var events = 0
@@ -20,17 +20,19 @@ struct Journal: Sendable {
 
   subscript(id: TransactionID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
 
-  /// How many actions of a type, or of a subclass, have ended; linear in the number of types recorded.
+  /// Returns the number of ended actions of a type or a subclass.
+  ///
+  /// Linear in the number of recorded types.
   func endedCount<Action: ActionType>(of kind: Action.Type) -> Int {
     ended.values.lazy.filter { $0.type is Action.Type }.reduce(0) { $0 + $1.count }
   }
 
-  /// The last version of a watched store.
+  /// Returns the last version of a watched store.
   func version(of store: ObjectIdentifier) -> UInt64 {
     commits.last { $0.store == store }?.version ?? 0
   }
 
-  /// The commits of a watched store after a version, in the order of versions.
+  /// Returns the commits of a watched store after a version, in the order of versions.
   func commits(of store: ObjectIdentifier, after version: UInt64) -> [RecordedCommit] {
     let start = commits.lastIndex { $0.store == store && $0.version <= version }
     return commits[(start.map { $0 + 1 } ?? 0)...].filter { $0.store == store }
@@ -61,7 +63,9 @@ struct Journal: Sendable {
     end(index)
   }
 
-  /// A store is about to run an action; the single actions of a sequence are recorded first here.
+  /// Records that a store is about to run an action.
+  ///
+  /// A sequence's actions are recorded first here.
   mutating func willRun(_ context: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
     if indices[context.id] == nil {
       // A dispatch made before the recorder was registered is not recorded.
@@ -96,7 +100,9 @@ struct Journal: Sendable {
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
-  /// Records a commit, in the order of versions; a notified one replaces one that was found without a notice.
+  /// Records a commit, in the order of versions.
+  ///
+  /// A notified commit replaces one that was found without a notice.
   mutating func committed(
     _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable,
     by transaction: TransactionID?, isNotified: Bool

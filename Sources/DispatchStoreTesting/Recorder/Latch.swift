@@ -1,6 +1,8 @@
-/// Opens once, and stays open; opening it resumes the tasks and calls the closures that wait for that.
+/// A latch that opens once and stays open.
 ///
-/// May be used from any thread, and blocks none.
+/// Opening it resumes the waiting tasks and calls the waiting closures.
+///
+/// You can use it from any thread. It blocks none.
 public final class Latch: Sendable {
   private struct State: Sendable {
     var isOpen = false
@@ -12,10 +14,12 @@ public final class Latch: Sendable {
   /// Makes a closed latch.
   public init() {}
 
-  /// Whether it has opened.
+  /// Whether the latch has opened.
   public var isOpen: Bool { state.read(\.isOpen) }
 
-  /// Opens it, and calls the waiting closures; a second call does nothing.
+  /// Opens the latch, and calls the waiting closures.
+  ///
+  /// A second call does nothing.
   public func open() {
     let callbacks = state.change { state in
       state.isOpen = true
@@ -25,7 +29,9 @@ public final class Latch: Sendable {
     for callback in callbacks { callback() }
   }
 
-  /// Calls the closure once, on the thread that opens the latch; at once where the latch is open.
+  /// Calls the closure once, on the thread that opens the latch.
+  ///
+  /// If the latch is open, calls it at once.
   public func whenOpen(_ body: @escaping @Sendable () -> Void) {
     let isOpen = state.change { state in
       if !state.isOpen { state.callbacks.append(body) }
@@ -34,7 +40,7 @@ public final class Latch: Sendable {
     if isOpen { body() }
   }
 
-  /// Returns once the latch is open; earlier where the task is cancelled.
+  /// Returns once the latch is open, or the task is cancelled.
   public func opened() async {
     _ = await state.first { $0.isOpen ? true : nil }
   }

@@ -1,15 +1,17 @@
 public import DispatchStore
 
-/// What a mock store does for an action.
+/// The response of a mock store to an action.
 public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
   let perform: @Sendable (RunningOperation<Model, Action>, MockStore<Model, Action>.Held) -> Void
 
-  /// Finishes, and changes nothing.
+  /// Finishes without a change.
   public static var finish: MockAnswer {
     MockAnswer { operation, _ in operation.finish() }
   }
 
-  /// Fails with an error; after a `CancellationError` the operation counts as cancelled.
+  /// Fails with an error.
+  ///
+  /// After a `CancellationError` the operation counts as cancelled.
   public static func fail(_ error: any Error) -> MockAnswer {
     MockAnswer { operation, _ in operation.finish(throwing: error) }
   }
@@ -29,7 +31,9 @@ public struct MockAnswer<Model: Sendable, Action: ActionType>: Sendable {
     MockAnswer { operation, held in latch.whenOpen { answer.perform(operation, held) } }
   }
 
-  /// Does not end, even when cancelled, until the mock store is released; then it ends as cancelled.
+  /// Stays unfinished, even when cancelled, until the mock store is released.
+  ///
+  /// Then it ends as cancelled.
   public static var never: MockAnswer {
     MockAnswer { operation, held in held.hold(operation) }
   }

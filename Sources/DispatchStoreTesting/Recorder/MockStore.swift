@@ -1,21 +1,21 @@
 public import DispatchStore
 
-/// A store in a given state that answers each action as the test specifies, and keeps the actions.
+/// A store in a given state that answers each action as the test specifies, and records the actions.
 ///
-/// It replaces a store beside the one under test. May be used from any thread.
+/// It replaces a store beside the one under test. You can use it from any thread.
 public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
-  /// The store itself, to be registered with the dispatcher under test.
+  /// The actual store, to be registered with the dispatcher under test.
   public let store: Store<Model, Action>
   private let script: Script
   private let held = Held()
 
-  /// Makes a store, and registers it where a dispatcher is given.
+  /// Makes a store, and registers it if a dispatcher is given.
   ///
   /// - Parameters:
-  ///   - identifier: The name to register it under; a unique one where none is given.
+  ///   - identifier: The name to register the store under. A unique one if nil.
   ///   - model: The first model.
-  ///   - dispatcher: The dispatcher to register it with.
-  ///   - waitFor: The stores that it waits for.
+  ///   - dispatcher: The dispatcher to register the store with.
+  ///   - waitFor: The stores that this one waits for.
   ///   - answer: The answer to actions for which `answer(where:with:)` was not called.
   public init(
     identifier: String? = nil, model: Model, dispatcher: Dispatcher? = nil,
@@ -32,13 +32,13 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
     held.cancel()
   }
 
-  /// The model as it is.
+  /// The current model.
   public var model: Model { store.model }
 
-  /// The actions that its reducer has received, in order.
+  /// The actions that the reducer has received, in order.
   public var actions: [Action] { script.state.read(\.received) }
 
-  /// Replaces the model: one commit, of which observers are notified.
+  /// Replaces the model in one commit, of which observers are notified.
   public func set(_ model: Model) {
     store.inject(model: model)
   }
@@ -46,7 +46,7 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
   /// Sets the answer to actions from now on.
   ///
   /// - Parameters:
-  ///   - matches: Which actions; by default all. Of several calls that match, the last one applies.
+  ///   - matches: Selects the actions, by default all. If several calls match an action, the last one applies.
   ///   - answer: The answer.
   public func answer(
     where matches: @escaping @Sendable (Action) -> Bool = { _ in true },
@@ -56,7 +56,9 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
     script.state.change { $0.lines.append(line) }
   }
 
-  /// Returns the actions once its reducer has received this many; earlier where the task is cancelled.
+  /// Returns the actions once the reducer has received this many.
+  ///
+  /// Returns earlier if the task is cancelled.
   @discardableResult
   public func actions(atLeast minimum: Int) async -> [Action] {
     let found = await script.state.first { $0.received.count >= minimum ? $0.received : nil }
@@ -97,7 +99,7 @@ extension MockStore {
 
   /// The operations that do not end before the mock store is released.
   final class Held: Sendable {
-    /// Nil once the mock store has been released.
+    /// The operations, or nil once the mock store has been released.
     private let operations = Awaited<[RunningOperation<Model, Action>]?>([])
 
     func hold(_ operation: RunningOperation<Model, Action>) {
@@ -105,7 +107,7 @@ extension MockStore {
         operations?.append(operation)
         return operations != nil
       }
-      // The reducer had made it when the mock store was released; it starts only now.
+      // The mock store was released after the reducer had made this operation and before it started.
       if !isHeld { operation.finish(throwing: CancellationError()) }
     }
 
@@ -116,7 +118,9 @@ extension MockStore {
   }
 }
 
-/// Performs the script's answers; the script has a lock, and the reducer itself no mutable state.
+/// Performs the script's answers.
+///
+/// Only the script has mutable state, behind a lock.
 private final class MockReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action> {
   private let script: MockStore<Model, Action>.Script
   private let held: MockStore<Model, Action>.Held

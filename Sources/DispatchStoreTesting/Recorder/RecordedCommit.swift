@@ -1,12 +1,12 @@
 import DispatchStore
 
-/// One commit of a watched store.
+/// A commit of a watched store.
 struct RecordedCommit: Sendable {
   let store: ObjectIdentifier
   let version: UInt64
   let model: any Sendable
-  /// The dispatch that made it; nil for a change outside of one.
+  /// The dispatch that made the commit, or nil for a change outside of dispatches.
   let transaction: TransactionID?
-  /// When it was recorded, in the recorder's count of events.
+  /// The time of the recording, in the recorder's count of events.
   let at: Int
 }

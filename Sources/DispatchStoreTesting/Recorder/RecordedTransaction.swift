@@ -1,36 +1,42 @@
 public import DispatchStore
 
-/// One dispatched action, as recorded so far.
+/// A dispatched action, as recorded so far.
 public struct RecordedTransaction: Sendable {
-  /// Its number among all that were recorded, from 1, in the order in which they were dispatched.
+  /// The number among all recorded dispatches, from 1, in the order in which they were made.
   public let number: Int
   /// The dispatch's identifier, which differs from run to run.
   public let id: TransactionID
-  /// The number of the dispatch inside which it was dispatched.
+  /// The number of the dispatch inside which this one was made.
   public let cause: Int?
-  /// The action as dispatched; nil for `dispatch(actions:)`, whose actions have it as their cause.
+  /// The action as dispatched.
+  ///
+  /// Nil for `dispatch(actions:)`, which is the cause of its actions.
   public let action: AnyAction?
-  /// How it is scheduled.
+  /// The mode of the dispatch.
   public let mode: Dispatcher.Mode
-  /// Where it was dispatched.
+  /// The source location of the dispatch.
   public let callSite: CallSite
-  /// The stores that have begun to run it, in order.
+  /// The stores that have begun to run the action, in order.
   public internal(set) var storeRuns: [StoreRun] = []
-  /// Whether it has ended: its completion has run.
+  /// Whether the dispatch has ended and its completion has run.
   public internal(set) var hasEnded = false
-  /// How it ended; nil for a single action of `dispatch(actions:)`.
+  /// The outcome.
+  ///
+  /// Nil for a single action of `dispatch(actions:)`.
   public internal(set) var result: DispatchResult?
 
-  /// One store's run of the action.
+  /// A store's run of the action.
   public struct StoreRun: Sendable {
-    /// The store.
+    /// The identifier of the store.
     public let storeIdentifier: String
-    /// The action; after the end, as it ran, with what middleware replaced.
+    /// The action.
+    ///
+    /// After the end, as it ran, with a middleware's replacement.
     public internal(set) var action: AnyAction
-    /// How it ended; nil until then.
+    /// The outcome of the run, or nil until its end.
     public internal(set) var outcome: StoreOutcome?
     let store: ObjectIdentifier
-    /// When it ended, in the recorder's count of events.
+    /// The time of the end, in the recorder's count of events.
     var endedAt: Int?
   }
 

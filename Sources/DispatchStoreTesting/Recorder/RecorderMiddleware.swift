@@ -2,9 +2,9 @@ public import DispatchStore
 
 /// Records the dispatches of a dispatcher, with their causes and ends, which a test can await.
 ///
-/// Register it with `register(middleware:)`, before other middlewares to record actions as they are
-/// dispatched. It records all later dispatches, also of actions to which no store responds, and keeps them.
-/// May be used from any thread. Its waits end by events of the dispatcher, never by a time.
+/// Register it with `register(middleware:)`, before other middlewares to record actions as they are dispatched. It
+/// records and keeps all later dispatches, including those to which no store responds. You can use it from any
+/// thread. Its waits end by events of the dispatcher, never by a time.
 public final class RecorderMiddleware: DispatchMiddleware {
   let journal = Awaited(Journal())
   private let watched = Awaited<[ObjectIdentifier: @Sendable (TransactionID) -> Void]>([:])
@@ -15,22 +15,24 @@ public final class RecorderMiddleware: DispatchMiddleware {
   /// All dispatches so far, in the order in which they were made.
   public var transactions: [RecordedTransaction] { journal.read(\.transactions) }
 
-  /// Whether all dispatches have ended, completions included.
+  /// Whether all dispatches have ended, including their completions.
   public var isIdle: Bool { journal.read(\.isIdle) }
 
-  /// How many actions of a kind were dispatched so far.
+  /// Returns the number of actions of a kind that were dispatched so far.
   public func count<Action: ActionType>(of kind: Action.Type = Action.self) -> Int {
     transactions.count { $0.action is Action }
   }
 
-  /// The actions of a kind that were dispatched so far, in order.
+  /// Returns the actions of a kind that were dispatched so far, in order.
   public func actions<Action: ActionType>(of kind: Action.Type = Action.self) -> [Action] {
     transactions.compactMap { $0.action as? Action }
   }
 
-  /// Returns once this many actions of a kind have ended; earlier where the task is cancelled.
+  /// Returns once this many actions of a kind have ended.
   ///
-  /// - Returns: How many have ended.
+  /// Returns earlier if the task is cancelled.
+  ///
+  /// - Returns: The number of actions that have ended.
   @discardableResult
   public func count<Action: ActionType>(
     of kind: Action.Type = Action.self, atLeast minimum: Int
@@ -42,10 +44,10 @@ public final class RecorderMiddleware: DispatchMiddleware {
     return found ?? journal.read { $0.endedCount(of: kind) }
   }
 
-  /// Returns once all dispatches have ended, completions and what those dispatched included.
+  /// Returns once all dispatches have ended, including their completions and the dispatches made there.
   ///
-  /// It does not await dispatches that tasks, timers or observers on queues make later. Returns earlier where
-  /// the task is cancelled.
+  /// It does not await dispatches that tasks, timers or observers on queues make later. It returns earlier if the
+  /// task is cancelled.
   public func idle() async {
     _ = await journal.first { $0.isIdle ? true : nil }
   }
@@ -60,13 +62,13 @@ public final class RecorderMiddleware: DispatchMiddleware {
     return .pass
   }
 
-  /// Records how a store's run of an action ended.
+  /// Records the end of a store's run of an action.
   public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     watched.read { $0[ObjectIdentifier(store)] }?(transaction.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }
 
-  /// Records a store's commits too, until the token is released.
+  /// Records a store's commits as well, until the token is released.
   func watch<Model, Action>(_ store: Store<Model, Action>) -> ObserverToken {
     let identity = ObjectIdentifier(store)
     watched.change { watched in
@@ -83,7 +85,7 @@ public final class RecorderMiddleware: DispatchMiddleware {
     }
   }
 
-  /// Records a commit of which no observer was notified, where only one dispatch can have made it.
+  /// Records a commit of which no observer was notified, if only one dispatch can have made it.
   private func recordUnnotifiedCommit<Model, Action>(
     of store: Store<Model, Action>, by transaction: TransactionID
   ) {
@@ -103,24 +105,24 @@ public final class RecorderMiddleware: DispatchMiddleware {
     journal.change { $0.began(dispatch) }
   }
 
-  /// Records how a dispatch ended.
+  /// Records the end of a dispatch.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
     journal.change { $0.ended(dispatch.id, result) }
   }
 }
 
 extension RecorderMiddleware: CustomStringConvertible {
-  /// A tree of causes: a line for each action, below the one that caused it.
+  /// A tree of causes, with a line for each action, below the action that caused it.
   ///
   ///     1 .deposit(10), serial → account finished
   ///       2 .log("deposit"), async → log finished
   ///
-  /// In the order in which they were dispatched, by which they are numbered; no raw identifiers, no times.
+  /// Lines are numbered in the order of the dispatches. They contain no raw identifiers and no times.
   public var description: String {
     let transactions = transactions
     let children = Dictionary(grouping: transactions) { $0.cause ?? 0 }
     var lines: [String] = []
-    // An array as stack, because recursion could overflow where causes nest deeply.
+    // An array as stack, because recursion could overflow if causes nest deeply.
     var pending = (children[0] ?? []).reversed().map { (depth: 0, transaction: $0) }
     while let (depth, transaction) = pending.popLast() {
       lines.append(String(repeating: "  ", count: depth) + transaction.description)

@@ -1,10 +1,11 @@
 public import DispatchStore
 
 extension MockStore {
-  /// Puts a value in the place of a selector's, until `resetSelectors()`.
+  /// Replaces the value of a selector, until `resetSelectors()`.
   ///
-  /// `select` of the mock's store, its getters, and selectors that are combined from this one get the value, whatever
-  /// the model is. Observers, and selectors that are called with a model, do not. Other stores are not affected.
+  /// `select` of the mock's store, its getters, and selectors that are combined from this one return the value,
+  /// whatever the model is. Observers, and selectors that are called with a model, do not. Other stores are not
+  /// affected.
   public func override<Value>(_ selector: Selector<Model, Value>, with value: Value) {
     store.override(selector, with: value)
   }

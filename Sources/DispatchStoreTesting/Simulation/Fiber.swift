@@ -10,19 +10,19 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   private let home: FiberPool
   private var present: World?
   var state = State.idle
-  /// The work that it runs, or is to run.
+  /// The current or next work.
   var work: Work?
-  /// Whether its work is an operation that has ended for its queue.
+  /// Whether the thread's work is an operation that has ended for its queue.
   var hasLeftQueue = false
-  /// Used by orders with priorities.
+  /// The priority, for orders with priorities.
   var priority: UInt64 = 0
 
   enum State {
-    /// It has no work.
+    /// The thread has no work.
     case idle
-    /// It can run.
+    /// The thread can run.
     case ready
-    /// It can run once the condition holds.
+    /// The thread can run once the condition holds.
     case waiting(for: String, until: () -> Bool)
   }
 
@@ -47,16 +47,18 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     }
   }
 
-  /// Becomes an idle thread of a world.
+  /// Makes this an idle thread of a world.
   func enter(_ world: World) {
     present = world
     state = .idle
   }
 
-  /// Wakes it: the caller hands it the baton.
+  /// Wakes the thread.
+  ///
+  /// The caller hands it the baton.
   func wake() { semaphore.signal() }
 
-  /// Sleeps until another thread hands it the baton.
+  /// Sleeps until another thread hands over the baton.
   func sleep() { semaphore.wait() }
 
   /// Ends the thread.

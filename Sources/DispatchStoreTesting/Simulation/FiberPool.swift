@@ -1,7 +1,7 @@
 import Foundation
 
-/// Threads that worlds use one after the other.
-final class FiberPool: @unchecked Sendable {  // because `lock` guards what changes
+/// A pool of threads that worlds use one after the other.
+final class FiberPool: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var spare: [Fiber] = []
   private var isClosed = false
@@ -10,7 +10,9 @@ final class FiberPool: @unchecked Sendable {  // because `lock` guards what chan
     lock.withLock { spare.popLast() } ?? Fiber(of: self)
   }
 
-  /// Takes a thread back; false where the pool is closed, so that the thread has to end.
+  /// Takes a thread back.
+  ///
+  /// Returns false if the pool is closed, so that the thread must end.
   func put(_ fiber: Fiber) -> Bool {
     lock.withLock {
       if !isClosed { spare.append(fiber) }

@@ -2,13 +2,15 @@ import Dispatch
 import DispatchStore
 import Foundation
 
-/// Work that threads outside of a world hand to it, and the world's first failure.
-final class Outside: @unchecked Sendable {  // because `lock` guards what changes
+/// Work from threads outside of a world, and the world's first failure.
+final class Outside: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var works: [(SimulatedWork, @Sendable () -> Void)] = []
   private var firstFailure: SimulationFailure?
   private let entered = DispatchSemaphore(value: 0)
 
+  /// Adds work from a thread outside of the world.
+  ///
   /// - Parameter isExpected: Whether it is the scenario itself.
   func add(
     _ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void, isExpected: Bool
@@ -50,7 +52,7 @@ final class Outside: @unchecked Sendable {  // because `lock` guards what change
     entered.signal()
   }
 
-  /// Blocks until a thread from outside comes, for so long at most.
+  /// Blocks until a thread from outside comes, up to a time limit.
   func awaitEntry(milliseconds: Int) {
     _ = entered.wait(timeout: .now() + .milliseconds(milliseconds))
   }

@@ -1,6 +1,8 @@
 /// Decides which thread runs next at each step: drawn from a seed, or as recorded before.
 struct Schedule {
-  /// A choice other than the plain one, which is the thread that runs, or the first where that has to wait.
+  /// A choice other than the plain one.
+  ///
+  /// The plain choice is the running thread, or the first candidate if the running thread has to wait.
   struct Deviation: Hashable, Sendable {
     let decision: Int
     let choice: Int
@@ -8,7 +10,9 @@ struct Schedule {
 
   private enum Policy {
     case uniform
-    /// The thread of highest priority; at these decisions the one that runs falls behind all others.
+    /// Chooses the thread of highest priority.
+    ///
+    /// At these decisions, the running thread falls behind all others.
     case priorities(preemptions: Set<Int>)
     case recorded([Int: Int])
   }
@@ -40,25 +44,26 @@ struct Schedule {
       Dictionary(deviations.map { ($0.decision, $0.choice) }, uniquingKeysWith: { $1 }))
   }
 
-  /// Draws the range of the preemptions too, evenly by its order of magnitude: how long a run will be is
-  /// unknown.
+  /// Draws preemptions in a random range, because the length of the run is unknown.
+  ///
+  /// The range is drawn evenly by its order of magnitude.
   private static func rare(_ count: Int, _ generator: inout SeededGenerator) -> Policy {
     let length = 1 << Int.random(in: 4...9, using: &generator)
     return .priorities(
       preemptions: Set((0..<count).map { _ in Int.random(in: 0..<length, using: &generator) }))
   }
 
-  /// A priority for a new piece of work, above all threads that fell behind.
+  /// Returns a priority for new work, above all threads that fell behind.
   mutating func makePriority() -> UInt64 {
     generator.next() | 1 << 63
   }
 
-  /// Which of the candidates runs next.
+  /// Returns the index of the candidate that runs next.
   ///
   /// - Parameters:
-  ///   - present: The index of the thread that runs, where it can continue.
-  ///   - fallBehind: Sets the priority of the thread that runs.
-  ///   - priority: The priority of the candidate at an index.
+  ///   - present: The index of the running thread, if it can continue.
+  ///   - fallBehind: Sets the priority of the running thread.
+  ///   - priority: Returns the priority of the candidate at an index.
   mutating func choose(
     among count: Int, present: Int?, fallBehind: (_ priority: UInt64) -> Void,
     priority: (Int) -> UInt64
@@ -76,7 +81,7 @@ struct Schedule {
         lowest -= 1
         fallBehind(lowest)
       }
-      // Now and then any of them, so that a thread that polls can't starve the one it waits for.
+      // Now and then any candidate, so that a thread that polls can't starve the one that it waits for.
       choice =
         decision % Self.fairness == Self.fairness - 1
         ? Int.random(in: 0..<count, using: &generator)

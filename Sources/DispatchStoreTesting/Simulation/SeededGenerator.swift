@@ -1,16 +1,16 @@
-/// Random numbers that depend on a seed alone, on every machine: SplitMix64.
+/// Random numbers that depend only on a seed, on every machine: SplitMix64.
 ///
-/// Not to be used from several threads at once. After Steele, Lea and Flood, "Fast Splittable
-/// Pseudorandom Number Generators", 2014.
+/// Do not use it from several threads at once. See Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Makes a generator whose numbers depend on the seed alone.
+  /// Makes a generator whose numbers depend only on the seed.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// The next number, any of 64 bits.
+  /// Returns the next number, any of 64 bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state

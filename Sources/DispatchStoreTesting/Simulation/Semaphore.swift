@@ -10,7 +10,7 @@ import DispatchStore
 
 /// The semaphore on which a thread sleeps until it gets the baton.
 ///
-/// A POSIX semaphore where there is one, because Thread Sanitizer sees what that orders.
+/// A POSIX semaphore if there is one, because Thread Sanitizer sees the order that it creates.
 final class Semaphore: @unchecked Sendable {  // because a semaphore may be used from any thread
   #if canImport(Darwin)
     private let semaphore = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import Foundation
 
 /// A strong reference to an object that a simulation may release.
 public final class SimulatedReference<Object: AnyObject & Sendable>: @unchecked Sendable {
-  // because `lock` guards what changes
+  // because `lock` guards its state
   private let lock = NSLock()
   private var stored: Object?
 
@@ -11,7 +11,7 @@ public final class SimulatedReference<Object: AnyObject & Sendable>: @unchecked 
     stored = object
   }
 
-  /// The object; nil after `release()`.
+  /// The object, or nil after `release()`.
   public var object: Object? { lock.withLock { stored } }
 
   /// Releases the object.

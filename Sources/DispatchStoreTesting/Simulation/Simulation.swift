@@ -3,19 +3,21 @@ import Foundation
 
 /// A world in which dispatchers run one step at a time, in an order that a seed determines.
 ///
-/// The same seed gives the same order of the same steps each time, in every build and on every machine,
-/// as long as the scenario depends on nothing else: no time of day, no addresses, no hash order, no threads
-/// or tasks outside of the world. Child tasks, `async let`, default actors and sleeps on the simulation's
-/// clock belong to the world; unstructured tasks and the main actor do not, and a dispatch from there fails
-/// the run.
+/// The same seed gives the same steps in the same order each time, in every build and on every machine. The scenario
+/// must depend on nothing else: no time of day, addresses, hash order, or threads and tasks outside of the world.
+///
+/// Child tasks, `async let`, default actors and sleeps on the simulation's clock belong to the world. Unstructured
+/// tasks and the main actor do not, and a dispatch from there fails the run.
 public struct Simulation: Sendable {
   /// The seed from which the order is drawn.
   public var seed: UInt64
-  /// How the order is drawn.
+  /// The way in which the order is drawn.
   public var order: SimulationOrder
-  /// The run fails where it takes more steps.
+  /// The maximum number of steps.
+  ///
+  /// A run that takes more fails.
   public var stepLimit: Int
-  /// How many actions the dispatcher's queue runs at once, unless the scenario sets that.
+  /// The number of actions that the dispatcher's queue runs at once, unless the scenario sets it.
   public var width: Int
 
   /// Makes a simulation, to be run.
@@ -30,8 +32,8 @@ public struct Simulation: Sendable {
 
   /// Runs a scenario in a new world, with a trace.
   ///
-  /// - Parameter scenario: Called with a dispatcher of that world. The run ends when it has returned and no
-  ///   work is left.
+  /// - Parameter scenario: Called with a dispatcher of that world. The run ends when it has returned and no work is
+  ///   left.
   public func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) async -> SimulationReport {
@@ -68,7 +70,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
       continuation.resume()
     }
   }
-  // Read under the lock, not passed through the continuation: Thread Sanitizer follows the lock.
+  // Read under the lock, not passed through the continuation, because Thread Sanitizer understands the lock.
   return end.value!
 }
 

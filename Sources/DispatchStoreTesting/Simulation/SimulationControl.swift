@@ -2,22 +2,26 @@ public import DispatchStore
 public import Foundation
 
 extension Dispatcher {
-  /// The simulation that the dispatcher belongs to; nil for one that runs on the system's threads.
+  /// The simulation that the dispatcher belongs to.
+  ///
+  /// Nil if it runs on the system's threads.
   public var simulation: SimulationControl? {
     (world as? World).map(SimulationControl.init)
   }
 }
 
-/// A scenario's access to the simulation that it runs in: its clock, its random numbers, and faults.
+/// Gives a scenario access to the simulation that it runs in: its clock, its random numbers, and faults.
 ///
-/// To be used on the simulation's threads. The seed determines all of it.
+/// Use it on the simulation's threads. The seed determines all of it.
 public struct SimulationControl: Sendable {
   fileprivate let world: World
 
-  /// The simulation's clock: time passes when no thread can run.
+  /// The simulation's clock.
+  ///
+  /// Time passes when no thread can run.
   public var clock: VirtualClock { world.clock }
 
-  /// Makes another dispatcher of the same simulation, perhaps on the queue of one of its dispatchers.
+  /// Makes another dispatcher of the simulation, optionally on the queue of one of its dispatchers.
   public func makeDispatcher(name: String, queue: OperationQueue? = nil) -> Dispatcher {
     world.makeDispatcher(name, queue: queue)
   }
@@ -40,8 +44,8 @@ public struct SimulationControl: Sendable {
 
   /// Runs a closure once, at some time, on a separate thread of the simulation.
   ///
-  /// For faults: cancel a handle, unregister a store, release the last reference to it, suspend the queue.
-  /// The run does not end before the closure has run.
+  /// Use it for faults: cancel a handle, unregister a store, release the last reference to it, suspend the queue. The
+  /// run does not end before the closure has run.
   public func atSomeTime(_ body: @escaping @Sendable () -> Void) {
     world.run(.job, body)
   }
@@ -56,14 +60,16 @@ public struct SimulationControl: Sendable {
     atSomeTime { dispatcher.unregister(store: store) }
   }
 
-  /// Releases the object of a reference at some time, such as a store that is referenced nowhere else.
+  /// Releases the object of a reference at some time, such as a store that has no other reference.
   public func releaseAtSomeTime<Object: AnyObject & Sendable>(
     _ reference: SimulatedReference<Object>
   ) {
     atSomeTime { reference.release() }
   }
 
-  /// Throws one time in `count`, to be called where an operation may fail.
+  /// Throws one time in `count`.
+  ///
+  /// Call it where an operation may fail.
   ///
   /// - Throws: `InjectedFault`.
   public func failSometimes(oneIn count: Int) throws(InjectedFault) {

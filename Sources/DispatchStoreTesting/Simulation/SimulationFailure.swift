@@ -1,6 +1,6 @@
-/// Why a simulation failed.
+/// The reason why a simulation failed.
 public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of failure it was.
+  /// A kind of failure.
   public enum Kind: String, Sendable, Hashable {
     /// The scenario threw.
     case threw
@@ -10,7 +10,7 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
     case stalled
     /// The run took more steps than allowed.
     case tooLong
-    /// A thread or task outside of the world took part in it.
+    /// A thread or task outside of the world took part in the run.
     case leftWorld
     /// The library was built without simulations.
     case unavailable
@@ -18,10 +18,12 @@ public struct SimulationFailure: Error, Sendable, Hashable, CustomStringConverti
 
   /// The kind.
   public let kind: Kind
-  /// What happened; for a stall: which thread waits for what.
+  /// A description of the failure.
+  ///
+  /// For a stall: which thread waits for what.
   public let message: String
 
-  /// Whether the two are equal but for numbers, which change with the order.
+  /// Returns whether two failures are equal except for numbers, which change with the order.
   func isLike(_ other: SimulationFailure) -> Bool {
     guard kind == other.kind else { return false }
     guard kind == .threw || kind == .expectation else { return true }

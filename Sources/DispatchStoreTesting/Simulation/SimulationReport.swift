@@ -1,17 +1,19 @@
-/// The result of one simulation.
+/// The result of a simulation.
 public struct SimulationReport: Sendable {
   /// The seed of the run.
   public let seed: UInt64
-  /// Why it failed; nil where it did not.
+  /// The failure, or nil if there was none.
   public let failure: SimulationFailure?
-  /// How many steps it took.
+  /// The number of steps of the run.
   public let stepCount: Int
-  /// The steps of the run; empty where they were not traced.
+  /// The steps of the run.
+  ///
+  /// Empty if they were not traced.
   public let trace: SimulationTrace
-  /// Where the order differs from the plain one.
+  /// The choices in which the order differs from the plain one.
   let deviations: [Schedule.Deviation]
 
-  /// The report where the library has no yield points, so that nothing was run.
+  /// Returns the report for a library without yield points, in which nothing was run.
   static func unavailable(seed: UInt64) -> SimulationReport {
     SimulationReport(
       seed: seed,

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// What happened in a simulation, step by step.
+/// The steps of a simulation.
 ///
 /// It contains no addresses, hash order, time of day or names of the system, so it is equal in each run.
 public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
@@ -8,13 +8,13 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
   public struct Step: Sendable, Hashable {
     /// The thread's name in the simulation.
     public let thread: String
-    /// What it did.
+    /// The transition.
     public let transition: String
     /// The object concerned, such as a store or a lane.
     public let subject: String
   }
 
-  /// How many steps the description has at most.
+  /// The maximum number of steps in the description.
   private static let shown = 2_000
 
   /// All steps, in order.
@@ -24,7 +24,9 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     steps.append(Step(thread: thread, transition: transition.rawValue, subject: subject))
   }
 
-  /// A line for each step: its number, its thread, what it did; of a long trace, the beginning and the end.
+  /// A line for each step, with its number, thread and transition.
+  ///
+  /// A long trace has only its beginning and end.
   public var description: String {
     let width = steps.map(\.thread.count).max() ?? 0
     let digits = String(steps.count).count

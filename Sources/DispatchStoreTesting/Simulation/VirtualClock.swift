@@ -2,25 +2,25 @@ import Foundation
 
 /// A clock whose time passes only when a test advances it.
 ///
-/// It wakes sleepers in the order of their deadlines, and those of equal deadlines in the order in which they
-/// began to sleep. May be used from any thread. In a simulation, time passes when no thread can run.
-public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards what changes
-  /// A time, counted from when the clock was made.
+/// It wakes sleepers in the order of their deadlines. With equal deadlines, they wake in the order in which they
+/// began to sleep. You can use it from any thread. In a simulation, time passes when no thread can run.
+public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards its state
+  /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {
-    /// The time since the clock was made.
+    /// The time since the creation of the clock.
     public let offset: Duration
 
-    /// A time so long after the clock was made.
+    /// Makes the time at this offset from the creation of the clock.
     public init(offset: Duration) {
       self.offset = offset
     }
 
-    /// The time so much later.
+    /// Returns the time that is later by a duration.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset + duration)
     }
 
-    /// The time from this one to another.
+    /// Returns the duration from this time to another.
     public func duration(to other: Instant) -> Duration {
       other.offset - offset
     }
@@ -40,23 +40,25 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   private let lock = NSLock()
   private var time = Instant(offset: .zero)
   private var count = 0
-  /// In the reverse order in which they are woken.
+  /// The sleepers, in the reverse order in which they will be woken.
   private var sleepers: [Sleeper] = []
   private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
 
   /// Makes a clock at zero.
   public init() {}
 
-  /// The time.
+  /// The current time.
   public var now: Instant { lock.withLock { time } }
 
-  /// One nanosecond.
+  /// A nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// How many sleepers there are.
+  /// The number of sleepers.
   public var sleeperCount: Int { lock.withLock { sleepers.count } }
 
-  /// Sleeps until the clock is set to that time or past it; throws where the task is cancelled.
+  /// Sleeps until the clock is set to that time or past it.
+  ///
+  /// Throws if the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let sleep = VirtualSleep()
     try await withTaskCancellationHandler {
@@ -70,7 +72,9 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     }
   }
 
-  /// Calls a closure when that much time has passed; at once where the delay is not positive.
+  /// Calls a closure after a delay.
+  ///
+  /// If the delay is not positive, calls it at once.
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
     call(at: now.advanced(by: delay), body)
   }
@@ -100,20 +104,21 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Advances the time, and wakes all sleepers whose deadline has passed, in order.
   ///
-  /// A sleeper that sleeps again when woken does so from the new time, so that a loop of sleeps is woken once:
-  /// where that matters, use `advance(by:settling:)`.
+  /// A sleeper that sleeps again does so from the new time, so a loop of sleeps is woken only once. If that matters,
+  /// use `advance(by:settling:)`.
   public func advance(by duration: Duration) {
     wake { $0.advanced(by: duration) }
   }
 
-  /// Advances the time from deadline to deadline, so that what sleeps again when woken is woken again.
+  /// Advances the time from deadline to deadline, so that sleepers that sleep again are woken again.
   ///
   ///     await clock.advance(by: .seconds(3)) { await ticks.next() }
   ///
   /// - Parameters:
-  ///   - duration: How far the time is advanced in all.
-  ///   - settle: Called at each deadline, once its sleepers have been woken. It has to return when those have
-  ///     come to rest: for instance when they sleep again, by `waitForSleepers(atLeast:)`.
+  ///   - duration: The total time.
+  ///   - settle: Called at each deadline, once its sleepers have been woken. It must return when those have come to
+  ///     rest: for
+  ///     instance when they sleep again, by `waitForSleepers(atLeast:)`.
   nonisolated(nonsending) public func advance(
     by duration: Duration, settling settle: () async -> Void
   ) async {
@@ -135,7 +140,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Sets the time, and wakes all sleepers whose deadline has passed.
   ///
-  /// - Parameter end: Returns the new time, given the present one; called under the lock.
+  /// - Parameter end: Returns the new time, given the current one. Called under the lock.
   @discardableResult
   private func wake(until end: (Instant) -> Instant?) -> Bool {
     let woken = lock.withLock { () -> [Sleeper] in
@@ -149,7 +154,9 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     return !woken.isEmpty
   }
 
-  /// Waits until there are so many sleepers; for a test that is about to advance the time.
+  /// Waits until there are at least this many sleepers.
+  ///
+  /// For a test that is about to advance the time.
   public func waitForSleepers(atLeast count: Int) async {
     await withUnsafeContinuation { continuation in
       let isReached = lock.withLock {
@@ -160,7 +167,9 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     }
   }
 
-  /// Removes and returns the tasks that wait for at most as many sleepers as there are; called under the lock.
+  /// Removes and returns the tasks that wait for at most the current number of sleepers.
+  ///
+  /// Called under the lock.
   private func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
     defer { waiters.removeAll { $0.count <= sleepers.count } }
     return waiters.filter { $0.count <= sleepers.count }.map(\.continuation)

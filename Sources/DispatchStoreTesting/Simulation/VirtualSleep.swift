@@ -1,13 +1,15 @@
 import Foundation
 
-/// One sleep, which ends once: at its deadline, or when its task is cancelled.
-final class VirtualSleep: @unchecked Sendable {  // because `lock` guards what changes
+/// A sleep, which ends once: at its deadline, or when its task is cancelled.
+final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its state
   private let lock = NSLock()
   private var continuation: UnsafeContinuation<Void, any Error>?
   private var onCancel: (() -> Void)?
   private var result: Result<Void, any Error>?
 
-  /// Stores the continuation; false where the sleep has ended already.
+  /// Stores the continuation.
+  ///
+  /// Returns false if the sleep has ended already.
   func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
     let result = lock.withLock {
       if self.result == nil { self.continuation = continuation }
@@ -17,7 +19,9 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards what c
     return result == nil
   }
 
-  /// - Parameter body: Called on cancellation; at once where the sleep was cancelled before.
+  /// Sets the closure to call on cancellation.
+  ///
+  /// - Parameter body: Called at once if the sleep was cancelled before.
   func whenCancelled(_ body: @escaping () -> Void) {
     let isCancelled = lock.withLock { () -> Bool in
       if case .failure? = result { return true }

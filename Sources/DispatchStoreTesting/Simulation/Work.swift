@@ -2,14 +2,16 @@ import DispatchStore
 
 /// A piece of work that has not begun.
 struct Work {
-  /// The name in traces of the thread that runs it.
+  /// The name of its thread in traces.
   let name: String
   let kind: SimulatedWork
-  /// Used by orders with priorities.
+  /// The priority, for orders with priorities.
   let priority: UInt64
   let body: @Sendable () -> Void
 
-  /// Identifies the queue whose width limits how many run at once; nil for work without a limit.
+  /// Identifies the queue whose width limits how much of its work runs at once.
+  ///
+  /// Nil for work without a limit.
   var line: ObjectIdentifier? {
     switch kind {
     case .operation(let queue): ObjectIdentifier(queue)

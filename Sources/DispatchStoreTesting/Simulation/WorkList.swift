@@ -1,21 +1,25 @@
 import DispatchStore
 import Foundation
 
-/// The pieces of work of a world that have not begun, and which of them may.
+/// The work of a world that has not begun, with the rules for which of it may.
 struct WorkList {
-  /// In the order in which they were added.
+  /// The work that has not begun, in the order in which it was added.
   private(set) var waiting: [Work] = []
-  /// How many of each line have begun and not ended.
+  /// The number of running pieces of work, by line.
   private var running: [ObjectIdentifier: Int] = [:]
   private var counts: [String: Int] = [:]
   private let width: Int
 
+  /// Makes an empty list.
+  ///
   /// - Parameter width: The width of a queue whose width is not set.
   init(width: Int) {
     self.width = width
   }
 
-  /// Adds a piece of work, and names it: the first one is the scenario.
+  /// Adds a piece of work, and names it.
+  ///
+  /// The first one is the scenario.
   mutating func append(
     _ kind: SimulatedWork, priority: UInt64, _ body: @escaping @Sendable () -> Void
   ) {
@@ -24,7 +28,7 @@ struct WorkList {
     waiting.append(Work(name: name, kind: kind, priority: priority, body: body))
   }
 
-  /// Calls the closure with the indices of those that may begin: of each line, the first one at most.
+  /// Calls the closure with the indices of the work that may begin: at most the first piece of each line.
   func forEachThatMayBegin(exceptOperations: Bool, _ body: (Int) -> Void) {
     var lines: Set<ObjectIdentifier> = []
     for (index, work) in waiting.enumerated() {
@@ -38,7 +42,7 @@ struct WorkList {
     }
   }
 
-  /// How many of the work's line may run at once.
+  /// Returns how much of the work's line may run at once.
   private func width(of work: Work) -> Int {
     guard case .operation(let queue) = work.kind else { return 1 }
     if queue.isSuspended { return 0 }
@@ -58,7 +62,7 @@ struct WorkList {
 }
 
 extension SimulatedWork {
-  /// The name in traces of a thread that does it, without a number.
+  /// The name in traces of a thread that does this work, without a number.
   var role: String {
     switch self {
     case .operation: "drainer"

@@ -3,8 +3,8 @@ import Foundation
 
 /// A world in which one thread at a time runs, and the seed decides which one.
 ///
-/// The thread that runs has the baton. At each yield point it draws which thread runs next, wakes that one
-/// and sleeps. Where the draw is a piece of work, the first idle thread runs it.
+/// The running thread has the baton. At each yield point it draws which thread runs next, wakes that one and sleeps.
+/// If the draw is a piece of work, the first idle thread runs it.
 final class World: SimulatedWorld, @unchecked Sendable {
   // because only the thread that has the baton changes it
   let options: WorldOptions
@@ -47,7 +47,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   // MARK: The run
 
-  /// Runs a scenario to its end; blocks the calling thread.
+  /// Runs a scenario to its end.
+  ///
+  /// Blocks the calling thread.
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
@@ -110,7 +112,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
   }
 
-  /// Runs one piece of work, and releases its closure while the thread has the baton: a `deinit` may take steps.
+  /// Runs one piece of work.
+  ///
+  /// Releases the closure while the thread has the baton, because a `deinit` may take steps.
   @inline(never)
   private func runWork(on fiber: Fiber) {
     note(fiber, .begin) { "" }
@@ -120,15 +124,16 @@ final class World: SimulatedWorld, @unchecked Sendable {
     fiber.work = nil
   }
 
-  /// A thread's work no longer counts in its line.
+  /// Removes a thread's work from the count of its line.
   func leaveQueue(_ fiber: Fiber) {
     guard let work = fiber.work, !fiber.hasLeftQueue else { return }
     fiber.hasLeftQueue = true
     works.ended(work)
   }
 
-  /// Draws which thread runs next, wakes it, and sleeps until this one is drawn; false where none can run,
-  /// or the run has taken too many steps.
+  /// Draws the thread that runs next, wakes it, and sleeps until this one is drawn.
+  ///
+  /// Returns false if no thread can run, or the run has taken too many steps.
   private func switchThread(from fiber: Fiber) -> Bool {
     stepCount += 1
     guard stepCount <= options.stepLimit else {
@@ -158,7 +163,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     return false
   }
 
-  /// Does what outside of simulations a thread does every few milliseconds; whether there is work now.
+  /// Does the periodic checks that a thread makes every few milliseconds outside of simulations.
+  ///
+  /// Returns whether there is work now.
   @discardableResult
   private func checkQueues(times: Int) -> Bool {
     isWaking = true
@@ -171,12 +178,14 @@ final class World: SimulatedWorld, @unchecked Sendable {
     return false
   }
 
-  /// After so many the engine adds threads for work that no known wait is for.
+  /// The number of checks after which the engine adds threads for work without a known wait.
   private static let mostChecks = 1_010
-  /// A check comes at last after so many, also where threads that can run have not come to an end.
+  /// The number of steps after which a check is made, even if threads can still run.
   private static let stepsBetweenChecks = 500
 
-  /// Advances the time to the next deadline; false where there is no sleeper.
+  /// Advances the time to the next deadline.
+  ///
+  /// Returns false if there is no sleeper.
   ///
   /// A sleeper that wakes may enter the engine, whose yield points then do not switch threads.
   private func wakeNextSleeper() -> Bool {
@@ -193,7 +202,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
   }
 
-  /// In every other world the system has no thread for a queue while threads block in the library.
+  /// Whether operations may not begin now.
+  ///
+  /// In every other world, the system has no thread for a queue while threads block in the library.
   private var holdsOperationsBack: Bool {
     !options.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
   }
@@ -225,7 +236,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Which thread waits for what, and what has not ended; empty where the world is done.
+  /// The reasons why the world is not done: which thread waits for what, and what has not ended.
   private var unfinished: [String] {
     threads.compactMap { thread in
       guard case .waiting(let reason, _) = thread.state else { return nil }
@@ -239,9 +250,11 @@ final class World: SimulatedWorld, @unchecked Sendable {
     reasons.joined(separator: "; ") + "."
   }
 
-  /// - Parameter stuck: The calling thread, where it is in the middle of a piece of work.
+  /// Ends the world.
+  ///
+  /// - Parameter stuck: The calling thread, if it is in the middle of a piece of work.
   private func end(stuck: Fiber?) {
-    // Where no other work is left, the scenario awaits a thread or task from outside: waits for that to show.
+    // If only the scenario is unfinished, it awaits a thread or task from outside, so wait for that one to show up.
     if outside.failure == nil, !hasReturned, unfinished.count == 1 {
       outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
@@ -252,7 +265,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }
     for thread in idle { thread.wake() }
     over.signal()
-    // Its stack can't be unwound, so the thread sleeps for ever, and what is on its stack leaks.
+    // The stack can't be unwound, so the thread sleeps for ever, and its references leak.
     if let stuck { while true { stuck.sleep() } }
   }
 
@@ -285,7 +298,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     works.append(kind, priority: schedule.makePriority(), body)
   }
 
-  /// A number below `count`, drawn for the scenario or the engine.
+  /// Draws a number below `count`, for the scenario or the engine.
   func draw(_ count: Int) -> Int {
     Int.random(in: 0..<count, using: &generator)
   }

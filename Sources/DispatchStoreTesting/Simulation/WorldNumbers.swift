@@ -3,7 +3,7 @@ struct WorldNumbers {
   private var identifiers: UInt64 = 0
   private var last: UInt64 = 0
 
-  /// Transaction identifiers for a thread.
+  /// Returns transaction identifiers for a thread.
   mutating func nextIdentifiers() -> Range<UInt64> {
     defer { identifiers += 100 }
     return identifiers..<identifiers + 100

@@ -1,4 +1,4 @@
-/// Compares how a model changed with what a closure makes of it.
+/// Compares a change of a model with the change that a closure makes.
 struct ChangeCheck<Model: Sendable> {
   let storeIdentifier: String
   /// The action or change that the assertion is about.
@@ -7,7 +7,7 @@ struct ChangeCheck<Model: Sendable> {
   let after: Model
   let exhaustivity: Exhaustivity
 
-  /// The failure to report; nil where the model changed as expected.
+  /// Returns the failure to report, or nil if the model changed as expected.
   func failure(of change: ((inout Model) throws -> Void)?) -> String? {
     guard let change else {
       return exhaustivity.isOn ? unexpected("in \(subject)") : nil
@@ -35,9 +35,9 @@ struct ChangeCheck<Model: Sendable> {
       """
   }
 
-  /// The failure to report for a change that was not asserted; nil where the model did not change.
+  /// Returns the failure to report for a change that was not asserted, or nil if the model did not change.
   ///
-  /// - Parameter origin: Where the change comes from, as in "changed in …".
+  /// - Parameter origin: The place that the change comes from, as in "changed in …".
   func unexpected(_ origin: String) -> String? {
     difference(before, after).map { difference in
       """

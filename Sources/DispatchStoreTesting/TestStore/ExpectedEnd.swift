@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// How an action is expected to end.
+/// The expected outcome of an action.
 public struct ExpectedEnd: Sendable {
   let description: String
   private let matches: @Sendable ((any Error)?) -> Bool
@@ -10,34 +10,34 @@ public struct ExpectedEnd: Sendable {
     self.matches = matches
   }
 
-  /// All stores finished, or none responded.
+  /// Expects that all stores finished, or none responded.
   public static let success = ExpectedEnd("success") { $0 == nil }
 
-  /// Cancelled.
+  /// Expects cancellation.
   public static let cancelled = ExpectedEnd("cancelled") { $0 is CancellationError }
 
-  /// Vetoed by a middleware.
+  /// Expects a middleware's veto.
   public static let vetoed = ExpectedEnd("vetoed") { ($0 as? DispatchError)?.code == .vetoed }
 
-  /// Failed, with any error; not cancelled, and not vetoed.
+  /// Expects any error, except a cancellation or a veto.
   public static let failure = ExpectedEnd("failure") { error in
     error != nil && !cancelled.matches(error) && !vetoed.matches(error)
   }
 
-  /// Any end.
+  /// Expects any outcome.
   public static let any = ExpectedEnd("any end") { _ in true }
 
-  /// Failed with this error.
+  /// Expects this error.
   public static func failure<Failure: Error & Equatable>(_ error: Failure) -> ExpectedEnd {
     ExpectedEnd("failure: \(Diff.line(error))") { ($0 as? Failure) == error }
   }
 
-  /// Failed with an error of this type.
+  /// Expects an error of this type.
   public static func failure<Failure: Error>(_ kind: Failure.Type) -> ExpectedEnd {
     ExpectedEnd("failure: \(kind)") { $0 is Failure }
   }
 
-  /// The failure to report for an action; nil where it ended as expected.
+  /// Returns the failure to report for an action, or nil if it ended as expected.
   func mismatch(_ name: String, _ error: (any Error)?) -> String? {
     if matches(error) { return nil }
     return """

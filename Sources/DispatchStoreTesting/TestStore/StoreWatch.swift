@@ -1,17 +1,17 @@
 import DispatchStore
 
-/// How far the changes of a store have been asserted, for any type of model.
+/// The progress of assertions about a store's changes, for any type of model.
 protocol AnyStoreWatch: Sendable {
   var storeIdentity: ObjectIdentifier { get }
   /// The commits that have not been asserted yet.
   var unasserted: [RecordedCommit] { get }
   /// Marks all commits as asserted, and returns the failure to report for them.
   ///
-  /// - Parameter origin: Where they come from, as in "changed in …".
+  /// - Parameter origin: The place that they come from, as in "changed in …".
   func skipAll(_ origin: String) -> String?
 }
 
-/// How far the changes of a store have been asserted: up to which commit, in commit order.
+/// The progress of assertions about a store's changes: up to which commit, in commit order.
 final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   let store: Store<Model, Action>
   private let recorder: RecorderMiddleware
@@ -55,8 +55,9 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
     }
   }
 
-  /// Marks the changes of an action as asserted: up to its last commit, or to a later one outside of
-  /// dispatches before its end.
+  /// Marks the changes of an action as asserted.
+  ///
+  /// That is up to its last commit, or to a later one outside of dispatches before its end.
   func advance(past transaction: TransactionID?) -> (before: Model, after: Model) {
     let end = transaction.flatMap { id in
       recorder.journal.read { $0[id]?.storeRuns.first { $0.store == storeIdentity }?.endedAt }

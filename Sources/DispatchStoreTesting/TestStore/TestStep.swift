@@ -3,17 +3,17 @@ public import DispatchStore
 /// An action that was sent, whose changes and end are asserted step by step.
 public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   let testStore: TestStore<Model, Action>
-  /// The handle of its dispatch, for instance to cancel it.
+  /// The handle of the dispatch, for instance to cancel it.
   public let handle: DispatchHandle
   let name: String
 
   private var id: TransactionID { handle.transaction }
 
-  /// Awaits the next commit of the action, and asserts what changed up to that.
+  /// Awaits the next commit of the action, and asserts the changes up to it.
   ///
   /// - Parameters:
   ///   - change: Changes the previous model into the expected one.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -40,12 +40,12 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     }
   }
 
-  /// Awaits the end of the action, and asserts how it ended and what else it changed.
+  /// Awaits the end of the action, and asserts its outcome and its remaining changes.
   ///
   /// - Parameters:
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.

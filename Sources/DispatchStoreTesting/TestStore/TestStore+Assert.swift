@@ -1,8 +1,8 @@
 import DispatchStore
 
-/// What all assertions use.
+/// Helpers of all assertions.
 extension TestStore {
-  /// Awaits the end of an action, and asserts how it ended and what it changed.
+  /// Awaits the end of an action, and asserts its outcome and its changes.
   nonisolated(nonsending) func assertEnd(
     of id: TransactionID, _ name: String, _ end: ExpectedEnd,
     _ change: ((inout Model) throws -> Void)?, _ place: SourcePlace
@@ -37,13 +37,13 @@ extension TestStore {
     reporter.report("The task was cancelled while it waited for \(awaited).", at: place)
   }
 
-  /// Shows what was skipped, where `exhaustivity` says so.
+  /// Shows a skipped change or action, if `exhaustivity` says so.
   func note(_ message: String, _ place: SourcePlace) {
     guard case .off(showSkipped: true) = exhaustivity else { return }
     reporter.report(message, severity: .note, at: place)
   }
 
-  /// The cause of an action, and where it was dispatched.
+  /// Returns the cause of an action, and the place where it was dispatched.
   func origin(of transaction: RecordedTransaction) -> String {
     let cause = transaction.cause.flatMap { number in
       recorder.journal.read { journal in

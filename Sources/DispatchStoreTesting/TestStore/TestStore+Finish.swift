@@ -4,7 +4,7 @@ extension TestStore {
   /// Waits until the dispatcher is idle, and fails for everything that was not asserted.
   ///
   /// - Parameters:
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -22,7 +22,7 @@ extension TestStore {
     reportUnasserted(at: place)
   }
 
-  /// Reports what was not asserted, and marks it as asserted, so that it is reported once.
+  /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.
   func reportUnasserted(before action: String? = nil, at place: SourcePlace, isLast: Bool = false) {
     let before = progress.read(\.self)
     let (unreceived, open, count) = recorder.journal.read { journal in

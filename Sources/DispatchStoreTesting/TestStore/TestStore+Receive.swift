@@ -1,16 +1,16 @@
 public import DispatchStore
 
 extension TestStore {
-  /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
+  /// Asserts that this action was the next to follow, awaits its end, and asserts its changes.
   ///
-  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
   /// other actions before it.
   ///
   /// - Parameters:
-  ///   - action: The action, of whatever store.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - action: The action, of any store.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -30,17 +30,20 @@ extension TestStore {
     _ = await receive(expected, end, change, place)
   }
 
-  /// Asserts that an action of this kind was the next to follow; else as `receive(_:)` for an action.
+  /// Asserts that an action of this type was the next to follow, awaits its end, and asserts its changes.
+  ///
+  /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// other actions before it.
   ///
   /// - Parameters:
   ///   - kind: The type of the action.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
-  /// - Returns: The action, where it was received.
+  /// - Returns: The action, if it was received.
   @discardableResult
   nonisolated(nonsending) public func receive<Received: ActionType>(
     _ kind: Received.Type, ending end: ExpectedEnd = .success,
@@ -53,18 +56,21 @@ extension TestStore {
     return await receive(expected, end, change, place) as? Received
   }
 
-  /// Asserts that an action that matches was the next to follow; else as `receive(_:)` for an action.
+  /// Asserts that a matching action was the next to follow, awaits its end, and asserts its changes.
+  ///
+  /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// other actions before it.
   ///
   /// - Parameters:
   ///   - kind: The type of the action.
-  ///   - matches: Whether it is the expected one.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - matches: Returns whether an action is the expected one.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
-  /// - Returns: The action, where it was received.
+  /// - Returns: The action, if it was received.
   @discardableResult
   nonisolated(nonsending) public func receive<Received: ActionType>(
     _ kind: Received.Type, where matches: @escaping (Received) -> Bool,
@@ -117,7 +123,7 @@ extension TestStore {
 
       (− expected, + received: \(origin(of: next)))
       """, at: place)
-    // Marks its changes as asserted, so that one mistake makes one failure.
+    // Marks the other action's changes as asserted, so that one mistake makes one failure.
     _ = await recorder.journal.first { $0[next.id]?.hasEnded == true ? true : nil }
     _ = watch.advance(past: next.id)
     progress.change { $0.last = next.id }
@@ -129,7 +135,7 @@ extension TestStore {
       "Expected to receive \(name), but nothing more followed: the dispatcher is idle.", at: place)
   }
 
-  /// The next transaction that followed; nil where the dispatcher is idle, or the task was cancelled.
+  /// Returns the next transaction that followed, or nil if the dispatcher is idle or the task was cancelled.
   private nonisolated(nonsending) func nextFollowed() async -> RecordedTransaction? {
     let progress = progress.read(\.self)
     let next = { @Sendable (journal: Journal) -> RecordedTransaction?? in
@@ -147,21 +153,21 @@ extension TestStore {
 private struct ExpectedAction {
   let name: String
   let matches: (AnyAction) -> Bool
-  /// How another action differs; nil where the two can't be compared.
+  /// Returns how another action differs, or nil if the two can't be compared.
   var mismatch: (AnyAction) -> String? = { _ in nil }
 }
 
 extension TestStore where Action: Equatable {
-  /// Asserts that this action was the next to follow, awaits its end, and asserts what it changed.
+  /// Asserts that this action was the next to follow, awaits its end, and asserts its changes.
   ///
-  /// Waits until it was dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
+  /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
   /// other actions before it.
   ///
   /// - Parameters:
   ///   - action: The action, of the store under test.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.

@@ -1,14 +1,14 @@
 public import DispatchStore
 
 extension TestStore {
-  /// Sends an action to all stores that respond, awaits its end, and asserts what it changed.
+  /// Sends an action to all stores that respond, awaits its end, and asserts its changes.
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default the test store's mode.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - mode: The mode of the dispatch, by default the test store's mode.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -22,14 +22,14 @@ extension TestStore {
     await start(action, mode: mode, at: place).ends(end, change, at: place)
   }
 
-  /// Sends an action to all stores that respond, and asserts what it does step by step.
+  /// Sends an action to all stores that respond, and asserts its effects step by step.
   ///
-  /// For an action that changes the model more than once, or whose operation the test continues.
+  /// Use it for an action that changes the model more than once, or whose operation the test continues.
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default the test store's mode.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - mode: The mode of the dispatch, by default the test store's mode.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -58,16 +58,16 @@ extension TestStore {
   }
 }
 
-// A store of handlers: actions of any type.
+// Actions of any type, for a store of handlers.
 extension TestStore where Action == HandledAction {
-  /// Sends an action to all stores that respond, awaits its end, and asserts what it changed.
+  /// Sends an action to all stores that respond, awaits its end, and asserts its changes.
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default the test store's mode.
-  ///   - end: How it is expected to end.
-  ///   - change: Changes the previous model into the expected one; nil where it does not change.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - mode: The mode of the dispatch, by default the test store's mode.
+  ///   - end: The expected outcome.
+  ///   - change: Changes the previous model into the expected one. Nil if the model does not change.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -81,12 +81,12 @@ extension TestStore where Action == HandledAction {
     await start(action, mode: mode, at: place).ends(end, change, at: place)
   }
 
-  /// Sends an action to all stores that respond, and asserts what it does step by step.
+  /// Sends an action to all stores that respond, and asserts its effects step by step.
   ///
   /// - Parameters:
   ///   - action: The action.
-  ///   - mode: How to schedule it; by default the test store's mode.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - mode: The mode of the dispatch, by default the test store's mode.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.

@@ -17,7 +17,7 @@ extension TestStore {
   /// - Parameters:
   ///   - other: The store under test, or one given to `watch(_:)`.
   ///   - change: Changes the previous model into the expected one.
-  ///   - fileID: Where failures are shown, like the following.
+  ///   - fileID: The file to show failures in.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -36,7 +36,7 @@ extension TestStore {
         "Store \"\(other.identifier)\" is not watched. Call watch(_:) before its changes.",
         at: place)
     }
-    // Where the last action has not changed that store, the assertion is about a change outside of dispatches.
+    // If the last action has not changed that store, the assertion is about a change outside of dispatches.
     let cause = found.unasserted.contains { $0.transaction == last } ? last : nil
     let action = cause.flatMap { id in recorder.journal.read { $0[id]?.action } }
     let (before, after) = found.advance(past: cause)

@@ -7,19 +7,24 @@ public import DispatchStore
 ///     await testStore.receive(Log.entry("increased"))
 ///     await testStore.finish()
 ///
-/// A closure changes the previous model into the expected one. Every other action that is dispatched, from
-/// blocks, observers, middlewares, completions or elsewhere, has followed, and the test has to receive it, in
-/// the order of the dispatches. The test store reports what was not asserted when the test sends the next
-/// action, at `finish()`, and when the test store is released.
+/// A closure changes the previous model into the expected one. Every other action that is dispatched has followed:
+/// from blocks, observers, middlewares, completions or elsewhere. The test has to receive it, in the order of the
+/// dispatches. The test store reports whatever was not asserted when the test sends the next action, at `finish()`,
+/// and at its release.
 ///
-/// It waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle. Changes
-/// are asserted in commit order, up to the last commit of the action: where an action dispatches another one
-/// `.sync` and changes the model after that, its closure makes the changes of both. Failures point to the
-/// caller's line. Give each test store a separate dispatcher: actions that others dispatch there follow, too.
+/// The test store waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle.
+/// Failures point to the caller's line.
+///
+/// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one
+/// `.sync` and changes the model after that, its closure makes the changes of both.
+///
+/// Give each test store a separate dispatcher, because all actions dispatched there follow.
 public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The store under test.
   public let store: Store<Model, Action>
-  /// The dispatcher with which it is registered; to register further stores with.
+  /// The dispatcher with which the store is registered.
+  ///
+  /// Register further stores with it.
   public let dispatcher: Dispatcher
   /// The mode of actions that are sent without one.
   public let mode: Dispatcher.Mode
@@ -31,13 +36,13 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   let reporter = FailureReporter()
   private let place: SourcePlace
 
-  /// Makes a test store for a store, and registers that where it has no dispatcher yet.
+  /// Makes a test store for a store, and registers the store if it has no dispatcher yet.
   ///
   /// - Parameters:
   ///   - store: The store under test.
-  ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
+  ///   - dispatcher: The dispatcher to register the store with. A new one if nil.
   ///   - mode: The mode of actions that are sent without one.
-  ///   - fileID: Where failures at the release are shown, like the following.
+  ///   - fileID: The file to show failures in that are reported at the release.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -47,7 +52,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     column: UInt = #column
   ) {
     let dispatcher = dispatcher ?? store.dispatcher ?? Dispatcher(name: "test")
-    // One that is registered keeps its `waitFor`.
+    // A registered store is not registered again, so that it keeps its `waitFor`.
     self.store =
       store.dispatcher === dispatcher ? store : dispatcher.register(store: store)
     self.dispatcher = dispatcher
@@ -61,12 +66,12 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   /// Makes a test store for a new store.
   ///
   /// - Parameters:
-  ///   - model: The model that it starts with.
-  ///   - reducer: The store's reducer; nothing else may use it afterwards.
-  ///   - identifier: The name to register it under.
-  ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
+  ///   - model: The model that the store starts with.
+  ///   - reducer: The store's reducer. Nothing else may use it afterwards.
+  ///   - identifier: The name to register the store under.
+  ///   - dispatcher: The dispatcher to register the store with. A new one if nil.
   ///   - mode: The mode of actions that are sent without one.
-  ///   - fileID: Where failures at the release are shown, like the following.
+  ///   - fileID: The file to show failures in that are reported at the release.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.
@@ -82,19 +87,21 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
       column: column)
   }
 
-  /// Whether the test has to assert everything; `.on` unless set.
+  /// Whether the test has to assert everything.
+  ///
+  /// `.on` unless set.
   public var exhaustivity: Exhaustivity {
     get { progress.read(\.exhaustivity) }
     set { progress.change { $0.exhaustivity = newValue } }
   }
 
-  /// The model as it is.
+  /// The current model.
   public var model: Model { store.model }
 
-  /// Called when no dispatch is under way, before the dispatcher counts as idle.
+  /// A closure that is called when no dispatch is in flight, before the dispatcher counts as idle.
   ///
-  /// Where actions follow from what the dispatcher does not track (an observer on a queue, a task), this has to
-  /// return once they have been dispatched.
+  /// Set it if actions follow from sources that the dispatcher does not track, such as an observer on a queue, or a
+  /// task. It must return once those actions have been dispatched.
   public var settle: (@Sendable () async -> Void)? {
     get { progress.read(\.settle) }
     set { progress.change { $0.settle = newValue } }
@@ -110,11 +117,11 @@ extension TestStore where Model: ModelType {
   /// Makes a test store for a new store that starts with `Model()`.
   ///
   /// - Parameters:
-  ///   - reducer: The store's reducer; nothing else may use it afterwards.
-  ///   - identifier: The name to register it under.
-  ///   - dispatcher: The dispatcher to register it with; a new one where none is given.
+  ///   - reducer: The store's reducer. Nothing else may use it afterwards.
+  ///   - identifier: The name to register the store under.
+  ///   - dispatcher: The dispatcher to register the store with. A new one if nil.
   ///   - mode: The mode of actions that are sent without one.
-  ///   - fileID: Where failures at the release are shown, like the following.
+  ///   - fileID: The file to show failures in that are reported at the release.
   ///   - filePath: The caller's file.
   ///   - line: The caller's line.
   ///   - column: The caller's column.

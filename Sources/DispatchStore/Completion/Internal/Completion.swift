@@ -4,6 +4,8 @@ enum Completion: Sendable {
   case plain(@Sendable () -> Void)
   case withResult(@Sendable (DispatchResult) -> Void)
 
+  /// Calls the closure.
+  ///
   /// - Parameter result: Evaluated only for a closure that takes it.
   func run(_ result: @autoclosure () -> DispatchResult) {
     switch self {

@@ -19,7 +19,9 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
     super.init(.application, path: path)
   }
 
-  /// Inlinable, so that it is compiled for the model's and the action's own types.
+  /// Creates a handler.
+  ///
+  /// Inlinable, so that it is specialised for the model's and the action's types.
   @inlinable
   convenience init(_ body: Body, path: [AnyKeyPath] = []) {
     self.init(body, path) { store in

@@ -1,10 +1,14 @@
-/// What a store does for actions of one type; a subclass has the type.
+/// The behaviour of a store for one action type.
+///
+/// A subclass knows the type statically.
 @usableFromInline
 class Handler<Model: Sendable>: @unchecked Sendable {
   // because all of its properties are constants
   final let actionType: any ActionType.Type
   final let answer: ReducerAnswer
-  /// Where in the model the part is that it changes; empty for the whole one.
+  /// Key path of the part that the handler changes, from the whole model.
+  ///
+  /// Empty for the whole model.
   final let path: [AnyKeyPath]
 
   init(_ actionType: any ActionType.Type, _ answer: ReducerAnswer, path: [AnyKeyPath]) {
@@ -13,26 +17,26 @@ class Handler<Model: Sendable>: @unchecked Sendable {
     self.path = path
   }
 
-  /// Changes the model for an action of its type.
+  /// Changes the model for an action of the handler's type.
   func reduce(into model: inout Model, _ action: any ActionType) throws {
     fatalError("Handler is abstract.")
   }
 
-  /// Makes the operation for an action of its type, where a round runs that.
+  /// Makes the operation for an action of the handler's type, if a round runs it.
   func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
     .make(action, store, .reducing(store.reducer), isReduction: true)
   }
 
-  /// The calls of a store, for actions of its type.
+  /// Makes the calls of a store for actions of the handler's type.
   func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
     fatalError("Handler is abstract.")
   }
 
   func responds(to type: any ActionType.Type) -> Bool { fatalError("Handler is abstract.") }
 
-  /// The same for a model of which this is a part.
+  /// Returns this handler for a model that contains this model.
   func lifted<Whole: Sendable>(
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
@@ -54,7 +58,7 @@ class Handler<Model: Sendable>: @unchecked Sendable {
       """)
   }
 
-  /// One handler that calls several of the same type, one after the other.
+  /// Returns one handler that calls several handlers of the same type, in order.
   class func joined(_ handlers: [Handler]) -> Handler {
     handlers.count == 1 ? handlers[0] : handlers[0].join(handlers)
   }
@@ -70,7 +74,7 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   }
 }
 
-/// A handler with its action's type.
+/// A handler that knows its action's type statically.
 @usableFromInline
 class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchecked Sendable {
   // because its superclass is
@@ -85,7 +89,9 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
 
   override func responds(to type: any ActionType.Type) -> Bool { type is Action.Type }
 
-  /// One closure or two are made for each store; the others have the handler for a context.
+  /// Makes one or two closures for each store.
+  ///
+  /// The other closures capture only the handler.
   override final func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
     ReducerCalls(
       on: store.storage, reduce: makeReduce(of: store.storage),
@@ -103,13 +109,13 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
 
   final func wrap(_ action: Action) -> HandledAction { HandledAction(action, handler: self) }
 
-  /// Unsafe, because a checked cast would take as long as a reduction.
+  /// Casts without a check, because a checked cast would take as long as a reduction.
   @usableFromInline
   static func typed(_ store: AnyObject) -> HandlerStore<Model> {
     unsafeDowncast(store, to: HandlerStore<Model>.self)
   }
 
-  // Each is called only where it is how the handler answers.
+  // Each of these is called only if it matches the handler's `answer`.
 
   func makeReduce(of storage: ModelStorage<Model, HandledAction>) -> Reduce {
     { _, _ in fatalError("The handler does not reduce.") }

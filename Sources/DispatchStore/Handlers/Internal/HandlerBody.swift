@@ -1,14 +1,16 @@
-/// What a handler does that does more than reduce, by what it needs of the store: that decides where it can be used.
+/// The body of a handler that does more than reduce.
+///
+/// The cases say which kind of store it needs, and so where it can be used.
 @usableFromInline
 enum HandlerBody<Model: Sendable, Call>: Sendable {
-  /// The store itself: in no part.
+  /// Needs the store itself, so it can't be in a `Part`.
   case store(@Sendable (HandlerStore<Model>) -> Call)
-  /// The model, or a part that is always there.
+  /// Needs the model, or a part that is always present.
   case child(@Sendable (ChildHandlerStore<Model>) -> Call)
-  /// Any part.
+  /// Accepts any part.
   case optionalChild(@Sendable (OptionalChildHandlerStore<Model>) -> Call)
 
-  /// What is called for a store.
+  /// Returns the call, bound to a store.
   @inlinable
   func bind(to store: HandlerStore<Model>) -> Call {
     switch self {
@@ -18,7 +20,7 @@ enum HandlerBody<Model: Sendable, Call>: Sendable {
     }
   }
 
-  /// The same for a model of which this is a part; nil where it can't be used there.
+  /// Returns this body for a model that contains this model, or nil if the body needs the store itself.
   func lifted<Whole: Sendable>(
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> HandlerBody<Whole, Call>? {
@@ -29,7 +31,7 @@ enum HandlerBody<Model: Sendable, Call>: Sendable {
     }
   }
 
-  /// The same for one that an optional holds.
+  /// Returns this body for a model that contains this model as an optional, or nil if the body can't handle absence.
   func lifted<Whole: Sendable>(
     toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
   ) -> HandlerBody<Whole, Call>? {

@@ -1,7 +1,7 @@
 /// The reducer of a store of handlers.
 ///
-/// Routes come to the handlers themselves (`HandledStoreEntry`); it serves what has only the action: operations of a round,
-/// and actions that were dispatched in their wrapping.
+/// Routes lead to the handlers directly (`HandledStoreEntry`). The reducer serves callers that have only the action:
+/// operations of a round, and dispatches of a `HandledAction`.
 final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   private let state: Locked<HandlerTable<Model>>
 
@@ -16,7 +16,7 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
       let former = table
       return (former, body(&table))
     }
-    // Released outside the lock, with what its closures have captured.
+    // Released outside the lock, because the closures' captures are user objects.
     withExtendedLifetime(former) {}
     return result
   }

@@ -1,12 +1,12 @@
-/// The entry of a store of handlers, which has one more for each handler.
+/// The registry entry of a store of handlers, with a member entry for each handler.
 ///
-/// It itself gets actions that are dispatched in their wrapping, as those are that observers and test kits replay.
+/// This entry itself gets actions that are dispatched as `HandledAction`: observers and test kits replay those.
 final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAction>,
   @unchecked Sendable
 {
   // because its superclass is, and these are constants
   private let table: HandlerTable<Model>
-  /// By index in the table.
+  /// The member entries, by index in the table.
   private let handled: [HandledStoreEntry<Model>]
 
   init(
@@ -24,7 +24,7 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   }
 }
 
-/// The entry of a store for the actions of one of its handlers, with that handler's calls.
+/// The registry entry of a store for one of its handlers, with that handler's calls.
 final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAction>,
   @unchecked Sendable
 {

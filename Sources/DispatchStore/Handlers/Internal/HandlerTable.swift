@@ -1,4 +1,4 @@
-/// A store's handlers, one for each action type, in the order in which the types were first added.
+/// The handlers of a store, one for each action type, in the order in which the types were first added.
 struct HandlerTable<Model: Sendable>: Sendable {
   private(set) var all: [Handler<Model>] = []
   private var indices: [ObjectIdentifier: Int] = [:]
@@ -7,7 +7,9 @@ struct HandlerTable<Model: Sendable>: Sendable {
     add(handlers)
   }
 
-  /// Those that are added together for several parts are one handler, which takes the place of the present one.
+  /// Adds handlers.
+  ///
+  /// Handlers of one type for several parts, added together, become one that replaces the current handler.
   mutating func add(_ handlers: Handlers<Model>) {
     var added: [ObjectIdentifier: [Handler<Model>]] = [:]
     var order: [ObjectIdentifier] = []
@@ -29,7 +31,9 @@ struct HandlerTable<Model: Sendable>: Sendable {
     }
   }
 
-  /// Whether there was one.
+  /// Removes the handler of a type.
+  ///
+  /// Returns whether there was one.
   mutating func remove(_ type: any ActionType.Type) -> Bool {
     guard let index = indices.removeValue(forKey: ObjectIdentifier(type)) else { return false }
     all.remove(at: index)
@@ -37,7 +41,9 @@ struct HandlerTable<Model: Sendable>: Sendable {
     return true
   }
 
-  /// The handler for actions of a type: its own one, or for a class that of the nearest superclass.
+  /// Returns the handler for actions of a type.
+  ///
+  /// A class without a handler of its own gets the nearest superclass's.
   func handler(for type: any ActionType.Type) -> Handler<Model>? {
     nearestIndex(to: type).map { all[$0] }
   }

@@ -1,4 +1,4 @@
-/// A handler whose actions take an operation.
+/// A handler that answers its actions with an operation.
 final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<Model, Action>,
   @unchecked Sendable
 {
@@ -35,18 +35,20 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   }
 }
 
-/// What the operation of a handler does, by the way in which it ends.
+/// The block of a handler's operation, by the way in which it ends.
 enum HandlerBlock<Model: Sendable, Action: ActionType>: Sendable {
   typealias Suspending<Part: Sendable> = HandlerBody<Part, @Sendable (Action) async throws -> Void>
   typealias Controlled<Part: Sendable> =
     HandlerBody<Part, @Sendable (any HandlerRunning, Action) throws -> Void>
 
-  /// Runs in a task; with the isolation of the program's closure.
+  /// Runs in a task, with the isolation of the program's closure.
   case suspending(isolation: (any Actor)?, Suspending<Model>)
-  /// Ends by `finish()`.
+  /// Ends when `finish()` is called.
   case controlled(Controlled<Model>)
 
-  /// It is bound to the store where it runs, since a store that is weakly owned may be gone before.
+  /// The block for an `ActionOperation`.
+  ///
+  /// Binds to the store late, because a weakly owned store may be gone before it runs.
   var operationBlock: OperationBlock<Model, HandledAction> {
     switch self {
     case .suspending(let isolation, let body):

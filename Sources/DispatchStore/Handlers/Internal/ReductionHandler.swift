@@ -7,7 +7,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   @usableFromInline typealias Body = @Sendable (inout Model, Action) throws -> Void
   @usableFromInline typealias Storage = ModelStorage<Model, HandledAction>
 
-  /// What is called for a store that is observed; takes the handler too.
+  /// Called for a store that has observers.
+  ///
+  /// Takes the handler as well.
   @usableFromInline typealias Observed =
     @Sendable (Action, HandlerStore<Model>, Handler<Model>, ThreadState) -> InlineStep
 
@@ -26,7 +28,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
     super.init(.reduction, path: path)
   }
 
-  /// Inlinable, so that it is compiled for the model's and the action's own types.
+  /// Creates a handler.
+  ///
+  /// Inlinable, so that it is specialised for the model's and the action's types.
   @inlinable
   convenience init(_ body: @escaping Body, path: [AnyKeyPath] = []) {
     self.init(
@@ -67,7 +71,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   }
 
   override func reduce(into model: inout Model, _ action: any ActionType) throws {
-    // The registry has matched them.
+    // The cast succeeds: the registry has matched the type.
     try body(&model, action as! Action)
   }
 

@@ -1,20 +1,22 @@
-/// What is called when dispatches of some action types have ended: the seam for what follows them.
+/// A hook that is called when dispatches of some action types have ended: the seam for features that react to them.
 ///
-/// A route knows its followers. So a dispatch of another action type does not pay for them.
+/// A route knows its followers, so dispatches of other action types don't pay for them.
 protocol DispatchFollower: AnyObject, Sendable {
-  /// Whether it follows actions of a type; the same each time, and under the registry's lock.
+  /// Whether it follows actions of a type.
+  ///
+  /// Called under the registry's lock, and must always give the same answer.
   func responds(to type: any ActionType.Type) -> Bool
 
-  /// A dispatch has ended, and its completion has run; threads and tasks that wait for it resume afterwards.
+  /// Called when a dispatch has ended and its completion has run, before threads and tasks that wait for it resume.
   ///
-  /// On that thread, in the dispatch's context, with no lock held.
+  /// Runs on that thread, in the dispatch's context, with no lock held.
   func dispatchEnded(_ ended: EndedDispatch)
 
-  /// The dispatcher accepts only what dispatches under way dispatch, from now on.
+  /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()
 }
 
-/// A dispatch of one action that has ended, as its followers get it.
+/// A dispatch of one action that has ended, as its followers receive it.
 final class EndedDispatch {
   let action: any ActionType
   let dispatcher: Dispatcher

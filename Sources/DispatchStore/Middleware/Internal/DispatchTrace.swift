@@ -1,40 +1,43 @@
-/// What gets the record of each dispatch while that is in flight, to look at it from other threads.
+/// A middleware that gets the record of each dispatch in flight, to inspect it from other threads.
 ///
-/// The seam for tables and diagnoses of what is in flight. A dispatcher without one pays nothing; with one, each
-/// dispatch has a record with details from its beginning, and a trace.
+/// The seam for tables and diagnoses of dispatches in flight. A dispatcher without a watcher pays nothing. With one,
+/// each dispatch has a record with details from its beginning, and a trace.
 protocol DispatchWatcher: Middleware {
-  /// A dispatch begins: on the dispatching thread, before any hook of it, with no lock held.
+  /// Called when a dispatch begins: on the dispatching thread, before any hook, with no lock held.
   func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher)
 
-  /// It has ended: its completion and hooks have run; threads and tasks that wait for it resume afterwards.
+  /// Called when a dispatch has ended, after its completion and hooks, before threads and tasks that wait for it
+  /// resume.
   func forget(_ trace: DispatchTrace)
 }
 
-/// What watchers know of a dispatch in flight: its record, and how far it has come.
+/// A watcher's view of a dispatch in flight: its record and its progress.
 ///
-/// A reference to the trace keeps the record from being used again. The dispatch refers to it until its end only.
+/// A reference to the trace keeps the record from being reused. The dispatch refers to the trace only until its end.
 final class DispatchTrace: Sendable {
   let dispatch: Dispatch
   let id: TransactionID
   let parent: TransactionID?
-  /// As dispatched; one, unless it is a sequence.
+  /// The actions as dispatched: one, unless it is a sequence.
   let actions: [any ActionType]
   let isSequence: Bool
   let mode: Dispatcher.Mode
   let callSite: CallSite
-  /// Of a `.sync` dispatch, the one whose code goes on only after it.
+  /// For a `.sync` dispatch, the one whose code waits for it.
   let caller: Dispatch?
-  /// By the dispatcher's clock, in nanoseconds.
+  /// The time of the beginning, by the dispatcher's clock, in nanoseconds.
   let began: Int64
   private let progress: Locked<Progress>
 
-  /// How far a dispatch has come.
+  /// The progress of a dispatch.
   struct Progress {
-    /// When something of it has begun or ended last.
+    /// The time when a part of the dispatch last began or ended.
     var moved: Int64
-    /// In `waitFor` order; empty until the order is known.
+    /// The stores in `waitFor` order.
+    ///
+    /// Empty until the order is known.
     var stores: [StoreProgress] = []
-    /// Of a sequence, how many of its actions have ended.
+    /// For a sequence, the number of its actions that have ended.
     var endedSteps = 0
   }
 
@@ -56,20 +59,20 @@ final class DispatchTrace: Sendable {
     progress = Locked(Progress(moved: time))
   }
 
-  /// How far it has come by now.
+  /// The current progress.
   var present: Progress { progress.withLock { $0 } }
 
-  /// When something of it has begun or ended last.
+  /// The time when a part of the dispatch last began or ended.
   var moved: Int64 { progress.withLock { $0.moved } }
 
-  /// The order of its stores is known.
+  /// Notes the order of the stores.
   func prepare(_ identifiers: [String]) {
     progress.withLock { progress in
       progress.stores = identifiers.map { StoreProgress(identifier: $0) }
     }
   }
 
-  /// A store starts, perhaps once more.
+  /// Notes that a store starts, perhaps in another attempt.
   func storeStarts(_ index: Int, at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)
@@ -79,7 +82,7 @@ final class DispatchTrace: Sendable {
     }
   }
 
-  /// A store, or an attempt of it, has ended.
+  /// Notes that a store, or an attempt of it, has ended.
   func storeEnded(_ index: Int, at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)
@@ -87,7 +90,7 @@ final class DispatchTrace: Sendable {
     }
   }
 
-  /// An action of the sequence has ended.
+  /// Notes that an action of the sequence has ended.
   func stepEnded(at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)

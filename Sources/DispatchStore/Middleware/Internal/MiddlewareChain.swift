@@ -1,16 +1,18 @@
-/// The middlewares of one dispatch, in order of registration: the fan-out of both hooks; and what follows it.
+/// The middlewares of one dispatch, in order of registration, and its followers.
+///
+/// Calls all of them for each hook.
 final class MiddlewareChain: @unchecked Sendable {
-  // because all of its properties are constants, as is what `hooks` points to
+  // because all of its properties are constants, and so are the objects that `hooks` points to
   let middlewares: [any Middleware]
-  /// Those of them that are called for whole dispatches too.
+  /// The middlewares that are also called for whole dispatches.
   let wholes: [any DispatchMiddleware]
-  /// Those that look at dispatches in flight.
+  /// The middlewares that watch dispatches in flight.
   let watchers: [any DispatchWatcher]
-  /// What follows dispatches of the route's action type, in order of registration.
+  /// The followers of the route's action type, in order of registration.
   let followers: [any DispatchFollower]
-  /// Whether there is something for whole dispatches: hooks, watchers or followers.
+  /// Whether whole dispatches have hooks, watchers or followers.
   let hasWholes: Bool
-  /// The same middlewares, to be called without a count of references to them, which all threads would write.
+  /// The middlewares again, callable without writing a reference count that all threads share.
   private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
   let count: Int
 
@@ -35,7 +37,7 @@ final class MiddlewareChain: @unchecked Sendable {
     }
   }
 
-  /// Whether a dispatch has nothing to do with it.
+  /// Whether there are no middlewares and no followers.
   var isEmpty: Bool { middlewares.isEmpty && followers.isEmpty }
 
   deinit {
@@ -43,15 +45,15 @@ final class MiddlewareChain: @unchecked Sendable {
     hooks.deallocate()
   }
 
-  /// The verdicts of all of them about one store, where one did more than let the action pass.
+  /// The verdicts of all middlewares about one store, if one of them did more than let the action pass.
   ///
-  /// An object, so that nothing is copied where there is none.
+  /// A class, so that the common case copies nothing.
   final class Reply {
-    /// The action that the store gets.
+    /// The action that the store receives.
     fileprivate(set) var action: any ActionType
-    /// How many of them were called, and so get `didDispatch`.
+    /// The number of middlewares that were called, and therefore get `didDispatch`.
     fileprivate(set) var notifiedCount: Int
-    /// The end of the store's part, where one of them vetoed or failed.
+    /// The outcome of the store run, if a middleware vetoed or failed.
     private(set) var outcome: StoreOutcome?
 
     fileprivate init(action: any ActionType, notifiedCount: Int) {
@@ -59,13 +61,15 @@ final class MiddlewareChain: @unchecked Sendable {
       self.notifiedCount = notifiedCount
     }
 
-    /// The first outcome stays.
+    /// Sets the outcome, unless there is one.
     fileprivate func end(as outcome: StoreOutcome) {
       self.outcome = self.outcome ?? outcome
     }
   }
 
-  /// Nil where all of them let the action pass.
+  /// Calls `willDispatch` of all middlewares.
+  ///
+  /// Returns nil if all of them let the action pass.
   func willDispatch(
     _ context: MiddlewareContext, action: any ActionType, in store: any StoreType
   ) -> Reply? {
@@ -102,7 +106,9 @@ final class MiddlewareChain: @unchecked Sendable {
     return reply
   }
 
-  /// - Parameter notifiedCount: How many were called before.
+  /// Calls `didDispatch` in reverse order.
+  ///
+  /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called.
   func didDispatch(
     _ context: MiddlewareContext, action: any ActionType, in store: any StoreType,
     notifiedCount: Int

@@ -1,45 +1,54 @@
 import Synchronization
 
-/// One action's way through the middlewares: their verdicts by store, and what `didDispatch` gets of them.
+/// An action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
 ///
-/// Begun where there are middlewares. The dispatching thread calls `willDispatch`; the step that runs the
-/// dispatch then has the session, in the inline run and in the round. A thread uses it again where no hook has
-/// kept it.
+/// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
+/// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
 final class MiddlewareSession: TransactionScope, @unchecked Sendable {
-  // because what changes belongs to the thread that dispatches, and then to the step that runs; what contexts
-  // read that hooks have kept changes only where the library has the one reference
+  // because the dispatching thread owns it first, and then the step that runs. A hook may keep a context, so the
+  // fields that contexts read change only while the library has the only reference.
   @exclusivity(unchecked) private(set) var id = TransactionID(rawValue: 0)
   @exclusivity(unchecked) private(set) var parent: TransactionID?
   @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
   @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
   /// The action as dispatched.
   @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
-  /// Both exist as long as the inline run in which the session began; from then on it keeps them.
+  /// Unretained while the inline run in which the session began keeps them alive.
+  ///
+  /// `keepAlive()` then retains them.
   ///
   /// So a `.sync` dispatch writes no reference count that other threads write.
   @exclusivity(unchecked) private var present: (Unmanaged<Dispatcher>, Unmanaged<MiddlewareChain>)!
   @exclusivity(unchecked) private var kept: (Dispatcher, MiddlewareChain)?
-  /// Whether it has anything to do for the whole dispatch: the chain's, read where there is mostly nothing.
+  /// Whether the chain has hooks, watchers or followers of whole dispatches.
+  ///
+  /// A copy, because it is read often and mostly false.
   @exclusivity(unchecked) private(set) var hasWholes = false
-  /// When the `willDispatch` hooks had been called, by the dispatcher's clock.
+  /// The time after the `willDispatch` hooks, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
-  /// Whether the first store starts at that moment.
+  /// Whether the first store starts at `began`.
   @exclusivity(unchecked) private var startsAtOnce = false
-  /// When the first store started; kept where whole dispatches have hooks.
+  /// The start of the first store.
+  ///
+  /// Kept only if whole dispatches have hooks.
   private let firstStart = Atomic<Int64>(.max)
-  /// When the present store of the inline run started; in a round, its store run has that.
+  /// The start of the inline run's current store.
+  ///
+  /// In a round, its store run has that time.
   @exclusivity(unchecked) private(set) var startedAt: Int64?
-  /// Where something watches the dispatch, until its end.
+  /// The trace until the end of the dispatch, if there are watchers.
   @exclusivity(unchecked) private var trace: DispatchTrace?
-  /// By store index, where a middleware did more than let the action pass; nil where none did.
+  /// The replies by store index.
+  ///
+  /// Nil if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
 
-  /// What a spare session has.
+  /// The action of a spare session.
   private struct NoAction: ActionType {}
 
   // MARK: Its life
 
-  /// Begins a session, by a spare one of the thread where there is one.
+  /// Begins a session, reusing the thread's spare one if there is one.
   ///
   /// - Returns: The caller's reference, for `end` or `keep`.
   static func begin(
@@ -60,13 +69,13 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     return session
   }
 
-  /// The inline run in which it began is over, or another one takes it over: it keeps what it refers to.
+  /// Retains the dispatcher and the chain, since the inline run ends or another one takes over.
   func keepAlive() {
     guard kept == nil else { return }
     kept = (present.0.takeUnretainedValue(), present.1.takeUnretainedValue())
   }
 
-  /// The dispatch has ended in the inline run that has the session.
+  /// Ends the session with its dispatch, in the inline run that has it.
   static func end(_ ended: Unmanaged<MiddlewareSession>, on thread: ThreadState) {
     var session = ended.takeRetainedValue()
     guard isUniquelyReferencedForReuse(&session) else { return session.keepAlive() }
@@ -92,22 +101,22 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 
   // MARK: Stores
 
-  /// Whether all stores get the action as dispatched.
+  /// Whether all stores receive the action as dispatched.
   var letsAllPass: Bool { replies == nil }
 
-  /// Nil where the middlewares let the action pass to the store.
+  /// Returns the reply for a store, or nil if the middlewares let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     replies == nil ? nil : replies?[index]
   }
 
-  /// The action that the store at an index gets.
+  /// Returns the action for the store at an index.
   func action(at index: Int) -> any ActionType {
     reply(at: index)?.action ?? action
   }
 
   /// Calls `willDispatch` for all stores, in their order.
   ///
-  /// - Parameter startsAtOnce: Whether the stores follow on this thread.
+  /// - Parameter startsAtOnce: Whether the stores run next, on this thread.
   func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
     if hasWholes, let trace { trace.prepare(route.identifiers) }
     for index in 0..<route.count {
@@ -132,7 +141,9 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     }
   }
 
-  /// Calls `willDispatch` for another attempt of a store; its reply is not kept here, where other steps read.
+  /// Calls `willDispatch` for another attempt of a store.
+  ///
+  /// Does not store the reply, because other steps read `replies`.
   func willDispatch(at index: Int, to entry: StoreEntry) -> MiddlewareChain.Reply? {
     reply(to: action, at: index, of: entry)
   }
@@ -140,7 +151,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   /// The present time, by the dispatcher's clock.
   var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
 
-  /// A store starts in the inline run.
+  /// Notes that a store starts in the inline run.
   func start(_ index: Int) {
     let now = startsAtOnce ? began : now
     startsAtOnce = false
@@ -148,7 +159,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     noteStart(of: index, at: now)
   }
 
-  /// A store starts.
+  /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {
     guard hasWholes else { return }
     firstStart.min(time, ordering: .relaxed)
@@ -171,8 +182,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   /// Calls `didDispatch` for a store run that has ended.
   ///
   /// - Parameters:
-  ///   - reply: What its `willDispatch` hooks have said, and `began` when they had been called, where that was not
-  ///     with those of the other stores.
+  ///   - reply: The reply of its `willDispatch` hooks.
+  ///   - began: The time after those hooks, if they were not called together with the other stores' hooks.
   func didDispatch(
     _ outcome: StoreOutcome, at index: Int, in store: any StoreType, startedAt: Int64?,
     endedAt: Int64, reply: MiddlewareChain.Reply?, began: Int64? = nil
@@ -194,7 +205,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 
   // MARK: Whole dispatches
 
-  /// Calls the hooks of whole dispatches.
+  /// Calls `dispatchWillBegin` of the middlewares for whole dispatches.
   func dispatchBegan() {
     withChain { chain in
       if chain.wholes.isEmpty { return }
@@ -203,10 +214,10 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     }
   }
 
-  /// Whether something looks at the dispatch while it is in flight.
+  /// Whether there are watchers.
   var isWatched: Bool { withChain { !$0.watchers.isEmpty } }
 
-  /// It is watched, before any hook of it.
+  /// Shows the dispatch to the watchers, before any hook.
   func watch(_ record: Dispatch, caller: Dispatch?) {
     let trace = DispatchTrace(
       record, [action], isSequence: false, mode, caller: caller, at: now)
@@ -230,7 +241,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     withChain { for watcher in $0.watchers { watcher.forget(trace) } }
   }
 
-  /// What follows the dispatch.
+  /// The followers of the dispatch.
   var followers: [any DispatchFollower] { withChain(\.followers) }
 
   private var info: DispatchInfo {
@@ -241,7 +252,9 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 }
 
 extension DispatchInfo {
-  /// - Parameter started: When the first store started; later than the end where none did.
+  /// Sets both durations.
+  ///
+  /// - Parameter started: The start of the first store. Later than the end if none did start.
   mutating func setTimes(began: Int64, started: Int64, ended: Int64) {
     let started = min(started, ended)
     timeQueued = .nanoseconds(started - began)

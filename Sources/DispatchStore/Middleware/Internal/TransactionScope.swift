@@ -1,10 +1,13 @@
 import Synchronization
 
-/// What hooks keep for one transaction; nothing is made before they keep something.
+/// The values that hooks keep for one transaction.
+///
+/// Allocates nothing before the first value.
 class TransactionScope: @unchecked Sendable {
-  // because what it stores is atomic, and locked behind that; subclasses say why they are
-  /// The address of `Values` that this owns; 0 before they are made. (Reading an `AtomicLazyReference` calls
-  /// code that is not compiled for its type, in 500 instructions.)
+  // because its storage is an atomic and a lock; each subclass gives its own reason
+  /// Address of the owned `Values`, or 0 before they are made.
+  ///
+  /// Not an `AtomicLazyReference`, because reading one calls unspecialised code: 500 instructions.
   private let address = Atomic<UInt>(0)
 
   private final class Values: Sendable {
@@ -13,7 +16,7 @@ class TransactionScope: @unchecked Sendable {
 
   private struct Slot: Hashable {
     let key: ObjectIdentifier
-    /// Nil for all stores.
+    /// The store, or nil for a value of all stores.
     let storeIndex: Int?
   }
 
@@ -24,7 +27,7 @@ class TransactionScope: @unchecked Sendable {
     }
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      // Released outside the lock: it may run the program's code.
+      // Released outside the lock, because a deinit may run user code.
       let former = makeValues().bySlot.withLock { values in
         defer { values[slot] = newValue }
         return values[slot]
@@ -53,7 +56,9 @@ class TransactionScope: @unchecked Sendable {
     .fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
   }
 
-  /// Releases what hooks have kept; the caller has the only reference.
+  /// Releases the values.
+  ///
+  /// The caller must have the only reference.
   final func removeValues() {
     let bits = address.load(ordering: .relaxed)
     guard bits != 0 else { return }

@@ -6,7 +6,9 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private weak var storage: ModelStorage<Model, Action>?
   private let body: @Sendable (CoalescedChange<Model, Action>) -> Void
   private let kept = Mailbox<StoreCommit<Action>>()
-  /// While a call is scheduled: it is made also where the store has gone meanwhile.
+  /// The storage while a call is scheduled.
+  ///
+  /// Strong, so that the call is made even if the store goes meanwhile.
   private let scheduled = Locked<ModelStorage<Model, Action>?>(nil)
 
   init(

@@ -1,10 +1,10 @@
-/// What an observer has kept and not been called with, in commit order, and whether a call is scheduled.
+/// The notices that an observer has kept, in commit order, and whether a call is scheduled.
 final class Mailbox<Notice: Sendable>: Sendable {
   private struct State {
     var notices = FIFO<Notice>()
     var isScheduled = false
 
-    /// Whether the caller schedules a call.
+    /// Returns whether the caller must schedule a call.
     mutating func request() -> Bool {
       defer { isScheduled = true }
       return !isScheduled
@@ -13,7 +13,9 @@ final class Mailbox<Notice: Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// Adds a notice; whether a call is to be scheduled.
+  /// Adds a notice.
+  ///
+  /// Returns whether the caller must schedule a call.
   func put(_ notice: Notice) -> Bool {
     state.withLock { state in
       state.notices.append(notice)
@@ -21,12 +23,16 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
-  /// Whether a call is to be scheduled, where there is nothing to add.
+  /// Requests a call without a notice.
+  ///
+  /// Returns whether the caller must schedule it.
   func request() -> Bool {
     state.withLock { $0.request() }
   }
 
-  /// The next one; where there is none, no call is scheduled any longer.
+  /// Takes the next notice.
+  ///
+  /// If there is none, no call is scheduled any longer.
   func take() -> Notice? {
     state.withLock { state in
       if state.notices.isEmpty { state.isScheduled = false }
@@ -34,7 +40,9 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
-  /// The next one, where a condition holds for it; for one that is called without being scheduled.
+  /// Takes the next notice if a condition holds for it.
+  ///
+  /// For an observer that is called without being scheduled.
   func take(where condition: (Notice) -> Bool) -> Notice? {
     state.withLock { state in
       guard let first = state.notices.first, condition(first) else { return nil }
@@ -42,7 +50,9 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
-  /// All of them: the next one schedules another call.
+  /// Takes all notices.
+  ///
+  /// The next notice schedules another call.
   func takeAll() -> [Notice] {
     var notices = state.withLock { state in
       defer { state = State() }

@@ -1,74 +1,80 @@
-/// Which thread notifies a store's observers of which commit: a state machine behind the store's lock.
+/// The order in which threads notify a store's observers: a state machine behind the store's lock.
 ///
-/// The thread that has the delivery turn is the notifier. What is committed meanwhile is pending, in commit
-/// order, because it is enqueued before the lock is unlocked that guards the commit: another thread
-/// waits for the turn, or leaves its delivery to the notifier. Without the store's types, so that no
-/// generic type is looked up here.
+/// The thread with the delivery turn is the notifier. Commits made meanwhile are pending. They are in commit order,
+/// because each is enqueued before the lock of its commit is released. Another thread waits for the turn, or leaves
+/// its delivery to the notifier. Has none of the store's types, to save the lookup of generic types.
 struct NotificationQueue {
   private enum State {
-    /// No thread has the delivery turn. Can become notifying.
+    /// No thread has the delivery turn.
+    ///
+    /// Can become notifying.
     case idle
-    /// The notifier calls observers. Can become idle or blocked.
+    /// The notifier calls observers.
+    ///
+    /// Can become idle or blocked.
     case notifying
-    /// The notifier waits inside the library, and so no thread may wait for it. Can become notifying.
+    /// The notifier waits inside the library, so no thread may wait for the notifier.
+    ///
+    /// Can become notifying.
     case blocked
   }
 
   /// A delivery behind the notifier's.
   private struct Pending {
     var delivery: Delivery
-    /// Where its thread waits for the turn; nil for one that was left to the notifier.
+    /// The gate at which its thread waits for the turn, or nil if the delivery was left to the notifier.
     var gate: Gate<WaitResult>?
     /// Whether the notifier itself has left it.
     var isOwn = false
   }
 
-  /// What a thread may do about its change while another delivery is under way.
+  /// The options of a thread with a change while another delivery is in progress.
   enum Place {
-    /// Wait for the turn.
+    /// The thread waits for the turn.
     case waits
-    /// Leave the change to the notifier.
+    /// The thread leaves the change to the notifier.
     case leaves
-    /// The same; it is the notifier.
+    /// The thread is the notifier, and leaves the change to itself.
     case isNotifier
   }
 
-  /// Those that the notifier calls.
+  /// The observers that the notifier calls.
   private(set) var observers = ObserverList()
-  /// Those that are called elsewhere, in no delivery turn.
+  /// The observers that are called elsewhere, without a delivery turn.
   private(set) var observersOutOfTurn = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
-  /// The changes that were left to the notifier and are not delivered, with the one that it delivers now.
+  /// The number of changes that were left to the notifier and are not delivered, including the one in delivery.
   private var leftCount = 0
   private var isDeliveringLeft = false
-  /// Whose end waits for the delivery of the one that it delivers now.
+  /// The owner whose end waits for the delivery in progress.
   private var deliveredOwner: (any CommitOwner)?
-  /// What starts actions of the store, once none of them is left.
+  /// The parked steps, which start actions of the store once no changes are left.
   private var parked = FIFO<@Sendable () -> Void>()
 
   var isObserved: Bool { isDelivered || !observersOutOfTurn.isEmpty }
   /// Whether a commit takes a delivery turn.
   var isDelivered: Bool { !observers.isEmpty }
-  /// Whether its delivery needs the model.
+  /// Whether the delivery of a commit needs the model.
   var needsModel: Bool { observers.modelCount > 0 }
-  /// Whether observers keep something of a commit while it is made.
+  /// Whether observers keep a part of a commit in its exclusive section.
   var isKept: Bool { observers.modelCount < observers.count || !observersOutOfTurn.isEmpty }
 
-  /// What a thread does about a delivery, once the lock is unlocked.
+  /// A thread's task after it has enqueued a delivery, once the lock is released.
   enum Turn {
-    /// No observer is to be notified.
+    /// There is no observer to notify.
     case none
     /// The thread is the notifier now: it makes this delivery, then calls `next()`.
     case notify(Delivery)
-    /// It waits at the gate.
+    /// The thread waits at the gate.
     case wait(Gate<WaitResult>)
-    /// The notifier makes the delivery. Before the lock is unlocked, the owner learns that it has to wait
-    /// for that.
+    /// The notifier makes the delivery.
+    ///
+    /// Before the lock is released, the owner is told to wait for it.
     case leave(owner: (any CommitOwner)?)
   }
 
-  /// How the wait for the turn ends.
+  /// The end of a wait for the turn.
   enum WaitResult: Sendable {
     /// The thread is the notifier now, and calls `takeTurn()`.
     case takeTurn
@@ -76,28 +82,33 @@ struct NotificationQueue {
     case leave
   }
 
-  /// Whether no thread has the turn, and there are observers to be notified in it.
+  /// Whether no thread has the turn, and there are observers to notify in it.
   var isIdle: Bool {
     if case .idle = state { return isDelivered }
     return false
   }
 
-  /// Whether the thread is the notifier now, since no other one is: it delivers its commit, then calls `next()`.
+  /// Makes the thread the notifier, if there is none: it delivers its commit, then calls `next()`.
+  ///
+  /// Returns whether it is.
   mutating func takeTurnIfIdle() -> Bool {
     guard isIdle else { return false }
     state = .notifying
     return true
   }
 
-  /// Whether the turn of a notifier that has delivered its own commit ended here, since nothing is left; else it calls
-  /// `next()`.
+  /// Ends the turn of a notifier that has delivered its own commit, if nothing is left.
+  ///
+  /// Otherwise returns false.
+  ///
+  /// After false, the notifier calls `next()`.
   mutating func endTurnIfAlone() -> Bool {
     guard pending.isEmpty, parked.isEmpty, !isDeliveringLeft else { return false }
     state = .idle
     return true
   }
 
-  /// The commit that was just made is to be delivered to all observers.
+  /// Enqueues the delivery of a new commit to all observers.
   mutating func enqueue(
     _ change: KeptChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
   ) -> Turn {
@@ -105,9 +116,9 @@ struct NotificationQueue {
     return enqueue(Delivery(change: change, only: nil, owner: owner), place: place)
   }
 
-  /// An observer is added, to be notified from the next commit on.
+  /// Adds an observer, which is notified from the next commit on.
   ///
-  /// - Parameter present: The present model where it is to be notified of that first.
+  /// - Parameter present: The current model, if the observer is to be notified of it first.
   mutating func add(
     _ observer: ObserverRecord, from firstVersion: UInt64, present: KeptChange?,
     place: (_ left: Int) -> Place
@@ -121,14 +132,14 @@ struct NotificationQueue {
     return enqueue(present, only: observer, place: place)
   }
 
-  /// One observer is to be notified of the present model.
+  /// Enqueues the delivery of the current model to one observer.
   mutating func enqueue(
     _ present: KeptChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
   ) -> Turn {
     enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
-  /// The same for one that is not notified of the present model.
+  /// Adds an observer that is not notified of the current model.
   mutating func add(_ observer: ObserverRecord, from firstVersion: UInt64) {
     _ = add(observer, from: firstVersion, present: nil) { _ in .waits }
   }
@@ -152,8 +163,7 @@ struct NotificationQueue {
       leave(delivery, place)
       return .leave(owner: delivery.owner)
     case .blocked:
-      // What the notifier waits for may itself wait for this dispatch, which therefore ends before the
-      // delivery.
+      // The notifier may wait for a dispatch that waits for this one, so this one must end before the delivery.
       leave(delivery.withoutOwner, .leaves)
       return .leave(owner: nil)
     }
@@ -166,7 +176,7 @@ struct NotificationQueue {
 
   // MARK: Holding actions back
 
-  /// Whether actions are not to start: changes were left, and the notifier comes to deliver them.
+  /// Whether actions must not start, because changes were left that the notifier will deliver.
   var holdsBack: Bool {
     switch state {
     case .idle: false
@@ -175,14 +185,16 @@ struct NotificationQueue {
     }
   }
 
-  /// Keeps what starts an action; false where nothing holds it back.
+  /// Parks a step that starts an action.
+  ///
+  /// Returns false if no changes hold it back.
   mutating func park(_ start: @escaping @Sendable () -> Void) -> Bool {
     guard holdsBack || isPlanted(.heldBackTooLate) else { return false }
     parked.append(start)
     return true
   }
 
-  /// What starts the actions that nothing holds back any longer; nil where there are none.
+  /// Takes the parked steps that may start now, or nil if there are none.
   ///
   /// Not all at once, since each may leave a change again: each one that starts takes the next.
   mutating func takeStarts(atMost count: Int = 64) -> [@Sendable () -> Void]? {
@@ -194,7 +206,7 @@ struct NotificationQueue {
 
   // MARK: The notifier
 
-  /// Lets observers keep what they get of a commit.
+  /// Lets observers keep their part of a commit.
   func keep(_ commit: CommitInProgress) -> KeptCommit {
     var kept = KeptCommit()
     if observers.modelCount < observers.count { keep(commit, in: observers, &kept) }
@@ -213,24 +225,32 @@ struct NotificationQueue {
     }
   }
 
-  /// What the notifier does after a delivery.
+  /// The notifier's next step after a delivery.
   enum Next {
-    /// It makes this delivery, which was left to it; `isOwn` by itself.
+    /// Make this delivery, which was left to the notifier.
+    ///
+    /// With `isOwn`, the notifier itself left it.
     case notify(Delivery, isOwn: Bool)
-    /// It passes the turn to the thread that waits at this gate.
+    /// Pass the turn to the thread that waits at this gate.
     case handOver(Gate<WaitResult>)
-    /// It has delivered enough for others: a job takes over the turn, in this pool.
+    /// Stop, after enough deliveries for others.
+    ///
+    /// A job in this pool takes over the turn.
     case requeue(ConcurrentPool?)
-    /// Nothing is pending, and it is the notifier no longer.
+    /// Stop: nothing is pending, and the thread is no longer the notifier.
     case done
   }
 
-  /// The notifier has made a delivery that was left to it: whose end waited for that, until it began to wait.
+  /// Takes the owner that waits for the delivery just made.
+  ///
+  /// Nil if the notifier has waited since.
   mutating func takeDeliveredOwner() -> (any CommitOwner)? {
     deliveredOwner.take()
   }
 
-  /// - Parameter mayNotify: Whether it goes on with what others have left.
+  /// Returns the notifier's next step.
+  ///
+  /// - Parameter mayNotify: Whether it may go on with deliveries that others have left.
   mutating func next(mayNotify: Bool = true) -> Next {
     if isDeliveringLeft { leftCount -= 1 }
     isDeliveringLeft = false
@@ -247,24 +267,26 @@ struct NotificationQueue {
     return .notify(pending.popFirst()!.delivery, isOwn: first.isOwn)
   }
 
-  /// The delivery of the thread to which the turn was just passed: the first one pending.
+  /// Takes the first pending delivery.
+  ///
+  /// Called by the thread to which the turn was just passed.
   mutating func takeTurn() -> Delivery {
     pending.popFirst()!.delivery
   }
 
-  /// What no longer waits for a notifier that is blocked.
+  /// The waiters to resume because the notifier is blocked.
   struct Unblocked {
-    /// Where threads wait for the turn.
+    /// The gates at which threads wait for the turn.
     var gates: [Gate<WaitResult>] = []
-    /// Whose end waits for deliveries that were left to the notifier.
+    /// The owners whose end waits for deliveries left to the notifier.
     var owners: [any CommitOwner] = []
   }
 
-  /// The notifier begins to wait inside the library.
+  /// Notes that the notifier begins to wait inside the library.
   mutating func notifierBeginsToWait() -> Unblocked {
     state = .blocked
     var (unblocked, left) = (Unblocked(), 0)
-    // What its observers wait for may come after the change that they are notified of.
+    // The notifier's observers may wait for a dispatch behind the owner of the change in delivery.
     if let owner = deliveredOwner.take() { unblocked.owners.append(owner) }
     pending.updateAll { pending in
       if let gate = pending.gate {
@@ -279,12 +301,12 @@ struct NotificationQueue {
     return unblocked
   }
 
-  /// That wait has ended.
+  /// Notes that the notifier's wait has ended.
   mutating func notifierHasWaited() {
     state = .notifying
   }
 
-  /// Removes an observer that was cancelled.
+  /// Removes a cancelled observer.
   mutating func remove(_ observer: ObserverRecord) {
     if observer.isInTurn {
       observers.remove(observer)
@@ -298,10 +320,10 @@ struct NotificationQueue {
   }
 }
 
-/// What observers are to be notified of: a commit, or for one of them the model that it began with.
+/// A change for observers: a commit, or for one observer the model that it began with.
 struct Delivery {
   let change: KeptChange
-  /// The one observer that is notified; nil for all.
+  /// The only observer to notify, or nil for all.
   let only: ObserverRecord?
   /// The store run that ends only after the delivery.
   let owner: (any CommitOwner)?

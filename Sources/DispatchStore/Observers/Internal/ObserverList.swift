@@ -1,7 +1,9 @@
-/// Observers in order of registration; adding and removing take amortised constant time.
+/// Observers in order of registration.
 ///
-/// Removing leaves a hole, and the holes are removed once they are more than half: each observer knows
-/// its slot, so that none is searched.
+/// Adding and removing take amortised constant time.
+///
+/// Each observer knows its slot, so removal needs no search. A removed one leaves a tombstone. Once more than half of
+/// the slots are tombstones, they are compacted.
 struct ObserverList {
   /// An observer, and the first commit of which it is notified.
   struct Registration {
@@ -14,18 +16,22 @@ struct ObserverList {
     }
   }
 
-  /// In order of registration; nil for holes.
+  /// The slots in order of registration.
+  ///
+  /// Nil is a tombstone.
   private(set) var slots: [Registration?] = []
   private var holeCount = 0
-  /// How many of them get the model with a change.
+  /// The number of observers that need the model.
   private(set) var modelCount = 0
 
   var count: Int { slots.count - holeCount }
   var isEmpty: Bool { count == 0 }
 
-  /// Calls a closure with each observer in slots that the caller has copied, which keep them.
+  /// Calls a closure with each observer in a copy of the slots.
   ///
-  /// Without a count of references to each: that would take more than half of what calling it does.
+  /// The copy keeps the observers alive.
+  ///
+  /// Skips reference counting for each observer, which would cost more than half of the call.
   @inline(__always)
   static func forEach(
     in slots: [Registration?], _ body: (_ observer: ObserverRecord, _ firstVersion: UInt64) -> Void
@@ -44,7 +50,9 @@ struct ObserverList {
     slots.append(Registration(observer: observer, firstVersion: firstVersion))
   }
 
-  /// Removes an observer, of which the caller has another reference; nothing where it was removed before.
+  /// Removes an observer to which the caller has another reference.
+  ///
+  /// Does nothing if it was removed before.
   mutating func remove(_ observer: ObserverRecord) {
     guard let slot = observer.slot else { return }
     noteRemoval(of: observer)
@@ -53,7 +61,9 @@ struct ObserverList {
     if holeCount * 2 > slots.count { replaceAll(by: slots.filter { $0 != nil }) }
   }
 
-  /// Removes those that were cancelled; the caller releases them, outside the lock.
+  /// Removes all cancelled observers.
+  ///
+  /// The caller releases them outside the lock.
   mutating func takeCancelled() -> [ObserverRecord] {
     let cancelled = slots.compactMap { $0?.observer }.filter(\.isCancelled)
     guard !cancelled.isEmpty else { return [] }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Where an observer is called that the notifier does not call.
+/// The queue of an observer that the notifier does not call.
 struct ObserverQueue: Sendable {
   private let queue: DispatchQueue
 
@@ -11,7 +11,7 @@ struct ObserverQueue: Sendable {
   }
 
   init(_ delivery: ObserverDelivery) {
-    // A serial queue on top of the given one keeps the order also where that one is concurrent.
+    // A serial queue on top keeps the order even if the target is concurrent.
     queue = DispatchQueue(label: "DispatchStore.observer", target: delivery.target)
   }
 
@@ -23,13 +23,13 @@ struct ObserverQueue: Sendable {
     }
   }
 
-  /// A closure for the main queue.
+  /// Wraps a main-actor closure for a call on the main queue.
   static func onMain<Change: Sendable>(
     _ body: @escaping @MainActor @Sendable (Change) -> Void
   ) -> @Sendable (Change) -> Void {
     { change in
       #if SIMULATION
-        // The cast, because a simulated main queue is not the main actor, whose isolation it stands for.
+        // A cast, because a simulated main queue only stands for the main actor, and `assumeIsolated` would trap.
         if ThreadState.current.simulated != nil {
           return unsafeBitCast(body, to: (@Sendable (Change) -> Void).self)(change)
         }

@@ -3,11 +3,13 @@ import Synchronization
 /// A registered observer, without the store's types.
 @usableFromInline
 class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
-  /// Its place in the list of its store's observers; nil where it is not in it.
+  /// The index in the store's list of observers, or nil if it is not in the list.
   final var slot: Int?
-  /// The queue on which it is called.
+  /// The queue on which the observer is called.
   final let queue: ObserverQueue?
-  /// Whether the store's notifier calls it, in the delivery turn; others cost a commit no turn.
+  /// Whether the notifier calls the observer, in the delivery turn.
+  ///
+  /// Other observers cost a commit no turn.
   final let isInTurn: Bool
   private let isActive = Atomic(true)
 
@@ -16,36 +18,47 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     isInTurn = queue == nil
   }
 
-  /// One without a queue; by default it keeps its part of each commit, and is called in no turn either.
+  /// Creates an observer without a queue.
+  ///
+  /// By default it only keeps its part of each commit, without a turn.
   init(isInTurn: Bool = false) {
     (queue, self.isInTurn) = (nil, isInTurn)
   }
 
-  /// Whether it gets the model with a change.
+  /// Whether the observer needs the model with a change.
   var needsModel: Bool { false }
 
-  /// Sees the model, and its version, from which on it is notified; called in the exclusive section in which it is
-  /// added, and first.
+  /// Receives the current model and version.
+  ///
+  /// Called first, in the exclusive section in which the observer is added.
+  ///
+  /// The observer is notified of later versions.
   func begin(with model: UnsafeRawPointer, version: UInt64) {}
 
-  /// Keeps what it gets of a commit; called in the exclusive section that makes it.
+  /// Keeps the observer's part of a commit.
   ///
-  /// - Parameter kept: Takes what is to be done about that once the lock is unlocked.
+  /// Called in the commit's exclusive section.
+  ///
+  /// - Parameter kept: Collects the work for after the lock is released.
   func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {}
 
-  /// The notifier notifies it of a change.
+  /// Receives a change from the notifier.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
 
-  /// After so many calls it leaves its queue to others.
+  /// The number of calls after which the observer leaves its queue to others.
   private static let batch = 64
 
-  /// Calls it on its queue with what it has kept; whether more is left.
+  /// Calls the observer on its queue with its kept notices.
+  ///
+  /// Returns whether more are left.
   func callOnQueue() -> Bool {
     for _ in 0..<Self.batch where !callWithNext() { return false }
     return true
   }
 
-  /// Calls it with the next of what it has kept; false where there is nothing.
+  /// Calls the observer with its next kept notice.
+  ///
+  /// Returns false if there is none.
   func callWithNext() -> Bool { fatalError("ObserverRecord is abstract.") }
 
   final var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
@@ -54,10 +67,10 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     isActive.store(false, ordering: .sequentiallyConsistent)
   }
 
-  /// Cancels it, and removes it from its store.
+  /// Cancels the observer, and removes it from its store.
   final func end(in storage: StoreStorage?) {
     cancel()
-    // Inside an exclusive section no second lock is locked: the next delivery releases the observer.
+    // An exclusive section must not take a second lock: the next delivery releases the observer.
     if ThreadState.current.exclusive != nil {
       storage?.noteCancelledObserver()
       return
@@ -68,34 +81,40 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
 
-  /// Enqueues a call on its queue; called outside of the store's lock, after it has kept something.
+  /// Enqueues a call on the observer's queue.
+  ///
+  /// Called outside of the store's lock, after it has kept a notice.
   func scheduleCall() {
     queue?.enqueue { if self.callOnQueue() { self.scheduleCall() } }
   }
 }
 
-/// A commit while its exclusive section is held, as observers see it that keep something of it.
+/// A commit in its exclusive section, as observers see it that keep a part of it.
 @usableFromInline
 struct CommitInProgress {
-  /// The store's model.
+  /// Address of the store's model.
   @usableFromInline let model: UnsafeRawPointer
-  /// An optional action of the store's type.
+  /// Address of an optional action of the store's type.
   @usableFromInline let action: UnsafeRawPointer
   @usableFromInline let version: UInt64
-  /// On whose behalf; nil for one outside a dispatch.
+  /// The owner of the commit, or nil outside a dispatch.
   let owner: (any CommitOwner)?
-  /// Whether it is no commit, but the model that an observer gets first.
+  /// Whether this is no commit, but the model that an observer gets first.
   @usableFromInline var isPresentModel = false
 
   @usableFromInline var transaction: TransactionID? { owner?.transaction }
 }
 
-/// What is to be done, once the lock is unlocked, about observers that have kept something of a commit.
+/// The work after a commit's lock is released, for observers that have kept a part of the commit.
 @usableFromInline
 struct KeptCommit {
-  /// Those of which a call is to be scheduled; nil, which costs nothing, where there are none.
+  /// The observers for which to schedule a call.
+  ///
+  /// Nil if none, because an empty array costs more.
   private(set) var due: [ObserverRecord]?
-  /// Where the committing thread waits, once all observers were notified; nil where it does not wait.
+  /// The gates at which the committing thread waits, once all observers were notified.
+  ///
+  /// Nil if it does not wait.
   private(set) var waits: [Gate<Void>]?
 
   @usableFromInline
@@ -106,7 +125,9 @@ struct KeptCommit {
     due?.append(observer)
   }
 
-  /// The committing thread is to wait at a gate, as it may (`DispatchContext.mayBlock`).
+  /// Makes the committing thread wait at a gate later.
+  ///
+  /// The thread must be allowed to (`DispatchContext.mayBlock`).
   mutating func wait(at gate: Gate<Void>) {
     if waits == nil { waits = [] }
     waits?.append(gate)

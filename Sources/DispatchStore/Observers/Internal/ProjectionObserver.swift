@@ -27,7 +27,9 @@ final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Senda
     if isDue, queue != nil { kept.schedule(self) }
   }
 
-  /// Changes are kept, and the notifier's deliveries made, in commit order: the first one kept is of this one.
+  /// Calls the observer with the first kept change.
+  ///
+  /// Both follow commit order, so that is the change being delivered.
   override func notify(of change: ObservedChange) {
     _ = callWithNext()
   }

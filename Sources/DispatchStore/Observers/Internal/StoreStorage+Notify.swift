@@ -1,10 +1,10 @@
 import Dispatch
 
-/// A store's delivery turn, on the thread that waits for it or has it.
+/// The delivery turn of a store, for the thread that waits for it or has it.
 extension StoreStorage: DeliveryTurn {
-  /// Does about a delivery what was decided under the store's lock.
+  /// Carries out a decision that was made under the store's lock.
   ///
-  /// - Parameter kept: Of a commit whose exclusive section has been left: what observers have kept of it.
+  /// - Parameter kept: The observers' work for a commit whose exclusive section has ended.
   func carryOut(
     _ turn: NotificationQueue.Turn, _ kept: KeptCommit = KeptCommit(), on thread: ThreadState
   ) {
@@ -30,21 +30,21 @@ extension StoreStorage: DeliveryTurn {
     }
   }
 
-  /// What code in the section has dispatched is accepted before any observer is called.
+  /// Accepts the dispatches made in the section, then schedules the calls of observers on queues and streams.
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
     if let due = kept.due { for observer in due { observer.scheduleCall() } }
     releaseCancelledObservers()
   }
 
-  /// Ends the exclusive section in which a commit was made, and notifies the observers of it.
+  /// Ends the exclusive section of a commit, and notifies the observers of the commit.
   @usableFromInline
   func unlockAndNotify(
     _ change: KeptChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
     on thread: ThreadState
   ) {
     noteObservedCommit()
-    // Before the lock is unlocked, so that deliveries follow commit order.
+    // Before the lock is released, so that deliveries follow commit order.
     if let change, withNotifications({ $0.takeTurnIfIdle() }) {
       thread.exclusive = nil
       lock.unlock()
@@ -57,7 +57,7 @@ extension StoreStorage: DeliveryTurn {
         $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
       }
       if case .leave(let owner) = turn {
-        // Likewise, because the notifier may make the delivery at once.
+        // Before the lock is released, because the notifier may make the delivery at once.
         owner?.commitDeferred()
         _ = takeStarts()
       }
@@ -68,7 +68,9 @@ extension StoreStorage: DeliveryTurn {
     waitForObservers(kept, on: thread)
   }
 
-  /// Waits until observers that are behind have come to the commit, after all others were notified.
+  /// Waits until lagging observers have caught up with the commit.
+  ///
+  /// All other observers were notified before.
   private func waitForObservers(_ kept: KeptCommit, on thread: ThreadState) {
     guard let waits = kept.waits else { return }
     let region = BlockingRegion(on: thread)
@@ -76,9 +78,9 @@ extension StoreStorage: DeliveryTurn {
     region.end()
   }
 
-  /// Adds an observer, and ends the exclusive section in which that was decided.
+  /// Adds an observer, and ends the exclusive section.
   ///
-  /// - Parameter present: The present model, where the observer is notified of that first.
+  /// - Parameter present: The current model, if the observer is to be notified of it first.
   func unlockAdding(
     _ observer: ObserverRecord, _ present: KeptChange?, on thread: ThreadState
   ) -> NotificationQueue.Turn {
@@ -87,15 +89,14 @@ extension StoreStorage: DeliveryTurn {
     }
   }
 
-  /// Adds observers, or lets one be notified of the present model, and ends the exclusive section in which that was
-  /// decided.
+  /// Adds observers, or enqueues the current model for one, and ends the exclusive section.
   func unlockObserving(
     on thread: ThreadState,
     _ body: (
       inout NotificationQueue, _ place: (_ left: Int) -> NotificationQueue.Place
     ) -> NotificationQueue.Turn
   ) -> NotificationQueue.Turn {
-    // What code in the section has dispatched is accepted with the turn.
+    // Dispatches made in the section are accepted later, in `carryOut`.
     defer {
       thread.exclusive = nil
       lock.unlock()
@@ -103,7 +104,7 @@ extension StoreStorage: DeliveryTurn {
     return withObserversLocked { body(&$0) { self.place(of: thread, for: nil, $0) } }
   }
 
-  /// Lets observers keep what they get of a commit, in its exclusive section.
+  /// Lets observers keep their part of a commit, in its exclusive section.
   @usableFromInline
   func keep(
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?
@@ -113,14 +114,16 @@ extension StoreStorage: DeliveryTurn {
     return withNotifications { $0.keep(commit) }
   }
 
-  /// So many changes are left at most by one operation, and delivered at most by a notifier for others.
+  /// The maximum number of undelivered changes of one operation, and of deliveries that a notifier makes for others.
   private static let leftLimit = 64
-  /// So many of a store, by whichever operations, before threads that commit wait too.
+  /// The maximum number of undelivered changes of a store.
+  ///
+  /// Beyond it, committing threads wait too.
   private static let leftLimitOfStore = 1_024
 
-  /// Whether a thread waits for the delivery turn rather than leave its change to the notifier.
+  /// Decides whether a thread waits for the delivery turn or leaves its change to the notifier.
   ///
-  /// - Parameter left: How many changes are left.
+  /// - Parameter left: The number of undelivered changes.
   private func place(
     of thread: ThreadState, for owner: (any CommitOwner)?, _ left: Int
   ) -> NotificationQueue.Place {
@@ -134,20 +137,25 @@ extension StoreStorage: DeliveryTurn {
     return waits ? .waits : .leaves
   }
 
-  /// Keeps a step that starts an action until no change that was left is undelivered; false where it may start.
+  /// Parks a step that starts an action until all left changes are delivered.
+  ///
+  /// Returns false if it may start now.
   func park(_ start: @escaping @Sendable () -> Void) -> Bool {
     yieldPoint(.parkStart, identifier)
     return withLock { $0.park(start) }
   }
 
-  /// An action that was parked starts: the next one may, too.
+  /// Starts the next parked action.
+  ///
+  /// Called when a parked action starts.
   func startNextParked() {
     guard let starts = withLock({ $0.takeStarts(atMost: 1) }) else { return }
     for start in starts { start() }
   }
 
-  /// Ends the exclusive section that `lockToDeliver` has begun, and notifies the observers of its commit on this
-  /// thread: from the stack, since no other one delivers it.
+  /// Ends the exclusive section that `lockToDeliver` has begun, and notifies the observers on this thread.
+  ///
+  /// The change stays on the stack, since no other thread delivers it.
   ///
   /// - Parameter change: The address of the `StoreChange`.
   @usableFromInline
@@ -169,13 +177,14 @@ extension StoreStorage: DeliveryTurn {
 
   /// Makes one delivery and those that were left behind it, then passes the turn on.
   ///
-  /// - Parameter only: The one observer that is notified; nil for all.
+  /// - Parameter only: The only observer to notify, or nil for all.
   private func notify(
     of change: KeptChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
     on thread: ThreadState
   ) {
     thread.turns.append(.passUnretained(self))
-    // With the turn, so that what hooks commit to this store is left to this thread, not waited for.
+    // After the turn is noted, so that hooks' commits to this store are left to this thread, which can't wait for
+    // itself.
     endSection(kept, on: thread)
     yieldPoint(.notify, on: thread, identifier)
     finishNotifying(after: deliver(change, only: only), on: thread)
@@ -195,15 +204,19 @@ extension StoreStorage: DeliveryTurn {
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
-  /// How a thread's turn ends.
+  /// The end of a thread's turn.
   private enum TurnEnd {
-    /// Nothing is pending, or the thread has the turn that waited for it.
+    /// Nothing is pending, or a waiting thread has the turn.
     case passed
-    /// More deliveries are left than one thread makes, for a job of this pool.
+    /// More deliveries are left than one thread makes.
+    ///
+    /// A job in this pool makes them.
     case left(in: ConcurrentPool?)
   }
 
-  /// Makes deliveries that were left, a batch of them; what is left then is for another thread.
+  /// Makes a batch of the deliveries that were left.
+  ///
+  /// Another thread makes the rest.
   private func deliverLeft(after read: consuming ReadList?, on thread: ThreadState) -> TurnEnd {
     var read = read
     var count = 0
@@ -229,7 +242,7 @@ extension StoreStorage: DeliveryTurn {
     }
   }
 
-  /// Calls observers in the context of the dispatch that made the change, not of that which delivers it.
+  /// Calls observers in the context of the dispatch that made the change, not of the one that delivers it.
   private func deliver(_ left: Delivery, isOwn: Bool) -> ReadList? {
     guard !isOwn, let owner = left.owner, let dispatch = owner.waiting else {
       return deliver(left.change, only: left.only)
@@ -239,10 +252,12 @@ extension StoreStorage: DeliveryTurn {
     return read
   }
 
-  /// Unless the notifier waited meanwhile: then the owner has been resumed.
+  /// Resumes the owner of the change just delivered.
+  ///
+  /// If the notifier has waited meanwhile, the owner is already resumed.
   private func resumeDeliveredOwner(on thread: ThreadState) {
     guard let owner = withLock({ $0.takeDeliveredOwner() }) else { return }
-    // Its next step runs at its scheduler; or perhaps here, where this thread is no notifier.
+    // The next step of a `.sync` dispatch may run on this thread, so it must wait until the thread is no notifier.
     if owner.waiting?.isSynchronous == true {
       thread.deliveredOwners.append(owner)
     } else {
@@ -250,7 +265,9 @@ extension StoreStorage: DeliveryTurn {
     }
   }
 
-  /// A job takes over the turn, which no thread has meanwhile.
+  /// Enqueues a job that takes over the turn.
+  ///
+  /// No thread has the turn meanwhile.
   private func continueNotifying(_ pool: ConcurrentPool?) {
     let job: @Sendable () -> Void = {
       let thread = ThreadState.current
@@ -261,14 +278,14 @@ extension StoreStorage: DeliveryTurn {
     if let world = ThreadState.current.simulated?.world {
       return world.run(.substitute, job)
     }
-    // A queue made for it has a thread at once.
+    // A queue of its own gets a thread at once.
     DispatchQueue(label: "DispatchStore.notifier").async(execute: job)
   }
 
   /// A copy of the observers' list that the notifier has read.
   ///
-  /// It is released once this thread has locked the store again: a thread that finds no other reference to the list
-  /// changes it in place, and so does that after these reads.
+  /// Released only after this thread has locked the store again. A thread that finds no other reference changes the
+  /// list in place, and the lock orders that after these reads.
   private typealias ReadList = [ObserverList.Registration?]
 
   private func deliver(_ change: KeptChange, only: ObserverRecord?) -> ReadList? {
@@ -294,19 +311,20 @@ extension StoreStorage: DeliveryTurn {
     releaseCancelledObservers()
   }
 
-  /// Removes an observer that was cancelled; its caller releases it, outside the lock, because what an
-  /// observer captures may run code then.
+  /// Removes a cancelled observer.
+  ///
+  /// The caller releases it outside the lock, because its captures may run user code.
   func remove(_ observer: ObserverRecord) {
     withObservers { $0.remove(observer) }
   }
 
-  /// Removes those that were cancelled inside an exclusive section.
+  /// Removes the observers that were cancelled inside an exclusive section.
   private func releaseCancelledObservers() {
     guard takeCancelledNote() else { return }
     withExtendedLifetime(withObservers { $0.takeCancelledObservers() }) {}
   }
 
-  /// The notifier begins to wait inside the library: no thread may wait for its turn any longer.
+  /// Releases the threads that wait for the turn, because the notifier begins to wait inside the library.
   func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
     let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }

@@ -1,20 +1,24 @@
-/// On whose behalf a store is changed: a store run, or a dispatch that has none.
+/// The party that changes a store: a store run, or a dispatch without one.
 @usableFromInline
 protocol CommitOwner: AnyObject, Sendable {
   var transaction: TransactionID { get }
 
-  /// The action, for commits to the store of the store run.
+  /// Returns the action, for commits to the store of the store run.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?
 
   /// The dispatch that ends after its commits are delivered.
   var waiting: Dispatch? { get }
 
-  /// How many of its commits were left and are not delivered; called under the store's lock.
+  /// The number of its commits that were left to the notifier and are not delivered.
+  ///
+  /// Called under the store's lock.
   var undeliveredCount: Int { get }
 
-  /// The delivery of one of its commits was left to the notifier; called under the store's lock.
+  /// Notes that the delivery of a commit was left to the notifier.
+  ///
+  /// Called under the store's lock.
   func commitDeferred()
 
-  /// The notifier has delivered such a commit, or is blocked, so that the owner no longer waits for it.
+  /// Notes that the owner need not wait for such a commit any longer: the notifier has delivered it, or is blocked.
   func commitDelivered()
 }

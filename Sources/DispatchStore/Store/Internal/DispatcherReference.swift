@@ -12,7 +12,7 @@ extension Store {
     homesLock.withLockOfProcess { _ in
       if let present = self.dispatcher { return present }
       let reference = dispatcher.reference
-      // Kept until the store goes: a thread may be about to read a former one.
+      // Kept until the store goes, because a thread may be about to read a former reference.
       if !homes.contains(where: { $0 === reference }) { homes.append(reference) }
       let address = Unmanaged.passUnretained(reference).toOpaque()
       home.store(UInt(bitPattern: address), ordering: .releasing)
@@ -25,7 +25,9 @@ extension Store {
   }
 }
 
-/// Guards the `homes` of all stores; locked only where one is registered or unregistered.
+/// Guards the `homes` of all stores.
 ///
-/// Of a value without a size, Thread Sanitizer would take the accesses for accesses to what follows.
+/// Locked only when a store is registered or unregistered.
+///
+/// Not `Void`: for a value without a size, Thread Sanitizer would report accesses to the memory behind it.
 private let homesLock = Locked(0)

@@ -1,6 +1,6 @@
-/// The time in which a thread has a store's model to itself, and the rules for what it may do then.
+/// A thread's exclusive access to a store's model, and the rules for code inside.
 ///
-/// The rules are checked every time, not only when two threads happen to meet.
+/// The rules are checked every time, not only if two threads happen to meet.
 enum ExclusiveSection {
   static func check(
     _ store: StoreStorage, _ verb: @autoclosure () -> String, on thread: ThreadState
@@ -8,7 +8,7 @@ enum ExclusiveSection {
     if let holder = thread.exclusive { refuse(store, verb(), holder) }
   }
 
-  /// No thread waits for a dispatch inside an exclusive section.
+  /// Stops the program if a thread waits for a dispatch inside an exclusive section.
   static func checkWait(on thread: ThreadState, at callSite: CallSite) {
     guard let holder = thread.exclusive else { return }
     stopProgram(
@@ -29,7 +29,7 @@ enum ExclusiveSection {
       """)
   }
 
-  /// `.sync` would run other stores' reducers inside this store's section.
+  /// Stops the program for a `.sync` dispatch, which would run other stores' reducers inside this store's section.
   static func checkSynchronousDispatch(
     of action: any ActionType.Type, to identifiers: @autoclosure () -> [String],
     on thread: ThreadState, at callSite: CallSite

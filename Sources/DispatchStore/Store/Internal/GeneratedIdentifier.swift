@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Identifiers for stores that were given none.
+/// Generates identifiers for stores that were given none.
 @usableFromInline
 enum GeneratedIdentifier {
   private static let count = Atomic<UInt64>(0)

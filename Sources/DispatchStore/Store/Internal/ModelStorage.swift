@@ -1,11 +1,11 @@
-/// A store's model, with the rest of its state, without the store.
+/// A store's model and the rest of its state, separate from the store object.
 @usableFromInline
 final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @unchecked Sendable {
-  // because every access to what changes holds `lock`
+  // because every access to mutable state holds `lock`
   @inlinable
   var model: UnsafeMutablePointer<Model> { modelAddress.assumingMemoryBound(to: Model.self) }
 
-  /// Of a store whose reads are published.
+  /// The published model, for a store whose reads are published.
   let published: PublishedModel<Model>?
 
   @usableFromInline
@@ -17,11 +17,13 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     modelAddress.bindMemory(to: Model.self, capacity: 1).initialize(to: model)
   }
 
-  /// Where reads are published, what is read; code that is tracked is about to do so.
+  /// Returns the published model, if reads are published.
+  ///
+  /// Notes the read for code that is tracked.
   @usableFromInline
   func publishedToRead(on thread: ThreadState) -> PublishedModel<Model>? {
     guard let published else { return nil }
-    // Inside an exclusive section no second lock is locked, and so the read is not tracked.
+    // An exclusive section must not take a second lock, so the read is not tracked.
     if thread.exclusive == nil { noteRead(on: thread) }
     return published
   }

@@ -3,18 +3,20 @@ import Synchronization
 
 /// The model of the last commit, for readers that take no lock.
 ///
-/// A few slots, one of which is current. A reader counts itself into the current slot, looks whether that still is
-/// current, and copies the model; the thread that commits writes to a slot that is not current and has no reader, and
-/// then makes it current. So a reader never waits, and the committing thread only if readers were interrupted while they
-/// copied, in all the other slots. Commits follow each other under the store's lock.
+/// There are a few slots, one of them current. A reader enters the current slot, checks that it is still current, and
+/// copies the model. The committing thread writes to a slot that is not current and has no reader, then makes it
+/// current. So a reader never waits. The committing thread waits only if readers were interrupted while copying in
+/// all other slots. The store's lock orders commits.
 ///
-/// This code is not compiled for the program's types: it uses no type that is made of the model's, such as an optional
-/// or a tuple of it, because looking that up costs a reader several times what it does besides.
+/// This code is not specialised for the program's types. It therefore uses no type built from the model's, such as an
+/// optional or a tuple. The metadata lookup would cost a reader several times the rest.
 @usableFromInline
 final class PublishedModel<Model: Sendable>: @unchecked Sendable {
   // because a slot is written only while it has no reader, as above
   private let slots = PublishedSlots()
-  /// In each slot whose version is not nil.
+  /// The models.
+  ///
+  /// A slot is initialized if its version is not nil.
   private let models = UnsafeMutablePointer<Model>.allocate(capacity: PublishedSlots.count)
 
   init(_ model: Model) {
@@ -29,7 +31,9 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
     models.deallocate()
   }
 
-  /// The last commit's model; on any thread.
+  /// Returns the last commit's model.
+  ///
+  /// Callable on any thread.
   @usableFromInline
   func read() -> Model {
     let slot = slots.enter()
@@ -38,7 +42,9 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
     return model
   }
 
-  /// The last commit's number; on any thread.
+  /// Returns the last commit's number.
+  ///
+  /// Callable on any thread.
   func readVersion() -> UInt64 {
     let slot = slots.enter()
     let version = slots.version(of: slot)
@@ -46,6 +52,8 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
     return version.unsafelyUnwrapped
   }
 
+  /// Publishes the model of a commit.
+  ///
   /// Called under the store's lock.
   func publish(_ model: Model, _ version: UInt64) {
     let next = slots.unused()
@@ -56,7 +64,7 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
     }
     slots.setVersion(version, of: next)
     slots.makeCurrent(next)
-    // What readers no longer come to is not kept until the slot is needed.
+    // Models that no reader can reach are released now, not when their slot is needed.
     for slot in 0..<PublishedSlots.count where slot != next && slots.isUnused(slot) {
       guard slots.version(of: slot) != nil else { continue }
       slots.setVersion(nil, of: slot)
@@ -65,17 +73,17 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Which slot is current, and how many readers each one has.
+/// The current slot, and the number of readers of each slot.
 private final class PublishedSlots: @unchecked Sendable {
   // because a slot's version is written only while it has no reader
   private let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
   private let current = Atomic(0)
   static var count: Int { 4 }
 
-  /// Of a cache line and more, so that readers of one slot do not disturb the others.
+  /// A slot of a cache line or more, so that readers of one slot do not disturb the others.
   private struct Slot: ~Copyable {
     let readers = Atomic(0)
-    /// Nil where the slot has no model.
+    /// The version of the slot's model, or nil if it has none.
     var version: UInt64?
     let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
   }
@@ -89,12 +97,14 @@ private final class PublishedSlots: @unchecked Sendable {
     slots.deallocate()
   }
 
-  /// Counts a reader into the current slot, in which nothing is written until it has left that.
+  /// Enters the current slot as a reader.
+  ///
+  /// Nothing writes to the slot until the reader has left it.
   func enter() -> Int {
     while true {
       let slot = current.load(ordering: .sequentiallyConsistent)
       slots[slot].readers.add(1, ordering: .sequentiallyConsistent)
-      // In this order: a thread that writes to the slot has made another one current, and then found no reader.
+      // The order matters: a writer to the slot first made another one current, and then found no reader.
       if current.load(ordering: .sequentiallyConsistent) == slot { return slot }
       leave(slot)
     }
@@ -114,7 +124,7 @@ private final class PublishedSlots: @unchecked Sendable {
     current.store(slot, ordering: .sequentiallyConsistent)
   }
 
-  /// A slot that is not current and has no reader.
+  /// Returns a slot that is not current and has no reader.
   func unused() -> Int {
     let former = current.load(ordering: .relaxed)
     var tries = 0

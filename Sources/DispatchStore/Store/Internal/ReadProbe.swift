@@ -1,25 +1,31 @@
 import Dispatch
 import Observation
 
-/// Finds out whether the code that reads a store is tracked: a registrar, of a store or of a thread.
+/// Detects whether code that reads a store is tracked.
+///
+/// Holds a registrar, of a store or of a thread.
 final class ReadProbe: Observable, @unchecked Sendable {
   // because all of its properties are constants
   let registrar = ObservationRegistrar()
-  // At hand, because a global is looked up by a call.
+  // A local copy, because access to a global is a call.
   private let path: KeyPath<ReadProbe, UInt64> = TrackedRead.probe
 
   subscript(read: TrackedRead) -> UInt64 { 0 }
 
-  /// Whether the code that runs here is tracked; then it is tracked as reading from this registrar, too.
+  /// Returns whether the code that runs here is tracked.
+  ///
+  /// If so, it is then also tracked as reading from this registrar.
   func isTracked(on thread: ThreadState) -> Bool {
     thread.readIsTracked = false
     registrar.access(self, keyPath: path)
     return thread.readIsTracked
   }
 
-  /// Whether the registrar hashes key paths as `TrackedRead` says; where not, every read is taken for a tracked one.
+  /// Whether the registrar hashes key paths as `TrackedRead` expects.
   ///
-  /// Found out once, on another thread, since the calling code may be tracked.
+  /// If not, every read counts as tracked.
+  ///
+  /// Determined once, on another thread, since the calling code may be tracked.
   static let isRight: Bool = {
     let (isRight, isDone) = (Locked(false), DispatchSemaphore(value: 0))
     HelperThreads.run {

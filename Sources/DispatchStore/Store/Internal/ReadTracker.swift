@@ -3,21 +3,23 @@ import Synchronization
 
 /// Notifies code that tracks its reads of a store, such as `withObservationTracking`, of the store's changes.
 ///
-/// A store has one from its first tracked read on. It is registered as an observer as long as a tracked read has not
-/// been followed by a change: tracking ends with the first change, so that a store which is read no longer by tracked
-/// code is not observed either.
+/// A store has one from its first tracked read on. It is registered as an observer until a change follows the last
+/// tracked read. Tracking ends with the first change, so a store that tracked code no longer reads is not observed
+/// either.
 final class ReadTracker: ObserverRecord, @unchecked Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards all mutable state
   let probe: ReadProbe
   let progress: ReadProgress
-  /// Those that found out about tracked reads of the store at the same time: they go with the store.
+  /// Probes that detected tracked reads of the store at the same time.
+  ///
+  /// Kept as long as the store.
   private var others: [ReadProbe] = []
-  /// The version that the last tracked read has seen at least.
+  /// The lowest version that the last tracked read can have seen.
   private var lastRead: UInt64 = 0
   private var lastPath: LastPath?
 
   private typealias LastPath = (version: UInt64, notice: UInt64, path: any TrackedRead.Path)
-  /// Equal to all others, and never late.
+  /// A path that equals all others, and is never late.
   private let anyRead: any TrackedRead.Path
 
   init(of storage: StoreStorage, _ probe: ReadProbe) {
@@ -28,7 +30,7 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
     progress.tracker = self
   }
 
-  /// Tracked code is about to read the store.
+  /// Notes that tracked code is about to read the store.
   func track(in storage: StoreStorage, on thread: ThreadState) {
     let notice = thread.trackedNotice
     let (version, present) = storage.withObservers { notifications in
@@ -40,7 +42,7 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
     let path = present ?? TrackedRead.path(version, in: notice, of: progress)
     if present == nil {
       var last: LastPath? = (version, notice, path)
-      // The former one is released outside of the lock.
+      // Releases the former path outside of the lock.
       storage.withLock { _ in swap(&lastPath, &last) }
     }
     probe.registrar.access(probe, keyPath: path)
@@ -48,7 +50,9 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
 
   private static let noticeCount = Atomic<UInt64>(0)
 
-  /// Called in the delivery turn, so that no two mutations meet: the registrar could notify one tracking of both.
+  /// Notifies tracked code.
+  ///
+  /// Called in the delivery turn, because the registrar could notify one tracking of two mutations.
   override func notify(of change: ObservedChange) {
     guard let storage = progress.storage else { return }
     storage.withObservers { notifications in
@@ -62,14 +66,15 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
     probe.registrar.withMutation(of: probe, keyPath: anyRead) {}
   }
 
-  /// Keeps a probe by which a read of the store was tracked, too.
+  /// Keeps another probe by which a read of the store was tracked.
   func keep(_ probe: ReadProbe, in storage: StoreStorage) {
     storage.withLock { _ in others.append(probe) }
   }
 }
 
-/// How far those that track a store have been notified; it keeps neither the store nor its tracker alive, since the
-/// registrations of the tracker's registrar refer to it.
+/// The last version of which the trackers of a store were notified.
+///
+/// Weak towards the store and its tracker, since the registrations of the tracker's registrar refer to it.
 final class ReadProgress: @unchecked Sendable {
   // because `storage` and `tracker` are set before another thread has it
   private(set) weak var storage: StoreStorage?
@@ -81,15 +86,17 @@ final class ReadProgress: @unchecked Sendable {
     self.storage = storage
   }
 
-  /// Those that are registered are about to be notified of a version.
+  /// Notes that registered trackings are about to be notified of a version.
   func note(_ version: UInt64) {
     notified.max(version, ordering: .sequentiallyConsistent)
   }
 
-  /// A read that has seen this version at least is being registered, under the registrar's lock.
+  /// Checks a read that is being registered, under the registrar's lock.
   ///
-  /// If those that were registered have been notified of a later version, this one came too late for that, and is
-  /// notified now, by another thread. If not, the next notification finds it: it locks that lock after this.
+  /// It has seen at least this version.
+  ///
+  /// If trackings were notified of a later version before, this one missed it, and another thread notifies it now. If
+  /// not, the next notification finds it, because that takes the registrar's lock afterwards.
   func check(_ version: UInt64) {
     guard notified.load(ordering: .sequentiallyConsistent) > version,
       !isLate.exchange(true, ordering: .sequentiallyConsistent)
@@ -104,7 +111,7 @@ final class ReadProgress: @unchecked Sendable {
 
   private func notifyLate() {
     guard let tracker, let storage else { return }
-    // Takes the registrar's lock, which a registration has meanwhile: it may check several times.
+    // Takes the registrar's lock, to wait for the registration in progress, which may check several times.
     tracker.probe.registrar.willSet(tracker.probe, keyPath: \.registrar)
     isLate.store(false, ordering: .sequentiallyConsistent)
     storage.notifyOfPresent(tracker, on: .current)

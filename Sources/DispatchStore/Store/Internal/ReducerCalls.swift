@@ -1,25 +1,35 @@
-/// The calls of a store's reducer, with the types taken away: compiled for them where the store is made.
+/// Type-erased calls of a store's reducer, specialised for its types when the store is made.
 @usableFromInline
 final class ReducerCalls: Sendable {
   @usableFromInline
   enum Answer {
     case done
-    /// Nothing was done: the store is observed, and `reduceObserved` is to be called instead.
+    /// Nothing was done: the store is observed, so `reduceObserved` must be called instead.
     case observed
-    /// The model was changed as far as the reducer came.
+    /// The reducer threw.
+    ///
+    /// Its earlier changes of the model stay.
     case failed(any Error)
   }
 
   let storage: StoreStorage
-  /// `reduce(into:action:)` as one commit; takes the address of an action of the store's type.
+  /// Calls `reduce(into:action:)` in one commit.
+  ///
+  /// Takes the address of an action of the store's type.
   let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> Answer
-  /// The same for a store that is observed; takes the store too.
+  /// Calls `reduce(into:action:)` in one commit of an observed store.
+  ///
+  /// Takes the store as well.
   let reduceObserved: @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep
-  /// `apply(_:to:)`; takes the store too.
+  /// Calls `apply(_:to:)`.
+  ///
+  /// Takes the store as well.
   let apply: @Sendable (UnsafeRawPointer, AnyObject) -> Answer
-  /// `operation(for:in:)` and what it answers; takes the store too.
+  /// Calls `operation(for:in:)` and runs the operation.
+  ///
+  /// Takes the store as well.
   let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
-  /// Takes an operation, and calls its block; as `ActionOperation.callBlock`.
+  /// Calls the block of an operation, like `ActionOperation.callBlock`.
   let callBlock: @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
 
   @usableFromInline
@@ -39,13 +49,15 @@ final class ReducerCalls: Sendable {
     self.callBlock = callBlock
   }
 
-  /// Inlinable, so that it is compiled for the model's and the action's own types.
+  /// Makes the calls of a reducer.
+  ///
+  /// Inlinable, so that they are specialised for the model's and the action's types.
   @inlinable
   convenience init<Model: Sendable, Action: ActionType>(
     of reducer: Reducer<Model, Action>, on storage: ModelStorage<Model, Action>
   ) {
     nonisolated(unsafe) let reducer = reducer  // which holds no mutable state
-    /// Unsafe, because a checked cast would take 6 % of an application.
+    /// Casts without a check, because a checked cast would take 6 % of an application.
     @Sendable func typed(_ store: AnyObject) -> Store<Model, Action> {
       unsafeDowncast(store, to: Store<Model, Action>.self)
     }

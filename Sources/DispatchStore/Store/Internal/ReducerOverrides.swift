@@ -1,12 +1,12 @@
-/// Which of `Reducer`'s methods a class overrides.
+/// The methods of `Reducer` that a class overrides.
 ///
-/// A reducer that does not override `operation(for:in:)` needs no operation, and one that does not
-/// override `waitFor` no call of it; both would cost more than the reduction. One that overrides nothing is
-/// reported. The language does not say,
-/// so the classes' method tables are compared: the words of their metadata behind the header, as
-/// described under "Class Metadata" in Swift's ABI/TypeMetadata document. The index of a method in the
-/// table is found by comparing `Reducer` with a class that does override it. Whatever is not exactly as
-/// expected counts as overridden, which is slower, and never wrong.
+/// A reducer without `operation(for:in:)` needs no operation, and one without `waitFor` no call of it. Both would
+/// cost more than the reduction. A reducer that overrides nothing is reported.
+///
+/// The language does not tell, so the classes' method tables are compared. These are the words of their metadata
+/// behind the header: see "Class Metadata" in Swift's ABI/TypeMetadata document. A method's index is found by
+/// comparing `Reducer` with a class that overrides the method. Anything unexpected counts as overridden, which is
+/// slower and never wrong.
 struct ReducerOverrides {
   let operation: Bool
   let apply: Bool
@@ -23,7 +23,7 @@ struct ReducerOverrides {
     shouldNotifyObservers = Self.overrides(table, Self.notifyIndex)
   }
 
-  /// Of a reducer without a class: how it answers.
+  /// Describes a handler, which has no reducer class, by its answer.
   init(_ answer: ReducerAnswer) {
     operation = answer == .operation
     apply = answer == .application
@@ -31,10 +31,12 @@ struct ReducerOverrides {
     (waitFor, shouldNotifyObservers) = (false, false)
   }
 
-  /// Whether no method answers: each dispatch fails.
+  /// Whether no method answers, so that each dispatch fails.
   var answersNothing: Bool { !operation && !apply && !reduce }
 
-  /// Whether what is said of a reducer is so; else each method counts as overridden.
+  /// Whether overrides can be determined.
+  ///
+  /// If not, each method counts as overridden.
   static var areKnown: Bool {
     [operationIndex, applyIndex, reduceIndex, waitForIndex, notifyIndex].allSatisfy { $0 != nil }
   }
@@ -57,7 +59,7 @@ struct ReducerOverrides {
   private static let waitForIndex = index(overriddenIn: WaitForProbe.self)
   private static let notifyIndex = index(overriddenIn: NotifyProbe.self)
 
-  /// The one word that is another in a class with one override, and not in one without any.
+  /// Returns the index of the only word that differs with one override and is the same in a subclass without any.
   private static func index(overriddenIn probe: AnyClass) -> Int? {
     let heir = MethodTable(of: HeirProbe.self)
     let differences = base.differences(from: MethodTable(of: probe)).filter { index in
@@ -67,19 +69,21 @@ struct ReducerOverrides {
   }
 }
 
-/// How a reducer answers.
+/// The way in which a reducer answers an action.
 enum ReducerAnswer {
-  /// By `reduce(into:action:)`.
+  /// Answers by `reduce(into:action:)`.
   case reduction
-  /// By `apply(_:to:)`.
+  /// Answers by `apply(_:to:)`.
   case application
-  /// By `operation(for:in:)`.
+  /// Answers by `operation(for:in:)`.
   case operation
 }
 
 private struct Probed: ActionType {}
 
-/// Has initializers, as every subclass.
+/// A subclass without overrides.
+///
+/// Like every subclass, it differs from `Reducer` in its initializers.
 private final class HeirProbe: Reducer<Int, Probed> {}
 
 private final class OperationProbe: Reducer<Int, Probed> {
@@ -116,10 +120,12 @@ private final class NotifyProbe: Reducer<Int, Probed> {
   }
 }
 
-/// The words of a class's metadata, among them the addresses of its methods, which only a bit cast shows.
+/// The words of a class's metadata, which contain the addresses of its methods.
+///
+/// Only a bit cast gives access to them.
 private struct MethodTable {
   private let words: UnsafePointer<UInt>
-  /// Behind the header: kind, superclass, flags and sizes, descriptor, destroyer of variables.
+  /// The size of the header: kind, superclass, flags and sizes, descriptor, destroyer of variables.
   private static let headerCount = 7
 
   init(of type: AnyClass) {
@@ -128,10 +134,10 @@ private struct MethodTable {
 
   subscript(index: Int) -> UInt { words[index] }
 
-  /// The words that a subclass has too.
+  /// The number of words that a subclass has too.
   private var count: Int {
     #if canImport(ObjectiveC)
-      // Another header, and method addresses that may be signed: not looked at.
+      // Unsupported: another header, and method addresses that may be signed.
       return 0
     #else
       let sizes = UnsafeRawPointer(words + 4)
@@ -142,7 +148,7 @@ private struct MethodTable {
     #endif
   }
 
-  /// The indices behind the header at which a subclass has another word.
+  /// Returns the indices behind the header at which a subclass has another word.
   func differences(from other: MethodTable) -> [Int] {
     guard count > Self.headerCount, other.count >= count else { return [] }
     return (Self.headerCount..<count).filter { self[$0] != other[$0] }

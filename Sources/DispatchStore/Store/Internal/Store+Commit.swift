@@ -1,11 +1,10 @@
 extension Store {
-  /// Changes the model inside the exclusive section, then notifies the observers, outside it.
+  /// Changes the model inside the exclusive section, then notifies the observers outside of it.
   ///
   /// - Parameters:
-  ///   - owner: On whose behalf, where an operation commits; otherwise the store run whose block runs on
-  ///     this thread, if any.
-  ///   - action: The action that observers get with the change, where it is not the owner's.
-  ///   - reducer: The reducer that is called, which may say that it has changed nothing.
+  ///   - owner: The owner, if an operation commits. Otherwise the store run whose block runs on this thread, if any.
+  ///   - action: The action that observers get with the change, if it is not the owner's.
+  ///   - reducer: The reducer that is called, which may declare that it has changed nothing.
   @discardableResult
   @inlinable
   func commit<Value, Failure: Error>(
@@ -27,7 +26,9 @@ extension Store {
     return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)
   }
 
-  /// The same for a store that may be observed; inlinable, so that it is compiled for the store's types.
+  /// Changes the model of a store that may be observed, then notifies the observers.
+  ///
+  /// Inlinable, so that it is specialised for the store's types.
   @inlinable
   @inline(never)
   func commitObserved<Value, Failure: Error>(
@@ -66,7 +67,7 @@ extension Store {
     return try body(&storage.model.pointee)
   }
 
-  /// The change that the commit is about to be; with the model where an observer gets that.
+  /// Returns the change that the commit will be, with the model if an observer needs it.
   @inlinable
   func makeChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptChange {
     guard storage.deliversModel else { return KeptChange(version: storage.version &+ 1) }
@@ -76,7 +77,7 @@ extension Store {
         transaction: owner?.transaction))
   }
 
-  /// Lets observers keep what they get of it.
+  /// Lets observers keep their part of the commit.
   @inlinable
   @inline(never)
   func keepChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptCommit {

@@ -1,8 +1,10 @@
-/// What a part of the library keeps with a store, until the store is gone: a subclass for each such part.
+/// An object that a part of the library keeps with a store until the store is gone.
 ///
-/// In a list, because stores mostly have none, and hardly one has two. The store's lock guards the list.
+/// Each such part has a subclass.
+///
+/// Kept in a linked list, because most stores have none, and hardly any has two. The store's lock guards the list.
 class StoreAttachment: @unchecked Sendable {
-  // because the store's lock guards what changes
+  // because the store's lock guards all mutable state
   fileprivate final var next: Unmanaged<StoreAttachment>?
 
   deinit {
@@ -11,9 +13,11 @@ class StoreAttachment: @unchecked Sendable {
 }
 
 extension StoreStorage {
-  /// The attachment of a type, under the lock; nil where the store has none.
+  /// Returns the attachment of a type, or nil if the store has none.
   ///
-  /// Unmanaged, because it stays for as long as the store, and counting references would double the cost of a read.
+  /// Called under the lock.
+  ///
+  /// Unmanaged, because it lives as long as the store, and reference counting would double the cost of a read.
   final func attachment<Attachment: StoreAttachment>(
     _ type: Attachment.Type
   ) -> Unmanaged<Attachment>? {
@@ -27,7 +31,9 @@ extension StoreStorage {
     return nil
   }
 
-  /// The same, which is added where the store has none.
+  /// Returns the attachment of a type, adding one if the store has none.
+  ///
+  /// Called under the lock.
   final func attachment<Attachment: StoreAttachment>(
     orAdd make: @autoclosure () -> Attachment
   ) -> Attachment {

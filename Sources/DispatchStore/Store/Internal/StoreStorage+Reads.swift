@@ -2,9 +2,11 @@ import Synchronization
 
 // Reads that the toolchain's Observation may track.
 extension StoreStorage {
-  /// Code that may be tracked is about to read the store: before the read, so that no change after it is missed.
+  /// Notes that code which may be tracked is about to read the store.
   ///
-  /// Costs a call of a registrar; more only where the code is tracked.
+  /// Called before the read, so that no later change is missed.
+  ///
+  /// Costs a call of a registrar, and more only if the code is tracked.
   @usableFromInline
   final func noteRead(on thread: ThreadState) {
     let bits = tracker.load(ordering: .acquiring)
@@ -36,8 +38,9 @@ extension StoreStorage {
     makeTracker(on: thread).track(in: self, on: thread)
   }
 
-  /// The store's tracker, made where there is none, with the probe that has found out about the read: what is
-  /// registered there goes with the store.
+  /// Returns the store's tracker, or makes one with the probe that detected the read.
+  ///
+  /// Registrations at that probe thus end with the store.
   private func makeTracker(on thread: ThreadState) -> ReadTracker {
     let present = tracker.load(ordering: .acquiring)
     if present != 0 { return Self.tracker(at: present).takeUnretainedValue() }
@@ -61,7 +64,7 @@ extension StoreStorage {
     if bits != 0 { Self.tracker(at: bits).release() }
   }
 
-  /// Notifies an observer of the present version, in the delivery turn, and from the next commit on.
+  /// Notifies an observer of the current version, in the delivery turn, and from the next commit on.
   final func notifyOfPresent(_ observer: ObserverRecord, on thread: ThreadState) {
     yieldPoint(.observe, on: thread, identifier)
     lockToRead(on: thread)

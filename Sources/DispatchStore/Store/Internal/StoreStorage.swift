@@ -8,49 +8,56 @@ import Synchronization
   import Darwin
 #endif
 
-/// The part of a store's state that has none of the user's types: no generic type is looked up for it.
+/// The untyped part of a store's state: lock, observers and notification.
 ///
-/// Also its lock, its observers, and their notification.
+/// It needs no lookup of generic types.
 @usableFromInline
 class StoreStorage: @unchecked Sendable {
-  // because every access to what changes holds `lock`
-  // First what each reduction reads and writes, so that it comes with one cache line.
+  // because every access to variable state holds `lock`
+  // The fields that each reduction reads and writes come first, to share one cache line.
   let lock: Lock
-  /// The address of the model, which is in the same memory as the lock.
+  /// The address of the model, in the same allocation as the lock.
   @usableFromInline final let modelAddress: UnsafeMutableRawPointer
-  // Unchecked, because the lock excludes overlapping accesses, and because the run-time checks of
-  // exclusivity would take 17 % of a `.sync` reduction, and 11 % of a commit that is observed.
+  // Unchecked, because the lock excludes overlapping accesses. Run-time checks would take 17 % of a `.sync`
+  // reduction, and 11 % of an observed commit.
   /// The number of commits so far.
   @exclusivity(unchecked) @usableFromInline final var version: UInt64 = 0
-  /// Whether a commit does more than change the model: observers have to be notified, or it is published.
+  /// Whether a commit does more than change the model: it notifies observers, or publishes the model.
   ///
-  /// Decided under the lock; what a thread reads before, to lock once instead of twice, may be out of date.
+  /// Decided under the lock. A thread reads it before, to lock once instead of twice, and the value may be out of
+  /// date.
   final var isObserved: Bool { observed.load(ordering: .relaxed) }
   private let observed: Atomic<Bool>
-  /// At hand, because a global is looked up by a call.
+  /// A local copy, because access to a global is a call.
   let threadKey = ThreadState.key
   let identifier: String
-  /// Whether by a notifier, and whether with the model.
+  /// Whether a notifier delivers commits, and whether with the model.
   @exclusivity(unchecked) @usableFromInline final var isDelivered = false
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
-  /// Whether observers keep something of a commit while it is made.
+  /// Whether observers keep a part of a commit in its exclusive section.
   @exclusivity(unchecked) @usableFromInline final var isKept = false
-  /// What other parts of the library keep with the store.
+  /// Objects that other parts of the library keep with the store.
   @exclusivity(unchecked) final var attachments: Unmanaged<StoreAttachment>?
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
-  /// Whether actions are held back; threads that start them read it without the lock.
+  /// Whether actions are held back.
+  ///
+  /// Threads that start actions read it without the lock.
   private final let isHoldingBack = Atomic(false)
   /// Whether observers that were cancelled inside an exclusive section are still in their lists.
   private final let hasCancelled = Atomic(false)
-  /// The address of its `ReadTracker`; zero before code is tracked that reads it.
+  /// The address of the store's `ReadTracker`.
+  ///
+  /// Zero before the first tracked read.
   final let tracker = Atomic<UInt>(0)
 
   /// Whether each commit publishes its model.
   private let publishes: Bool
 
+  /// Allocates the lock and the memory of the model together.
+  ///
   /// - Parameters:
-  ///   - modelSize: In bytes.
-  ///   - modelAlignment: Likewise.
+  ///   - modelSize: The model's size in bytes.
+  ///   - modelAlignment: The model's alignment in bytes.
   init(
     identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1
   ) {
@@ -65,13 +72,19 @@ class StoreStorage: @unchecked Sendable {
     modelAddress = memory + offset
   }
 
-  /// In bytes; a small model is in that of its lock.
+  /// The size of a cache line in bytes.
+  ///
+  /// A small model shares the one of its lock.
   private static let cacheLine = 64
 
-  /// Publishes the model of a commit, under the lock.
+  /// Publishes the model of a commit.
+  ///
+  /// Called under the lock.
   func publish() {}
 
-  /// Counts a commit of a store that is observed, or published, under the lock.
+  /// Counts a commit of a store that is observed or published.
+  ///
+  /// Called under the lock.
   final func noteObservedCommit() {
     version &+= 1
     if publishes { publish() }
@@ -83,10 +96,11 @@ class StoreStorage: @unchecked Sendable {
     lock.destroy()
   }
 
-  /// Begins the exclusive section for a commit that is delivered to no observer.
+  /// Begins the exclusive section for a commit without observers.
   ///
-  /// None can be added before the section ends. False, and not begun, where the store is observed
-  /// already.
+  /// Returns false, and begins nothing, if the store is observed.
+  ///
+  /// No observer can be added before the section ends.
   @usableFromInline
   final func lockIfUnobserved(on thread: ThreadState) -> Bool {
     ExclusiveSection.check(self, "changed", on: thread)
@@ -101,7 +115,7 @@ class StoreStorage: @unchecked Sendable {
     return true
   }
 
-  /// Ends it, as a commit.
+  /// Ends the exclusive section as a commit.
   @usableFromInline
   final func unlockCommitted(on thread: ThreadState) {
     if thread.hasSectionNotes { return unlockWithNotes(isCommit: true, on: thread) }
@@ -110,7 +124,8 @@ class StoreStorage: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Ends it after a reduction: as a commit, unless the reducer has said that it changed nothing.
+  /// Ends the exclusive section after a reduction: as a commit, unless the reducer has declared that it changed
+  /// nothing.
   @usableFromInline
   final func unlockReduced(by reducer: ObjectIdentifier, on thread: ThreadState) {
     if thread.hasSectionNotes {
@@ -130,13 +145,13 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
-  /// Ends it without a commit.
+  /// Ends the exclusive section without a commit.
   @usableFromInline
   final func unlockUnchanged(on thread: ThreadState) {
     unlockWithNotes(isCommit: false, on: thread)
   }
 
-  /// Ends it where code inside may have left something to be done.
+  /// Ends the exclusive section, then does the work that code inside has left.
   @inline(never)
   private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
     if isCommit { version &+= 1 }
@@ -153,9 +168,9 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = self
   }
 
-  /// The same where this thread is to deliver the commit itself, and observers need nothing of it but the change; false,
-  /// and not begun, where another thread has the delivery turn, or observers keep something.
+  /// Begins the exclusive section for a commit that this thread will deliver itself.
   ///
+  /// Returns false, and begins nothing, if another thread has the delivery turn or observers keep a part of a commit.
   /// The turn stays free until the section ends, since no thread takes it without the lock.
   @usableFromInline
   final func lockToDeliver(on thread: ThreadState) -> Bool {
@@ -177,15 +192,18 @@ class StoreStorage: @unchecked Sendable {
     return try withNotifications(body)
   }
 
-  /// The same where the lock is locked already.
+  /// Calls a closure with the notification queue.
+  ///
+  /// Called under the lock.
   final func withNotifications<Result, Failure: Error>(
     _ body: (inout NotificationQueue) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(&notifications)
   }
 
-  /// After a transition that may have changed whether actions are held back, under the lock; the steps that
-  /// start those that no longer are.
+  /// Updates `mayHoldBack` after a transition, and returns the parked steps that may start now.
+  ///
+  /// Called under the lock.
   final func takeStarts() -> [@Sendable () -> Void]? {
     let holdsBack = notifications.holdsBack
     if isHoldingBack.load(ordering: .relaxed) != holdsBack {
@@ -194,33 +212,41 @@ class StoreStorage: @unchecked Sendable {
     return notifications.takeStarts()
   }
 
-  /// Whether changes of the store were left to its notifier, as far as a thread knows that has no lock.
+  /// Whether changes of the store were left to its notifier.
+  ///
+  /// May be out of date for a thread without the lock.
   final var mayHoldBack: Bool { isHoldingBack.load(ordering: .relaxed) }
 
-  /// An observer was cancelled inside an exclusive section: the next delivery removes it.
+  /// Notes that an observer was cancelled inside an exclusive section.
+  ///
+  /// The next delivery removes it.
   final func noteCancelledObserver() {
     hasCancelled.store(true, ordering: .releasing)
   }
 
-  /// Whether there are such; the caller removes them.
+  /// Returns whether observers were cancelled inside exclusive sections.
+  ///
+  /// If so, the caller removes them.
   final func takeCancelledNote() -> Bool {
     hasCancelled.load(ordering: .relaxed)
       && hasCancelled.exchange(false, ordering: .acquiringAndReleasing)
   }
 
-  /// Whether an action is not to start in an inline run.
+  /// Whether an action must not start in an inline run.
   final func holdsBack(_ run: InlineRun.Address) -> Bool {
     mayHoldBack && run.pointee.isScheduled
   }
 
-  /// Adds or removes observers.
+  /// Calls a closure that adds or removes observers.
   final func withObservers<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     lock.lock()
     defer { lock.unlock() }
     return withObserversLocked(body)
   }
 
-  /// The same where the lock is locked already.
+  /// Calls a closure that adds or removes observers.
+  ///
+  /// Called under the lock.
   final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     defer {
       observed.store(publishes || notifications.isObserved, ordering: .relaxed)

@@ -1,14 +1,16 @@
 /// A read of a store, as the argument that a key path captures.
 ///
-/// `ObservationRegistrar` has no function that says whether the calling code is tracked. But it hashes the key path
-/// of an access only where that is so; and when the tracking is registered, which is after the read, it hashes it
-/// again, under its lock. A key path's hash includes that of its arguments, so this is called both times.
+/// `ObservationRegistrar` can't say whether the calling code is tracked. But it hashes the key path of an access only
+/// if the code is tracked. When the tracking is registered, after the read, it hashes it again, under its lock. A key
+/// path's hash includes that of its arguments, so `hash(into:)` is called both times.
 final class TrackedRead: Hashable, Sendable {
-  /// Of the store that was read; nil for the one that only finds out whether reads are tracked.
+  /// The progress of the store that was read, or nil for the read that only detects tracking.
   private let progress: ReadProgress?
-  /// The version that the code has seen at least.
+  /// The lowest version that the code can have seen.
   private let version: UInt64
-  /// The notification of tracked code in which the code reads, on its thread; zero for none.
+  /// The notification of tracked code in which the code reads, on its thread.
+  ///
+  /// Zero for none.
   private let notice: UInt64
 
   private init(_ progress: ReadProgress?, _ version: UInt64, _ notice: UInt64) {
@@ -17,7 +19,7 @@ final class TrackedRead: Hashable, Sendable {
     self.notice = notice
   }
 
-  /// All reads of a store are equal, so that a change of it concerns them all.
+  /// Returns true for any two reads of a store, so that a change of the store concerns all of them.
   static func == (lhs: TrackedRead, rhs: TrackedRead) -> Bool {
     lhs.progress === rhs.progress
   }
@@ -29,20 +31,22 @@ final class TrackedRead: Hashable, Sendable {
       thread.readIsTracked = true
       return
     }
-    // When a tracking ends, within a notification, the registrar hashes the key path once more.
+    // The registrar also hashes the key path when a tracking ends, within a notification: that is no new read.
     if thread.trackedNotice == notice { progress.check(version) }
   }
 
   typealias Path = KeyPath<ReadProbe, UInt64> & Sendable
 
-  /// The key path under which such a read is registered; making it costs some microseconds.
+  /// Makes the key path under which such a read is registered.
+  ///
+  /// Costs some microseconds.
   static func path(
     _ version: UInt64, in notice: UInt64, of progress: ReadProgress
   ) -> any Path {
     path(TrackedRead(progress, version, notice))
   }
 
-  /// The one that only finds out whether reads are tracked.
+  /// The key path that only detects whether reads are tracked.
   static let probe = path(TrackedRead(nil, 0, 0))
 
   private static func path(_ read: TrackedRead) -> any Path { \ReadProbe[read] }

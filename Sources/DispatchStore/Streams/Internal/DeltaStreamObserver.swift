@@ -1,10 +1,12 @@
-/// The observer of one subscription to deltas: its store keeps it, and releases it when the store goes.
+/// The observer of one subscription to deltas.
+///
+/// Only the store keeps it alive; its release ends the stream.
 final class DeltaStreamObserver: DeltaObserver, @unchecked Sendable {
   // because its superclass is
   private let storage: StreamStorage
   private let merges: Bool
 
-  /// - Parameter merges: Whether one delta at most is kept, into which the next ones are merged.
+  /// - Parameter merges: Whether at most one delta is kept, into which later ones are merged.
   init(_ work: DeltaWork, _ storage: StreamStorage, merges: Bool) {
     (self.storage, self.merges) = (storage, merges)
     super.init(work, isInTurn: false)
@@ -24,10 +26,10 @@ final class DeltaStreamObserver: DeltaObserver, @unchecked Sendable {
     if push.isDue { kept.schedule(self) }
   }
 
-  /// What is to be kept once there is another delta; nil where that has undone the one that was kept.
+  /// Returns the delta to keep after another one has arrived, or nil if the two cancel out.
   ///
-  /// The store's lock keeps other commits away meanwhile. A consumer that comes finds nothing, and suspends until the
-  /// merged delta is kept.
+  /// The store's lock keeps other commits out meanwhile. A consumer that comes now finds nothing, and suspends until
+  /// the merged delta is kept.
   private func merged(_ next: KeptDelta) -> KeptDelta? {
     guard merges, let kept = storage.takeBack() else { return next }
     let delta = unsafeDowncast(kept, to: KeptDelta.self)
@@ -35,7 +37,9 @@ final class DeltaStreamObserver: DeltaObserver, @unchecked Sendable {
     return delta.isEmpty ? nil : delta
   }
 
-  /// Resumes the consumer on this thread: its task goes on elsewhere.
+  /// Resumes the consumer from this thread.
+  ///
+  /// Its task continues on its own executor.
   override func scheduleCall() {
     yieldPoint(.wakeConsumer)
     storage.wake()

@@ -1,4 +1,6 @@
-/// The observer of one subscription to an element: the hub of its collection keeps it, and the store that hub.
+/// The observer of one subscription to an element.
+///
+/// The collection's hub keeps it alive, and the store keeps the hub alive.
 final class ElementStreamObserver<Value: Sendable, Action: ActionType>: TypedElementObserver<Value>,
   @unchecked Sendable
 {
@@ -18,14 +20,16 @@ final class ElementStreamObserver<Value: Sendable, Action: ActionType>: TypedEle
     _ change: KeptElementChange, of commit: CommitInProgress?, _ due: inout KeptCommit
   ) -> Bool {
     let push = storage.push(change) { commit.flatMap { StreamHold.begin($0, &due) } }
-    // The next change is compared with what the consumer gets.
+    // Compare the next change with the element that the consumer will get, not with this dropped one.
     if !push.isKept {
       last = unsafeDowncast(change, to: TypedElementChange<Value, Action>.self).change.old
     }
     return push.isDue
   }
 
-  /// Resumes the consumer on this thread: its task goes on elsewhere.
+  /// Resumes the consumer from this thread.
+  ///
+  /// Its task continues on its own executor.
   override func scheduleCall() {
     yieldPoint(.wakeConsumer)
     storage.wake()

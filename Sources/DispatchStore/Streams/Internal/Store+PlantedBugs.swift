@@ -1,5 +1,5 @@
 extension Store {
-  /// `lostBeforeSubscription`: the observer keeps the present model, and is added later.
+  /// Implements the planted bug `lostBeforeSubscription`: the observer gets the current model before it is added.
   func keepPresentModelBefore(_ observer: ObserverRecord) {
     withModel { model in
       var kept = KeptCommit()

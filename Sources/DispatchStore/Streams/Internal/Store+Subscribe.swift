@@ -1,4 +1,4 @@
-// Inlinable, so that what is called at each commit is compiled for the store's types.
+// Inlinable, so that the closures called at each commit are specialised for the store's types.
 extension Store {
   @inlinable
   func changes<Value: Sendable>(
@@ -8,7 +8,7 @@ extension Store {
   ) -> StoreStream<ValueChange<Value, Action>> {
     policy.check()
     return StoreStream { [weak self] in
-      // The value after the change before, which the present one is first of all.
+      // The value after the previous change. The first call, for the current model, only sets it.
       var old: Value?
       let subscription = StreamSubscription(to: self, policy, initial: initial) { commit, _ in
         let new = projection(commit.model(of: Self.self))
@@ -25,7 +25,7 @@ extension Store {
     }
   }
 
-  /// The values as they are, also equal ones.
+  /// Streams the projected values, equal ones included.
   @inlinable
   func allValues<Value: Sendable>(
     of projection: @escaping @Sendable (Model) -> Value, _ policy: StreamBufferingPolicy,
@@ -40,7 +40,9 @@ extension Store {
     }
   }
 
-  /// The values of which none equals the one before: neither where it is kept, nor where it is delivered.
+  /// Streams the projected values without repetition.
+  ///
+  /// Compares both when a value is kept and when it is delivered.
   @inlinable
   func distinctValues<Value: Sendable & Equatable>(
     of projection: @escaping @Sendable (Model) -> Value, _ policy: StreamBufferingPolicy,
@@ -64,11 +66,13 @@ extension Store {
     }
   }
 
-  /// The models as they are when the consumer takes them: what is kept is that there is a new one.
+  /// Streams the model as it is when the consumer takes it.
+  ///
+  /// The buffer keeps only the fact that there is a new one.
   @inlinable
   func presentModels(initial: Bool) -> StoreStream<Model> {
     StoreStream { [weak self] in
-      // Kept with the storage, so that the last model can be taken when the store has gone.
+      // Kept in the buffer, so that the last model can still be taken once the store is gone.
       weak let storage = self?.storage
       let subscription = StreamSubscription(to: self, .bufferingOldest(1), initial: initial) {
         _, _ in
@@ -98,7 +102,7 @@ extension CommitInProgress {
 }
 
 extension ModelStorage {
-  /// The model as it is, with its version.
+  /// The current model, with its version.
   @usableFromInline var snapshot: (model: Model, version: UInt64) {
     ExclusiveSection.check(self, "read", on: .current)
     yieldPoint(.read, identifier)

@@ -1,13 +1,15 @@
-/// What the producer of an element waits for, until the consumer is no longer too far behind.
+/// A producer that waits until the consumer has caught up.
 enum StreamHold: Sendable {
-  /// A dispatch, or a part of it: it does not end.
+  /// A dispatch, or a part of one, that must not end yet.
   case owner(any CommitOwner)
-  /// A thread, which blocks.
+  /// A blocked thread.
   case thread(Gate<Void>)
 
-  /// Has the producer of a commit wait, where it can; called under the store's lock.
+  /// Makes the producer of a commit wait, if it can.
   ///
-  /// A thread that runs a task, or the main queue, may be what the consumer needs to run.
+  /// Called under the store's lock.
+  ///
+  /// A thread that runs a task, and the main queue, never block: the consumer may need them.
   static func begin(_ commit: CommitInProgress, _ kept: inout KeptCommit) -> StreamHold? {
     let thread = ThreadState.current
     guard DispatchContext.mayBlock(on: thread) else {
@@ -21,7 +23,9 @@ enum StreamHold: Sendable {
     return .thread(gate)
   }
 
-  /// The producer goes on; called without a lock, on the consumer's thread.
+  /// Lets the producer continue.
+  ///
+  /// Called on the consumer's thread, without a lock.
   func end() {
     switch self {
     case .owner(let owner): ThreadState.current.resumeElsewhere(owner)

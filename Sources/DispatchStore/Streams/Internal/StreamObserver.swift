@@ -1,11 +1,13 @@
-/// The element of a commit, or of the present model; nil where there is none.
+/// Makes the element for a commit or for the current model, or nil if there is none.
 ///
-/// Called under the store's lock. Gets the element that was kept last, where the stream compares with that.
+/// Called under the store's lock. Receives the element that was kept last, if the stream compares with it.
 @usableFromInline
 typealias StreamSource =
   (_ commit: CommitInProgress, _ last: StreamedElement?) -> StreamedElement?
 
-/// The observer of one subscription: its store keeps it, and releases it when the store goes.
+/// The observer of one subscription.
+///
+/// Only the store keeps it alive; its release ends the stream.
 final class StreamObserver: ObserverRecord, @unchecked Sendable {
   // because the store's lock guards `source` and `last`
   private let storage: StreamStorage
@@ -41,7 +43,9 @@ final class StreamObserver: ObserverRecord, @unchecked Sendable {
     if comparesWithLast { last = element }
   }
 
-  /// Resumes the consumer on this thread: its task goes on elsewhere.
+  /// Resumes the consumer from this thread.
+  ///
+  /// Its task continues on its own executor.
   override func scheduleCall() {
     yieldPoint(.wakeConsumer)
     storage.wake()

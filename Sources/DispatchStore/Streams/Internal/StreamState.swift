@@ -1,14 +1,18 @@
-/// What a stream has kept for its consumer, and who waits: a state machine behind the stream's lock.
+/// The buffer of a stream and its waiters: a state machine behind the stream's lock.
 ///
-/// Elements that are dropped, and what holds up producers, are returned to the caller or taken later, so that both are
-/// released outside of the lock.
+/// Dropped elements and released holds are returned to the caller or taken later, so that user objects are never
+/// released under the lock.
 struct StreamState<Element, Waiter, Hold> {
   private enum Life {
-    /// The store commits. Can become ended or closed.
+    /// The store is alive.
+    ///
+    /// Can become ended or closed.
     case open
-    /// The store has gone: what is kept can still be taken. Can become closed.
+    /// The store is gone, but kept elements can still be taken.
+    ///
+    /// Can become closed.
     case ended
-    /// The consumer has gone, or its task was cancelled.
+    /// The consumer is gone, or its task was cancelled.
     case closed
   }
 
@@ -17,10 +21,12 @@ struct StreamState<Element, Waiter, Hold> {
   private var kept = FIFO<Element>()
   private var count = 0
   private var dropped: [Element] = []
-  /// Of each element beyond the bound, in order, what its producer waits for.
+  /// For each element beyond the bound, in order: the hold of its producer, if it waits.
   private var holds = FIFO<Hold?>()
   private var waiter: Waiter?
-  /// The consumer's waits inside the library under way, in which no producer waits for it.
+  /// The consumer's current waits inside the library.
+  ///
+  /// While there are any, no producer waits for the consumer.
   private var consumerWaits = 0
 
   init(_ policy: StreamBufferingPolicy) {
@@ -29,16 +35,16 @@ struct StreamState<Element, Waiter, Hold> {
 
   // MARK: The producer
 
-  /// What became of an element.
+  /// The result of offering an element.
   struct Push {
     var isKept = false
-    /// Whether the producer calls `wake()`, outside of the store's lock.
+    /// Whether the caller must call `wake()`, outside of the store's lock.
     var isDue = false
   }
 
-  /// The element of a commit.
+  /// Offers the element of a commit.
   ///
-  /// - Parameter hold: What the producer is to wait for, if it can wait; called where the consumer is too far behind.
+  /// - Parameter hold: Makes the producer wait, if it can. Called if the consumer lags too far behind.
   mutating func push(_ element: Element, hold: () -> Hold?) -> Push {
     guard case .open = life else { return Push() }
     switch policy {
@@ -55,7 +61,7 @@ struct StreamState<Element, Waiter, Hold> {
     return Push(isKept: true, isDue: waiter != nil || !dropped.isEmpty)
   }
 
-  /// Takes back the one element that is kept, so that the next one is merged into it.
+  /// Takes back the only kept element, so that the next one can be merged into it.
   mutating func takeBack() -> Element? {
     defer { count = 0 }
     return kept.popFirst()
@@ -66,7 +72,7 @@ struct StreamState<Element, Waiter, Hold> {
     count -= 1
   }
 
-  /// The consumer, where it has something to take, or the end; and what was dropped.
+  /// Returns the consumer, if it can take an element or the end, and the dropped elements.
   mutating func wake() -> (waiter: Waiter?, dropped: [Element]) {
     let waiter = count > 0 || !isOpen ? waiter.take() : nil
     defer { dropped = [] }
@@ -77,7 +83,9 @@ struct StreamState<Element, Waiter, Hold> {
     if case .open = life { true } else { false }
   }
 
-  /// The store has gone; the consumer that is to be resumed.
+  /// Notes that the store is gone.
+  ///
+  /// Returns the consumer to resume.
   mutating func end() -> Waiter? {
     if case .open = life { life = .ended }
     return waiter.take()
@@ -86,9 +94,9 @@ struct StreamState<Element, Waiter, Hold> {
   // MARK: The consumer
 
   enum Next {
-    /// An element, and the producer that no longer waits.
+    /// An element, and the producer that it releases.
     case element(Element, Hold?)
-    /// The consumer suspends, unless something has come meanwhile.
+    /// The buffer is empty: the consumer calls `suspend(_:)`.
     case none
     case end
   }
@@ -102,7 +110,7 @@ struct StreamState<Element, Waiter, Hold> {
     return isOpen ? .none : .end
   }
 
-  /// Whether the consumer is suspended now, until it is resumed; false where it is to call `next()`.
+  /// Returns true if the consumer is now suspended, or false if it must call `next()` again.
   mutating func suspend(_ waiter: Waiter) -> Bool {
     guard isOpen && count == 0 || isPlanted(.lostElement) else { return false }
     if self.waiter != nil {
@@ -116,7 +124,9 @@ struct StreamState<Element, Waiter, Hold> {
     return true
   }
 
-  /// No element is taken any more; the consumer that is to be resumed.
+  /// Closes the stream to its consumer.
+  ///
+  /// Returns the consumer to resume.
   ///
   /// `release()` follows, on the consumer's thread.
   mutating func close() -> Waiter? {
@@ -124,13 +134,17 @@ struct StreamState<Element, Waiter, Hold> {
     return waiter.take()
   }
 
-  /// After the end: what was kept, and the producers that no longer wait.
+  /// Returns the kept and dropped elements, and the producers to release.
+  ///
+  /// Called after the end.
   mutating func release() -> (elements: FIFO<Element>, dropped: [Element], holds: [Hold]) {
     defer { (kept, count, dropped) = (FIFO(), 0, []) }
     return (kept, dropped, releaseHolds())
   }
 
-  /// The consumer begins to wait inside the library; the producers that no longer wait.
+  /// Notes that the consumer waits inside the library.
+  ///
+  /// Returns the producers to release.
   mutating func consumerBeginsToWait() -> [Hold] {
     if !isPlanted(.heldByWaitingConsumer) { consumerWaits += 1 }
     return consumerWaits > 0 ? releaseHolds() : []

@@ -1,4 +1,4 @@
-/// What a stream's observer and its consumer share: the state, and the consumer's task.
+/// The state that a stream's observer and its consumer share, including the consumer's continuation.
 final class StreamStorage: Sendable {
   typealias State = StreamState<StreamedElement, UnsafeContinuation<Void, Never>, StreamHold>
 
@@ -10,24 +10,28 @@ final class StreamStorage: Sendable {
 
   // MARK: The producer
 
-  /// Keeps the element of a commit, under the store's lock; whether `wake()` follows, outside of it.
+  /// Keeps the element of a commit.
+  ///
+  /// Called under the store's lock; says if `wake()` must follow outside of it.
   func push(_ element: StreamedElement, hold: () -> StreamHold?) -> State.Push {
     state.withLock { $0.push(element, hold: hold) }
   }
 
-  /// Takes back the one element that is kept, under the store's lock; nil where the consumer has taken it.
+  /// Takes back the only kept element, under the store's lock.
+  ///
+  /// Nil if the consumer has taken it.
   func takeBack() -> StreamedElement? {
     state.withLock { $0.takeBack() }
   }
 
-  /// Resumes the consumer, and releases what was dropped.
+  /// Resumes the consumer, and releases the dropped elements.
   func wake() {
     let (waiter, dropped) = state.withLock { $0.wake() }
     resume(waiter)
     withExtendedLifetime(dropped) {}
   }
 
-  /// The store has gone.
+  /// Ends the stream, since the store is gone.
   func end() {
     resume(state.withLock { $0.end() })
   }
@@ -40,7 +44,9 @@ final class StreamStorage: Sendable {
 
   // MARK: The consumer
 
-  /// The next element; nil at the end, after which `close()` is called.
+  /// Returns the next element, or nil at the end.
+  ///
+  /// The caller then calls `close()`.
   nonisolated(nonsending) func next() async -> StreamedElement? {
     if Task.isCancelled { return nil }
     switch take() {
@@ -50,7 +56,9 @@ final class StreamStorage: Sendable {
     }
   }
 
-  /// The same where nothing was kept: only then may a cancellation have to resume the task.
+  /// Waits for the next element.
+  ///
+  /// Only this slow path needs a cancellation handler, since only here the task suspends.
   private nonisolated(nonsending) func nextToCome() async -> StreamedElement? {
     await withTaskCancellationHandler {
       while true {
@@ -62,7 +70,7 @@ final class StreamStorage: Sendable {
         }
       }
     } onCancel: {
-      // The runtime calls this while it has locked the task: the task itself does the rest.
+      // The runtime holds the task's lock here. The task itself releases the elements and holds.
       state.withLock { $0.close() }?.resume()
     }
   }
@@ -84,8 +92,10 @@ final class StreamStorage: Sendable {
     }
   }
 
-  /// Elements are taken from the state, not passed through the continuation, since Thread Sanitizer understands the
-  /// lock; and until the consumer runs, a newer one may replace them.
+  /// Suspends the consumer until there is an element or the end.
+  ///
+  /// The continuation passes no element: a newer one may replace it before the consumer runs, and Thread Sanitizer
+  /// understands the lock.
   private nonisolated(nonsending) func suspend() async {
     let taskWait = TaskWait.begin(for: self)
     yieldPoint(.awaitElement)
@@ -95,7 +105,7 @@ final class StreamStorage: Sendable {
     taskWait?.end()
   }
 
-  /// The consumer takes no more elements.
+  /// Ends the stream, since the consumer takes no more elements.
   func close() {
     let (waiter, released) = state.withLock { ($0.close(), $0.release()) }
     resume(waiter)

@@ -1,24 +1,28 @@
-/// The consumer's part of a stream; an iterator has it, and releasing it ends the subscription.
+/// The consumer's side of a stream.
+///
+/// The iterator owns it, and its release ends the subscription.
 @usableFromInline
 final class StreamSubscription: @unchecked Sendable {  // because one task at a time uses it
   private let storage: StreamStorage
-  /// Ends the observer in the store; keeps neither alive, so that both are released when the store goes.
+  /// Removes the observer from the store.
+  ///
+  /// Captures both weakly, so that both are released when the store goes.
   private var unsubscribe: (() -> Void)?
   private let isSuspending: Bool
-  /// The task that called `next` last, where the stream observes its waits.
+  /// The task that called `next` last, if the stream observes its waits.
   private var consumer: UInt?
 
-  /// Subscribes to a store: what it gets of the present model, and the commits after it, in one transition.
+  /// Subscribes to a store: the current model and the commits after it, atomically.
   ///
-  /// - Parameter subscribe: Adds an observer to the store, which alone keeps it, and returns what ends it. An observer
-  ///   that is released ends the stream: at once where the store has gone.
+  /// - Parameter subscribe: Adds an observer to the store, which alone keeps it alive, and returns a closure that
+  ///   removes it. The observer's release ends the stream, at once if the store is already gone.
   init(_ policy: StreamBufferingPolicy, _ subscribe: (StreamStorage) -> (() -> Void)?) {
     storage = StreamStorage(policy)
     isSuspending = if case .suspending = policy { true } else { false }
     unsubscribe = subscribe(storage)
   }
 
-  /// The same for what a source makes of each commit.
+  /// Subscribes to the elements that a source makes of each commit.
   @usableFromInline
   convenience init<Model, Action>(
     to store: Store<Model, Action>?, _ policy: StreamBufferingPolicy, initial: Bool,
@@ -34,7 +38,7 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
     }
   }
 
-  /// The same for the deltas of a collection.
+  /// Subscribes to the deltas of a collection.
   @usableFromInline
   convenience init<Model, Action>(
     toDeltasOf store: Store<Model, Action>?, _ work: DeltaWork, _ policy: DeltaBufferingPolicy,
@@ -49,7 +53,7 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
     }
   }
 
-  /// The same for one element of a collection.
+  /// Subscribes to one element of a collection.
   @usableFromInline
   convenience init<Model, Action, Elements: KeyedCollection & Sendable>(
     to store: Store<Model, Action>?, element key: Elements.ElementKey,

@@ -1,4 +1,6 @@
-/// An element as it is kept: without its type, so that no generic type is looked up where a stream keeps it.
+/// A type-erased element in a buffer.
+///
+/// Without a generic type, keeping it needs no type metadata lookup.
 @usableFromInline
 class StreamedElement: @unchecked Sendable {
   // because subclasses are constant
@@ -6,7 +8,7 @@ class StreamedElement: @unchecked Sendable {
   init() {}
 }
 
-/// The same with its type.
+/// An element in a buffer, with its type.
 @usableFromInline
 final class Streamed<Element: Sendable>: StreamedElement, @unchecked Sendable {
   // because its superclass is, and it is constant
@@ -18,7 +20,9 @@ final class Streamed<Element: Sendable>: StreamedElement, @unchecked Sendable {
     super.init()
   }
 
-  /// The element of a stream of this type; unsafe, because a checked cast would take longer than all else.
+  /// Returns the element of a stream of this type.
+  ///
+  /// Unchecked, because a checked cast would cost more than the rest.
   @inlinable
   static func of(_ kept: StreamedElement) -> Element {
     unsafeDowncast(kept, to: Streamed<Element>.self).element
