@@ -114,7 +114,7 @@ extension Dispatcher {
         dispatch.onlyReduces && !mode.isMainThread && !DispatchContext.isInTaskOfBlock
       start(dispatch, details, after, mode, in: task)
     }
-    if let admitted { admitted.enter() }
+    if let admitted { admitted.enter(by: self) }
     return .underWay(dispatch)
   }
 
