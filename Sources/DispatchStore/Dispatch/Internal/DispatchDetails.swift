@@ -232,6 +232,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Decides, when the last store has ended, whether the dispatch has timed out; no deadline changes that any longer.
   func settleDeadline(at callSite: CallSite) {
+    if isPlanted(.lostDeadline) { return }
     let limit = withState { $0.isUnsettled ? $0.limit?.timing : nil }
     guard let (dispatcher, deadline) = limit else { return }
     let isLate = deadline.time <= dispatcher.clock.nanoseconds && !isPlanted(.unreadClock)
