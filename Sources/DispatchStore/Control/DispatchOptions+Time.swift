@@ -2,13 +2,14 @@ extension DispatchOptions {
   /// Limits the time of the dispatch, by the dispatcher's clock, from the call on.
   ///
   /// Once it has passed before the end, the dispatch is timed out: its result has a `DispatchError` with the code
-  /// `timedOut`. What waits does not start, stores that have not started end as cancelled, and what runs sees
+  /// `timedOut`. The end is that of the last store, before its `didDispatch`. Stores that have ended keep their outcomes
+  /// and replies, and the models their changes. What waits does not start, stores that have not started end as cancelled, and what runs sees
   /// `isCancelled`. The result is there, and the completion is called, at the deadline, on the concurrent queue; with
   /// `.sync` and `send` once the block has ended. Hooks, stores that run regardless and the lane's next dispatch follow
   /// the block in each mode. With a limit of zero or less nothing runs, and no middleware is called. Of several limits
   /// the soonest counts.
   ///
-  /// Cost: a timer of the dispatcher's, and no thread.
+  /// Cost: a timer of the dispatcher's while the dispatch waits or a block runs, and no thread.
   public static func timeout(_ limit: Duration) -> DispatchOptions {
     DispatchOptions().timeout(limit)
   }

@@ -14,13 +14,18 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   private let storage: Storage
 
   init(_ value: Value) {
+    self.init(making: { value })
+  }
+
+  /// Makes the value in place, so that a large one is not copied.
+  init(making make: () -> Value) {
     storage = unsafeDowncast(
       Storage.create(minimumCapacity: 1) { buffer in
         buffer.withUnsafeMutablePointerToElements { mutex in
           let error = pthread_mutex_init(mutex, nil)
           if error != 0 { stopProgram("pthread_mutex_init failed with error \(error).") }
         }
-        return value
+        return make()
       }, to: Storage.self)
   }
 

@@ -421,10 +421,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   ///
   /// Without effect from the second call on.
   func settleDeadline() {
-    if let details, details.callsAtStoresEnd {
+    if isStep {
+      if whole !== self, whole.sequence?.isAtLastAction == true { whole.settleDeadline() }
+    } else if let details, details.callsAtStoresEnd {
       details.settleDeadline(at: callSite)
-    } else if whole !== self, whole.sequence?.isAtLastAction == true {
-      whole.settleDeadline()
     }
   }
 

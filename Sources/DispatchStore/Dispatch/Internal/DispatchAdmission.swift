@@ -99,9 +99,8 @@ class DefaultAdmission: @unchecked Sendable {
 }
 
 /// A dispatch that was admitted, with what is to be done before and after its scheduler gets it.
-final class AdmittedDispatch {
+struct AdmittedDispatch {
   private let dispatch: Dispatch
-  private let dispatcher: Dispatcher
   private let admission: DispatchAdmission?
   private let parent: Dispatch?
   private let isInLane: Bool
@@ -111,21 +110,20 @@ final class AdmittedDispatch {
   let delay: DispatchDelay?
 
   init(
-    _ dispatch: Dispatch, to dispatcher: Dispatcher, by admission: DispatchAdmission?,
+    _ dispatch: Dispatch, by admission: DispatchAdmission?,
     inBlockOf parent: Dispatch?, isInLane: Bool, after delay: DispatchDelay? = nil
   ) {
     self.dispatch = dispatch
     self.delay = delay
     self.parent = parent
     self.isInLane = isInLane
-    self.dispatcher = dispatcher
     self.admission = admission
   }
 
   /// A scheduler is about to get it, which may start it at once: its block already finds what makes it known.
   ///
   /// A cancellation that comes before the scheduler has it is noted, and takes effect in `enter`.
-  func announce() {
+  mutating func announce(by dispatcher: Dispatcher) {
     guard let admission else { return }
     // One that is delayed can be ended as it is.
     if delay == nil { dispatch.makeDetails().withState { $0.awaitAcceptance() } }
@@ -135,7 +133,7 @@ final class AdmittedDispatch {
   private var isAnnounced: Bool { older != nil }
 
   /// The scheduler has it, or is about to run it on this thread.
-  func enter() {
+  func enter(by dispatcher: Dispatcher) {
     if delay == nil, let admission {
       let isFound = admission.isFindable || admission.makesKnown
       if isAnnounced {
@@ -241,13 +239,13 @@ extension Dispatcher {
       // One that joins another runs nothing.
       if !details.isJoining, let gate = admission.gate(for: self) { dispatch.wait(at: gate) }
       return AdmittedDispatch(
-        dispatch, to: self, by: admission, inBlockOf: terms.parent,
+        dispatch, by: admission, inBlockOf: terms.parent,
         isInLane: !mode.isSync && !mode.isAsync, after: delay)
     } else if let deadline = terms.deadline {
       try put(deadline, dispatch, mode)
     }
     return AdmittedDispatch(
-      dispatch, to: self, by: admission, inBlockOf: terms.parent,
+      dispatch, by: admission, inBlockOf: terms.parent,
       isInLane: !mode.isSync && !mode.isAsync)
   }
 

@@ -56,15 +56,16 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  init(_ life: DispatchState) {
-    state = Locked(Guarded(life: life))
+  private init(isRunning: Bool) {
+    state = Locked(making: { Guarded(life: DispatchState(isRunning: isRunning)) })
   }
 
   /// Makes them, or uses this thread's spare ones.
   static func make(isRunning: Bool) -> DispatchDetails {
-    let life = DispatchState(isRunning: isRunning)
-    guard let spare = ThreadState.current.takeSpareDetails() else { return DispatchDetails(life) }
-    if isRunning { spare.state.withOnlyReference { $0.life = life } }
+    guard let spare = ThreadState.current.takeSpareDetails() else {
+      return DispatchDetails(isRunning: isRunning)
+    }
+    if isRunning { spare.state.withOnlyReference { $0.life = DispatchState(isRunning: true) } }
     return spare
   }
 
@@ -191,9 +192,11 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// - Parameter startsHere: Whether this thread is about to run it, if nothing holds it back.
   func startTimer(for target: any TimerTarget, startsHere: Bool = false) {
-    let limit = withState { $0.needsTimer(startsHere: startsHere) ? $0.limit : nil }
-    guard let limit, let dispatcher = limit.dispatcher else { return }
-    let timer = dispatcher.timers.add(target, at: limit.deadline.time)
+    let limit = withState { state in
+      state.needsTimer(startsHere: startsHere) ? state.limit?.timing : nil
+    }
+    guard let (dispatcher, deadline) = limit else { return }
+    let timer = dispatcher.timers.add(target, at: deadline.time)
     // It may be about to end by now, or have ended.
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
@@ -201,12 +204,7 @@ final class DispatchDetails: @unchecked Sendable {
   /// A store of an inline run starts; false where the dispatch has timed out.
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
-    return withState { state in
-      guard state.limit?.endsEarly == true else { return true }
-      let notes = state.notes
-      notes?.note(.cancelled(hasStarted: true), at: index, of: identifiers)
-      return notes != nil
-    }
+    return withState { $0.noteStart(at: index, of: identifiers) }
   }
 
   /// A store of an inline run has ended.
@@ -235,20 +233,22 @@ final class DispatchDetails: @unchecked Sendable {
     return withState { $0.limit?.early?.result(of: id, error) }
   }
 
-  /// Its last store has ended: it has timed out if its deadline has passed, and no deadline changes that any longer.
+  /// Decides, when the last store has ended, whether the dispatch has timed out; no deadline changes that any longer.
   func settleDeadline(at callSite: CallSite) {
-    let unsettled = withState { $0.isUnsettled ? $0.limit : nil }
-    guard let limit = unsettled, let dispatcher = limit.dispatcher else { return }
-    let isLate =
-      limit.deadline.time <= dispatcher.clock.nanoseconds && !isPlanted(.unreadClock)
-    let error = isLate ? DispatchError.timedOut(callSite, after: limit.deadline.duration) : nil
+    if isPlanted(.lostDeadline) { return }
+    let limit = withState { $0.isUnsettled ? $0.limit?.timing : nil }
+    guard let (dispatcher, deadline) = limit else { return }
+    let isLate = deadline.time <= dispatcher.clock.nanoseconds && !isPlanted(.unreadClock)
+    let error = isLate ? DispatchError.timedOut(callSite, after: deadline.duration) : nil
     if let timer = withState({ $0.settle(error) }) { dispatcher.timers.remove(timer) }
   }
 
-  /// Its completion is about to run.
+  /// Notes that the completion is about to run.
   func beginEnding() {
-    let (timer, dispatcher) = withState { ($0.beginEnding(), $0.limit?.dispatcher) }
-    if let timer { dispatcher?.timers.remove(timer) }
+    let timer = withState { state in
+      state.beginEnding().map { ($0, state.limit?.dispatcher) }
+    }
+    if let (timer, dispatcher) = timer { dispatcher?.timers.remove(timer) }
   }
 
   /// It ends at its deadline; resumes those that wait for that.

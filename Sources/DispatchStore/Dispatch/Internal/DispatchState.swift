@@ -329,13 +329,13 @@ struct DispatchState {
     if case .running = phase { limit?.isSettled == false } else { false }
   }
 
-  /// Its last store has ended; the timer, to be removed.
+  /// Notes that the last store has ended; returns the timer, to be removed.
   ///
   /// - Parameter error: How it has timed out, if its deadline has passed.
   mutating func settle(_ error: DispatchError?) -> TimerToken? {
     guard isUnsettled else { return nil }
     limit?.isSettled = true
-    refusal = refusal ?? error
+    if let error, refusal == nil { refusal = error }
     return limit?.timer.take()
   }
 
@@ -346,10 +346,15 @@ struct DispatchState {
     return true
   }
 
-  /// What there is to note of the way to an end at the deadline; nil if no such end comes, or it has.
+  /// Notes how far the dispatch comes, for an end at the deadline; nil if no such end comes, or it has.
   var notes: EarlyEnd? { mutating get { limit?.notes } }
 
-  /// What the limit needs no longer at the end, to be released outside of the lock.
+  /// A store of an inline run starts; false if the dispatch has ended at its deadline.
+  mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
+    limit?.noteStart(at: index, of: identifiers) ?? true
+  }
+
+  /// Gives up the dispatcher at the end, to be released outside of the lock.
   mutating func takeDispatcher() -> Dispatcher? { limit?.dispatcher.take() }
 
   /// It ends before its stores; the closures that wait for the end.

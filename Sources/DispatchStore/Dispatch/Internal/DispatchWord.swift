@@ -12,9 +12,9 @@ struct DispatchWord {
     bits = UInt(bitPattern: details.toOpaque())
   }
 
-  /// Queued, or being made. Can become running.
+  /// Marks one that is queued, or being made; can become running.
   static let waiting = DispatchWord(bits: 1)
-  /// Its step runs. After it the record is used again, or ends with details.
+  /// Marks one whose step runs, after which the record is used again, or ends with details.
   static let running = DispatchWord(bits: 2)
 
   private static let phaseBits: UInt = 3

@@ -29,11 +29,12 @@ extension Dispatcher {
     if mode.isSync {
       return runBlocking(dispatch, after: delay, admitted, subject, on: thread)
     }
-    admitted.announce()
+    var admitted = admitted
+    admitted.announce(by: self)
     keep(dispatch, delay, subject, mode) { [self] in
       pool.resume { self.beginDelayed(dispatch, subject, mode) }
     }
-    admitted.enter()
+    admitted.enter(by: self)
   }
 
   /// Keeps it until it begins, or ends before.
@@ -80,9 +81,10 @@ extension Dispatcher {
   ) {
     let details = dispatch.makeDetails()
     guard let loop = details.scheduler as? SyncLoop else { return }
-    admitted.announce()
+    var admitted = admitted
+    admitted.announce(by: self)
     keep(dispatch, delay, subject, .sync) { loop.resume {} }
-    admitted.enter()
+    admitted.enter(by: self)
     loop.run(dispatch, on: thread) { !delay.hasEnded && details.withState(\.isDelayed) }
     // While it is delayed: what ends it there needs nothing of what follows.
     let (before, isGated) = dispatch.obstacles
@@ -116,12 +118,13 @@ extension Dispatcher {
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
   ) {
-    admitted.announce()
+    var admitted = admitted
+    admitted.announce(by: self)
     keep(dispatch, delay, subject, mode) { [self] in
       task.resume { self.beginDelayed(dispatch, subject, mode, in: task) }
     }
     if Task.isCancelled { dispatch.cancel() }
-    admitted.enter()
+    admitted.enter(by: self)
   }
 
   private func beginDelayed(

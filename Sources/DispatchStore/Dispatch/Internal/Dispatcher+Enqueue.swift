@@ -163,14 +163,14 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, to storeIdentifier: String?, _ mode: Mode,
     on thread: ThreadState
   ) {
-    guard let admitted else {
+    guard var admitted else {
       schedule(dispatch, to: storeIdentifier, mode, on: thread)
       return
     }
-    admitted.announce()
+    admitted.announce(by: self)
     // One that was cancelled meanwhile is skipped by its lane, which may have retired since.
     withExtendedLifetime(schedule(dispatch, to: storeIdentifier, mode, on: thread)) {
-      admitted.enter()
+      admitted.enter(by: self)
     }
   }
 
@@ -272,7 +272,7 @@ extension Dispatcher {
     }
     prepare(dispatch, to: storeIdentifier, in: .sync, on: thread)
     dispatch.resume(after: before)
-    if let admitted { admitted.enter() }
+    if let admitted { admitted.enter(by: self) }
     loop.run(dispatch, on: thread)
   }
 

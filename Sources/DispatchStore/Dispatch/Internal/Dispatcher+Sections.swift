@@ -18,7 +18,7 @@ extension Dispatcher {
       }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
       if let action = subject.action { dispatch.put(action) }
-      let admitted: AdmittedDispatch?
+      var admitted: AdmittedDispatch?
       do {
         admitted = try admit(dispatch, terms, mode)
       } catch {
@@ -29,12 +29,12 @@ extension Dispatcher {
         dispatch.endAcceptance()
         return begin(dispatch, after: delay, admitted, subject, mode, on: thread)
       }
-      admitted?.announce()
+      admitted?.announce(by: self)
       // One that its hook cancelled is skipped by its lane, which may have retired since.
       withExtendedLifetime(accept(dispatch, subject, mode, on: thread)) {
         // Its handle exists.
         dispatch.accepted(isInLane: !mode.isAsync)
-        admitted?.enter()
+        admitted?.enter(by: self)
       }
     }
     return DispatchHandle(dispatch)

@@ -128,7 +128,7 @@ extension Dispatcher {
     } else {
       isQueued = start(dispatch, details, after, mode, in: task, mayBeQueued: mayBeQueued)
     }
-    if let admitted { admitted.enter() }
+    if let admitted { admitted.enter(by: self) }
     return isQueued ? .isQueued(QueuedDispatch(dispatch: dispatch, task: task)) : .underWay(dispatch)
   }
 

@@ -552,9 +552,12 @@ extension InlineRun.Address {
       return false
     }
     pointee.index = InlineRun.noStore
-    pointee.noteEnd(outcome, at: index, of: route)
+    if isLast {
+      pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() }
+    } else {
+      pointee.noteEnd(outcome, at: index, of: route)
+    }
     pointee.session?._withUnsafeGuaranteedRef {
-      if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
       $0.didDispatch(outcome, at: index, along: route)
     }
     return true

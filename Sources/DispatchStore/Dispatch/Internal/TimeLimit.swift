@@ -21,7 +21,7 @@ struct Deadline {
 /// A dispatch's time limit, guarded by the lock of its details.
 struct TimeLimit {
   let deadline: Deadline
-  /// Kept until the end, since nothing else may keep the dispatcher of a dispatch that waits.
+  /// Keeps the dispatcher until the end, since nothing else may keep that of a dispatch that waits.
   var dispatcher: Dispatcher?
   /// Whether what is given out does not wait for the stores' end: not for `.sync`, and in tasks.
   let endsEarly: Bool
@@ -31,6 +31,8 @@ struct TimeLimit {
   var timer: TimerToken?
   /// Whether the last store has ended, so that a deadline which comes now has no effect.
   var isSettled = false
+  /// Whether its only store has started, of one that has one.
+  private var hasStarted = false
   /// The end at the deadline, once there is something to note.
   private(set) var early: EarlyEnd?
 
@@ -42,12 +44,26 @@ struct TimeLimit {
     (self.endsEarly, self.isOfReduction) = (endsEarly, isOfReduction)
   }
 
-  /// What there is to note of the way to an end at the deadline; nil if no such end comes, or it has.
+  /// Gives the dispatcher and the deadline; nil after the end.
+  var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }
+
+  /// Notes how far the dispatch comes, for an end at the deadline; nil if no such end comes, or it has.
   var notes: EarlyEnd? {
     mutating get {
       guard endsEarly, early?.isClaimed != true else { return nil }
       return earlyEnd()
     }
+  }
+
+  /// A store of an inline run starts; false if the dispatch has ended at its deadline.
+  mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
+    if identifiers.count == 1 {
+      hasStarted = true
+      return early?.isClaimed != true
+    }
+    guard let notes else { return !endsEarly }
+    notes.note(.cancelled(hasStarted: true), at: index, of: identifiers)
+    return true
   }
 
   /// The deadline has come before the end of the stores; nil if what is given out follows that.
@@ -61,7 +77,7 @@ struct TimeLimit {
 
   private mutating func earlyEnd() -> EarlyEnd {
     if let early { return early }
-    let made = EarlyEnd()
+    let made = EarlyEnd(hasStarted: hasStarted)
     early = made
     return made
   }
@@ -89,10 +105,16 @@ final class EarlyEnd: @unchecked Sendable {
   private var steps: [DispatchResult] = []
   /// Of a sequence.
   var actionCount: Int?
+  private let hasStarted: Bool
+
+  /// - Parameter hasStarted: Whether its only store has started, which is not noted.
+  init(hasStarted: Bool) {
+    self.hasStarted = hasStarted
+  }
 
   private func begin(_ identifiers: [String]) {
     self.identifiers = identifiers
-    outcomes = identifiers.map { _ in .cancelled(hasStarted: false) }
+    outcomes = identifiers.map { _ in .cancelled(hasStarted: hasStarted) }
   }
 
   /// A store of an inline run starts, or has ended.
