@@ -23,7 +23,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// The last one counts.
     var retry: RetryPolicy?
     /// The last one counts.
-    var priority = PriorityLine.Level.normal
+    var priority = PriorityInbox.Level.normal
   }
 
   let values: Values
@@ -43,7 +43,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override func priority(
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
-  ) -> PriorityLine.Level? {
+  ) -> PriorityInbox.Level? {
     if values.priority == .normal { return nil }
     let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
     return isUsed ? values.priority : nil

@@ -10,7 +10,7 @@ class DispatchAdmission: @unchecked Sendable {
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
   /// With which priority it waits for the concurrent queue, or for its turn in a lane; nil for the normal one.
-  func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityLine.Level? { nil }
+  func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityInbox.Level? { nil }
 
   /// By which stores run again that have failed.
   var retryRule: (any RetryRule)? { nil }
