@@ -117,7 +117,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
     let tables = dispatcher.controlTables
     for name in values.names { tables.names.insert(dispatch, name) }
-    return values.latest.map { tables.latest.insert(dispatch, $0) } ?? []
+    guard let key = values.latest else { return [] }
+    let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
+    return tables.latest.insert(dispatch, key, replacingAllBut: joined)
   }
 }
 
