@@ -99,9 +99,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The dispatcher that it is registered with.
   public var dispatcher: Dispatcher? {
-    UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
-      Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef(\.dispatcher)
-    }
+    home.withLock { $0?.dispatcher }
   }
 
   /// Unsafe, because a reducer can't be Sendable; it holds no mutable state.
@@ -110,10 +108,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   @usableFromInline let storage: ModelStorage<Model, Action>
   /// At hand, because looking a generic type up costs more than what it is needed for.
   @usableFromInline let operationType: ObjectIdentifier
-  /// The address of one of `homes`; 0 where it is not registered.
-  let home = Atomic<UInt>(0)
-  /// The dispatchers that it was registered with.
-  nonisolated(unsafe) var homes: [DispatcherReference] = []
+  /// The dispatcher that it is registered with; nothing is kept of former ones.
+  let home = Locked<DispatcherReference?>(nil)
 
   @usableFromInline
   init(

@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -8,95 +6,83 @@ import Synchronization
   import Darwin
 #endif
 
-/// What stores have of their dispatcher, which they don't keep alive: one for all of them.
-final class DispatcherReference: @unchecked Sendable {
-  // because `dispatcher` is set once, before another thread knows the dispatcher
-  weak var dispatcher: Dispatcher?
-  private let number: UInt64
-  private let threadKey: pthread_key_t
-  private let isSimulated: Bool
+/// A dispatcher that is not kept alive, with what runs a reduction without a reference to it.
+struct DispatcherReference: Sendable {
+  weak let dispatcher: Dispatcher?
+  let routes: Routes
 
-  init(number: UInt64, threadKey: pthread_key_t, isSimulated: Bool) {
-    self.number = number
-    self.threadKey = threadKey
-    self.isSimulated = isSimulated
+  init(_ dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+    routes = Routes(
+      dispatcher: dispatcher.number, threadKey: dispatcher.threadKey,
+      isSimulated: dispatcher.pool.world != nil)
   }
 
+  /// Finds a dispatcher's routes in the caches of threads.
+  struct Routes {
+    let dispatcher: UInt64
+    let threadKey: pthread_key_t
+    let isSimulated: Bool
+  }
+}
+
+extension Store {
   /// Runs an action on this thread, of one store whose route the thread has.
   ///
   /// One that only reduces needs no reference to the dispatcher: the route is enough, which leaves the thread's cache
   /// with the dispatcher. Making a reference would take as long as all the rest, and write what all its threads write.
   ///
   /// - Returns: Nil where nothing has been done: the thread has no route, or the dispatcher has gone.
-  func run(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String,
-    _ callSite: CallSite
+  @usableFromInline
+  func runHere(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {
-    let thread = ThreadState.current(by: threadKey)
+    guard let routes = home.withLock({ $0?.routes }) else { return nil }
+    let thread = ThreadState.current(by: routes.threadKey)
     #if SIMULATION
       // The dispatcher checks which world the thread is in.
-      if isSimulated || thread.simulated != nil { return nil }
+      if routes.isSimulated || thread.simulated != nil { return nil }
     #endif
     if thread.isInSection { return nil }
+    let callSite = CallSite(fileID: fileID, line: line)
     if thread.isInside, DispatchContext.cancellation(on: thread, at: callSite) != nil { return nil }
     let key = RouteKey(
-      dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: storeIdentifier)
+      dispatcher: routes.dispatcher, actionType: ObjectIdentifier(type), storeIdentifier: identifier
+    )
     guard let route = thread.routeCache.take(key) else { return nil }
     if route._withUnsafeGuaranteedRef(\.isReduction) {
       if let reduced = InlineRun.reduce(action, along: route, callSite, on: thread) {
         return reduced
       }
     }
-    return run(action, of: type, along: route, to: storeIdentifier, callSite, on: thread)
+    return run(action, of: type, along: route, callSite, on: thread)
   }
 
   /// The same by the dispatcher, where more than a reduction follows.
   @inline(never)
   private func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, along route: Unmanaged<Route>,
-    to storeIdentifier: String, _ callSite: CallSite, on thread: ThreadState
+    _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle? {
-    guard let dispatcher else {
+    // The store may have another one by now.
+    guard let dispatcher, dispatcher.number == route._withUnsafeGuaranteedRef(\.dispatcher) else {
       route._withUnsafeGuaranteedRef { $0.end() }
       return nil
     }
     return dispatcher.run(
-      action, of: type, along: route, to: storeIdentifier, nil, callSite, on: thread)
-  }
-}
-
-extension Store {
-  /// As `DispatcherReference.run`.
-  @usableFromInline
-  func runHere(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle? {
-    UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
-      Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef {
-        $0.run(action, of: type, to: identifier, CallSite(fileID: fileID, line: line))
-      }
-    }
+      action, of: type, along: route, to: identifier, nil, callSite, on: thread)
   }
 
   /// Claims the store for a dispatcher; returns the one that has it already.
   func enter(_ dispatcher: Dispatcher) -> Dispatcher {
-    homesLock.withLockOfProcess { _ in
-      if let present = self.dispatcher { return present }
-      let reference = dispatcher.reference
-      // Kept until the store goes: a thread may be about to read a former one.
-      if !homes.contains(where: { $0 === reference }) { homes.append(reference) }
-      let address = Unmanaged.passUnretained(reference).toOpaque()
-      home.store(UInt(bitPattern: address), ordering: .releasing)
+    home.withLock { home in
+      if let present = home?.dispatcher { return present }
+      home = DispatcherReference(dispatcher)
       return dispatcher
     }
   }
 
   func leaveDispatcher() {
-    homesLock.withLockOfProcess { _ in home.store(0, ordering: .releasing) }
+    home.withLock { $0 = nil }
   }
 }
-
-/// Guards the `homes` of all stores; locked only where one is registered or unregistered.
-///
-/// Of a value without a size, Thread Sanitizer would take the accesses for accesses to what follows.
-private let homesLock = Locked(0)
