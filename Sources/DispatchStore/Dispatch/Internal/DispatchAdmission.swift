@@ -219,6 +219,8 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ terms: DispatchTerms, _ mode: Mode
   ) throws -> AdmittedDispatch? {
     if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
+    // Before it has a unit, a key or a lane, for which an end might wait.
+    if terms.admission?.isReady == false { pool.runSurplusEnds(on: .current) }
     // What follows it may begin before it has joined that.
     if let parent = terms.parent { dispatch.makeDetails().put(around: parent.makeDetails()) }
     if let details = terms.parent?.details {
@@ -298,8 +300,8 @@ extension Dispatcher {
 
   /// Ends a dispatch that was not admitted: no hook has been called, and none is.
   ///
-  /// The completion runs on the concurrent queue, for `.sync` and in tasks here; without one nothing is queued there,
-  /// however many are refused.
+  /// The completion runs on the concurrent queue, for `.sync` and in tasks here; without one nothing is queued there. Of
+  /// many refused ones no more than a bound are queued (`PendingEnds`).
   @inline(never)
   func refuse(
     _ dispatch: Dispatch, _ error: any Error, _ mode: Mode
@@ -311,7 +313,8 @@ extension Dispatcher {
     } else {
       // A cancellation that comes before that has nothing to do, and no scheduler for it.
       dispatch.makeDetails().beginEnding()
-      pool.resume { dispatch.complete(result) }
+      pool.runSurplusEnds(on: .current)
+      pool.resumeEnd { dispatch.complete(result) }
     }
     return DispatchHandle(dispatch)
   }
