@@ -40,7 +40,6 @@ public final class Dispatcher: Sendable {
   /// Unique in the process, also among dispatchers that were released.
   let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
-  let reference: DispatcherReference
 
   let registry: Locked<Registry>
   let pool: ConcurrentPool
@@ -94,8 +93,6 @@ public final class Dispatcher: Sendable {
       queue: queue ?? Self.makeQueue(for: name, width: world?.width), in: world)
     serialLane = Lane(pool: pool)
     mainLane = Lane(isMain: true, pool: pool)
-    reference = DispatcherReference()
-    reference.dispatcher = self
   }
 
   private static func makeQueue(for name: String, width: Int?) -> OperationQueue {

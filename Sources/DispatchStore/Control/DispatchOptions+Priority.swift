@@ -14,11 +14,11 @@ extension DispatchOptions {
 
   /// The same options with a priority, as `DispatchOptions.priority(_:)`.
   public func priority(_ priority: Operation.QueuePriority) -> DispatchOptions {
-    controlled { $0.priority = PriorityLine.Level(priority) }
+    controlled { $0.priority = PriorityInbox.Level(priority) }
   }
 }
 
-extension PriorityLine.Level {
+extension PriorityInbox.Level {
   init(_ priority: Operation.QueuePriority) {
     // By value: some platforms have more cases, others no others.
     switch priority.rawValue {

@@ -52,7 +52,7 @@ public final class DispatchLimit: Sendable {
   private static let count = Atomic<UInt64>(0)
   private let state: Locked<State>
   private let clock = DispatcherClock(nil)
-  private let atEnd: (@Sendable () -> Void)?
+  private let atEnd: (@Sendable (UInt64) -> Void)?
 
   /// Makes a limit.
   ///
@@ -64,8 +64,10 @@ public final class DispatchLimit: Sendable {
     self.init(bound, overflow: overflow, name: name, atEnd: nil)
   }
 
-  /// - Parameter atEnd: Called once it was released.
-  init(_ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable () -> Void)?) {
+  /// - Parameter atEnd: Called with its number when it is released.
+  init(
+    _ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable (UInt64) -> Void)?
+  ) {
     if bound < 1 {
       stopProgram(
         """
@@ -78,7 +80,7 @@ public final class DispatchLimit: Sendable {
     state = Locked(State(bound: bound))
   }
 
-  deinit { atEnd?() }
+  deinit { atEnd?(number) }
 
   /// What it counts now.
   public var figures: Figures {

@@ -110,9 +110,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// The dispatcher that the store is registered with.
   public var dispatcher: Dispatcher? {
-    UnsafeRawPointer(bitPattern: home.load(ordering: .acquiring)).flatMap {
-      Unmanaged<DispatcherReference>.fromOpaque($0)._withUnsafeGuaranteedRef(\.dispatcher)
-    }
+    home.withLock { $0?.dispatcher }
   }
 
   /// The reducer.
@@ -123,10 +121,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   @usableFromInline let storage: ModelStorage<Model, Action>
   /// A local copy, because looking up the generic type would cost more than its use.
   @usableFromInline let operationType: ObjectIdentifier
-  /// The address of one of `homes`, or 0 if the store is not registered.
-  let home = Atomic<UInt>(0)
-  /// The dispatchers that the store was ever registered with.
-  nonisolated(unsafe) var homes: [DispatcherReference] = []
+  /// The dispatcher that it is registered with; nothing is kept of former ones.
+  let home = Locked<DispatcherReference?>(nil)
 
   @usableFromInline
   init(

@@ -75,6 +75,8 @@ struct ThreadState {
     var hasResumedOthers = false
     /// Whether its last spin wait has found work.
     var foundWorkBySpinning = false
+    /// Whether it runs ends of other dispatches before it dispatches.
+    var runsSurplusEnds = false
     /// The next shard of an inbox to use.
     var turn: UInt32 = 0
     /// The next transaction identifier of this thread's block, and the block's end.
@@ -277,6 +279,11 @@ struct ThreadState {
   var foundWorkBySpinning: Bool {
     get { fields.pointee.foundWorkBySpinning }
     nonmutating set { fields.pointee.foundWorkBySpinning = newValue }
+  }
+
+  var runsSurplusEnds: Bool {
+    get { fields.pointee.runsSurplusEnds }
+    nonmutating set { fields.pointee.runsSurplusEnds = newValue }
   }
 
   var turn: UInt32 {

@@ -290,4 +290,23 @@ struct JoinTests {
     #expect(inner.isSuccess && inner.transaction == first.transaction)
     #expect(stage.model.isEmpty)
   }
+
+  /// A repeat joins before it cancels older ones of its key: it spares the one that it joins.
+  @Test(arguments: Way.all.filter { $0.mode != .sync && !($0.sends && $0.mode == .mainThread) })
+  func aRepeatThatIsTheLatestOfItsKeyJoinsBeforeItCancels(_ way: Way) async {
+    let (free, options, dispatcher) = (
+      Latch(), DispatchOptions.joined("key").latest("key"), dispatcher
+    )
+    let first = run(holds("first", until: free), way, options)
+    _ = await log.first(1)
+    let second =
+      way.sends
+      ? Task.immediate { await dispatcher.send(Script.adds("x"), mode: way.mode, options: options) }
+      : run(.adds("x"), way, options)
+    free.open()
+    let (one, other) = (await first.value, await second.value)
+    #expect(one.isSuccess && other.isSuccess)
+    #expect(one.transaction == other.transaction)
+    #expect(stage.model.isEmpty)
+  }
 }

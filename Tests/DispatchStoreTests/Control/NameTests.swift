@@ -148,6 +148,19 @@ struct NameTests {
     free.open()
   }
 
+  /// Linear: minutes, if each insertion copied those that are there.
+  @Test func aHundredThousandInFlightHaveOneName() async {
+    let (free, count) = (Latch(), 100_000)
+    dispatcher.dispatch(action: holds(until: free), mode: .serial)
+    for _ in 0..<count {
+      dispatcher.dispatch(action: CounterAction.add(1), mode: .serial, options: .named("all"))
+    }
+    #expect(dispatcher.dispatches(named: "all").count == count)
+    free.open()
+    await dispatcher.dispatch(action: CounterAction.add(0), mode: .serial).ended()
+    #expect(dispatcher.dispatches(named: "all").isEmpty)
+  }
+
   @Test func equalHashesAreNotEqualNames() async {
     let free = Latch()
     let handles = (0..<4).map { number in

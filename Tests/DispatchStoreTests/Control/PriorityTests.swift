@@ -41,7 +41,7 @@ struct PriorityTests {
     dispatcher.queue.isSuspended = false
     for handle in high + [low, normal] { await handle.ended() }
     for name in ["low", "normal"] {
-      #expect(log.all.firstIndex(of: name)! <= PriorityLine.patience + 1, "\(log.all.prefix(20))")
+      #expect(log.all.firstIndex(of: name)! <= PriorityInbox.patience + 1, "\(log.all.prefix(20))")
     }
   }
 
@@ -77,14 +77,20 @@ struct PriorityTests {
   }
 
   @Test func aLevelGoesAtTheLatestAfterSixteenOthers() {
-    var line = PriorityLine()
-    var normalGaps: [Int] = []
-    for _ in 0..<100 { line.append(Dispatch(), .veryHigh) }
-    var gap = 0
-    while let level = line.next(isNormalWaiting: true), normalGaps.count < 5 {
-      if level == .normal { normalGaps.append(gap) }
-      gap = level == .normal ? 0 : gap + 1
-      _ = line.popFirst(level)
+    var (inbox, normalGaps, gap) = (PriorityInbox(), [Int](), 0)
+    for _ in 0..<100 {
+      let dispatch = Dispatch()
+      dispatch.makeDetails().priority = .veryHigh
+      inbox.expect()
+      inbox.append(dispatch, keepsPlace: false)
+    }
+    while normalGaps.count < 5 {
+      if inbox.popFirst(isNormalWaiting: true) != nil {
+        gap += 1
+      } else {
+        normalGaps.append(gap)
+        gap = 0
+      }
     }
     #expect(normalGaps == [16, 16, 16, 16, 16])
   }

@@ -6,7 +6,7 @@ import Testing
 struct LaneStateTests {
   let dispatcher = Dispatcher()
 
-  private func make(_ level: PriorityLine.Level? = nil, isTask: Bool = false) -> Dispatch {
+  private func make(_ level: PriorityInbox.Level? = nil, isTask: Bool = false) -> Dispatch {
     let dispatch = Dispatch()
     if level != nil || isTask { dispatch.makeDetails().priority = level }
     if isTask {

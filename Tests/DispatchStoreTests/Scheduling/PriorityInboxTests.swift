@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Inbox with priorities", .timeLimit(.minutes(10)))
 struct PriorityInboxTests {
-  typealias Level = PriorityLine.Level
+  typealias Level = PriorityInbox.Level
 
   private func make(_ level: Level) -> Dispatch {
     let dispatch = Dispatch()
@@ -80,7 +80,7 @@ struct PriorityInboxTests {
       starts.append(inbox.popFirst()!)
     }
     let places = (early + [waiting]).map { one in starts.firstIndex { $0 === one }! }
-    #expect(places == places.sorted() && places[3] < 4 * (PriorityLine.patience + 1))
+    #expect(places == places.sorted() && places[3] < 4 * (PriorityInbox.patience + 1))
   }
 
   @Test func removesThoseThatHaveEnded() {
@@ -101,16 +101,16 @@ struct PriorityInboxTests {
 private struct PlainInbox {
   struct Entry {
     let dispatch: Dispatch
-    let level: PriorityLine.Level
+    let level: PriorityInbox.Level
     let keepsPlace: Bool
 
-    init(_ dispatch: Dispatch, _ level: PriorityLine.Level, keepsPlace: Bool) {
+    init(_ dispatch: Dispatch, _ level: PriorityInbox.Level, keepsPlace: Bool) {
       (self.dispatch, self.level, self.keepsPlace) = (dispatch, level, keepsPlace)
     }
   }
 
   var waiting: [Entry] = []
-  private var passes: [PriorityLine.Level: Int] = [:]
+  private var passes: [PriorityInbox.Level: Int] = [:]
 
   var next: Entry? {
     var copy = self
@@ -120,12 +120,12 @@ private struct PlainInbox {
   mutating func popFirst() -> Dispatch? { takeNext()?.dispatch }
 
   private mutating func takeNext() -> Entry? {
-    let levels = PriorityLine.Level.allCases.filter { level in
+    let levels = PriorityInbox.Level.allCases.filter { level in
       waiting.contains { $0.level == level }
     }
     guard let highest = levels.first else { return nil }
     let chosen = levels.last { passes[$0, default: 0] >= 16 } ?? highest
-    for level in PriorityLine.Level.allCases {
+    for level in PriorityInbox.Level.allCases {
       let isPassedOver = levels.contains(level) && level.rawValue > chosen.rawValue
       let isKept = levels.contains(level) && level.rawValue < chosen.rawValue
       passes[level] = isPassedOver ? passes[level, default: 0] + 1 : isKept ? passes[level] : 0

@@ -23,7 +23,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// The last one counts.
     var retry: RetryPolicy?
     /// The last one counts.
-    var priority = PriorityLine.Level.normal
+    var priority = PriorityInbox.Level.normal
   }
 
   let values: Values
@@ -43,7 +43,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override func priority(
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
-  ) -> PriorityLine.Level? {
+  ) -> PriorityInbox.Level? {
     if values.priority == .normal { return nil }
     let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
     return isUsed ? values.priority : nil
@@ -117,7 +117,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
     let tables = dispatcher.controlTables
     for name in values.names { tables.names.insert(dispatch, name) }
-    return values.latest.map { tables.latest.insert(dispatch, $0) } ?? []
+    guard let key = values.latest else { return [] }
+    let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
+    return tables.latest.insert(dispatch, key, replacingAllBut: joined)
   }
 }
 

@@ -32,9 +32,9 @@ final class ExclusionTable: DispatcherAttachment {
   private func key(_ key: TypedKey) -> ExclusionKey {
     while true {
       let (entries, version) = names.withLock { ($0.entries[key.hash] ?? [], $0.version) }
-      // Never under the lock, which the last reference's end takes.
-      if let present = entries.lazy.compactMap(\.key).first(where: { $0.key == key }) {
-        return present
+      // Never under the lock, which the last reference's end takes; and once, since another thread may release it.
+      for entry in entries {
+        if let present = entry.key, present.key == key { return present }
       }
       let made = ExclusionKey(key) { [weak self] in self?.remove($0, at: key.hash) }
       let isInserted = names.withLock { names in

@@ -1,92 +1,134 @@
 /// Dispatches in flight, by keys of the program's.
 ///
 /// A dispatch is in the table from before its stores can begin until they have ended: that removes it, so that there is
-/// nothing to clean up. Under the lock keys are distinguished by their hashes only; the program's code compares them
-/// outside.
+/// nothing to clean up. Each insertion and removal takes constant time, however many have one key. Under the lock keys
+/// are distinguished by identity only; the program's code compares them outside.
 final class NameTable: Sendable {
   /// A power of two.
   private static let shardCount = 16
   private let shards = (0..<shardCount).map { _ in Locked(Shard()) }
 
-  private struct Shard {
-    /// By hash, in the order in which they came.
-    var entries: [Int: [Entry]] = [:]
-    /// How often dispatches were added.
-    var version: UInt64 = 0
+  /// Dispatches by the number of their insertion.
+  typealias Members = [UInt64: Dispatch]
 
-    mutating func append(_ entry: Entry) {
-      entries[entry.key.hash, default: []].append(entry)
-      version += 1
-    }
+  private struct Line {
+    /// Stands for its equals.
+    let key: TypedKey
+    var members: Members = [:]
   }
 
-  private struct Entry {
-    let key: TypedKey
-    let dispatch: Dispatch
+  private struct Shard {
+    /// By hash.
+    var lines: [Int: [Line]] = [:]
+    /// How many dispatches were added.
+    var count: UInt64 = 0
+
+    /// Changes the dispatches of a key; nil, and nothing done, if the line of an unknown key may be that of its equal.
+    mutating func change<Result>(
+      _ key: TypedKey, knowing known: [TypedKey], _ body: (inout Members) -> Result
+    ) -> Result? {
+      var index = lines[key.hash]?.firstIndex { $0.key === key }
+      if index == nil {
+        let others = lines[key.hash, default: []]
+        guard others.allSatisfy({ other in known.contains { $0 === other.key } }) else {
+          return nil
+        }
+        index = others.count
+        lines[key.hash, default: []].append(Line(key: key))
+      }
+      defer {
+        if lines[key.hash]![index!].members.isEmpty {
+          lines[key.hash]!.remove(at: index!)
+          if lines[key.hash]!.isEmpty { lines[key.hash] = nil }
+        }
+      }
+      return body(&lines[key.hash]![index!].members)
+    }
   }
 
   private func shard(of key: TypedKey) -> Locked<Shard> {
     shards[key.hash & (Self.shardCount - 1)]
   }
 
-  private func entries(of key: TypedKey) -> (entries: [Entry], version: UInt64) {
-    shard(of: key).withLock { ($0.entries[key.hash] ?? [], $0.version) }
+  /// Changes the dispatches of a key under the lock; the closure gets the key that stands for it, and a new number.
+  private func change<Result>(
+    _ key: TypedKey, _ body: (inout Members, TypedKey, UInt64) -> Result
+  ) -> Result {
+    let shard = shard(of: key)
+    while true {
+      let known = shard.withLock { $0.lines[key.hash]?.map(\.key) ?? [] }
+      let representative = known.first { $0 == key } ?? key
+      let result = shard.withLock { shard in
+        shard.count += 1
+        let number = shard.count
+        return shard.change(representative, knowing: known) { body(&$0, representative, number) }
+      }
+      if let result { return result }
+    }
+  }
+
+  private static func inOrder(_ members: Members) -> [Dispatch] {
+    members.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// The dispatches of a key that have not ended, in the order in which they came.
   func dispatches(_ key: TypedKey) -> [Dispatch] {
-    entries(of: key).entries.filter { $0.key == key && !$0.dispatch.hasEnded }.map(\.dispatch)
+    Self.inOrder(change(key) { members, _, _ in members }).filter { !$0.hasEnded }
+  }
+
+  /// The only dispatch of a key whose stores have not ended, in a table with one of each at most.
+  func first(_ key: TypedKey) -> Dispatch? {
+    change(key) { members, _, _ in members.first?.value }
   }
 
   /// Adds a dispatch, until its stores have ended.
+  func insert(_ dispatch: Dispatch, _ key: TypedKey) {
+    removeAtEnd(
+      dispatch,
+      change(key) { members, key, number in
+        members[number] = dispatch
+        return (key, number)
+      })
+  }
+
+  /// Adds a dispatch in place of all that came before, but for one.
   ///
-  /// - Returns: Those of the same key that came before.
-  @discardableResult
-  func insert(_ dispatch: Dispatch, _ key: TypedKey) -> [Dispatch] {
-    let before = shard(of: key).withLock { shard in
-      defer { shard.append(Entry(key: key, dispatch: dispatch)) }
-      return shard.entries[key.hash] ?? []
+  /// - Returns: Those that it has replaced.
+  func insert(_ dispatch: Dispatch, _ key: TypedKey, replacingAllBut spared: Dispatch?)
+    -> [Dispatch]
+  {
+    let (entry, replaced) = change(key) { members, key, number in
+      let replaced = members.filter { $0.value !== spared }
+      members = members.filter { $0.value === spared }
+      members[number] = dispatch
+      return ((key, number), replaced)
     }
-    removeAtEnd(dispatch, key)
-    return before.filter { $0.key == key }.map(\.dispatch)
+    removeAtEnd(dispatch, entry)
+    return Self.inOrder(replaced)
   }
 
   /// Adds a dispatch, until its stores have ended, unless one of the key is there, which is returned then.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
-    while true {
-      let (present, version) = entries(of: key)
-      if let other = present.first(where: { $0.key == key }) { return other.dispatch }
-      yieldPoint(.join, key.description)
-      let isInserted = shard(of: key).withLock { shard in
-        guard shard.version == version || isPlanted(.joinedTooLate) else { return false }
-        shard.append(Entry(key: key, dispatch: dispatch))
-        return true
+    if let present = first(key) { return present }
+    yieldPoint(.join, key.description)
+    let (entry, present) = change(key) { members, key, number in
+      let present = isPlanted(.joinedTooLate) ? nil : members.first?.value
+      if present == nil { members[number] = dispatch }
+      return ((key, number), present)
+    }
+    if present == nil { removeAtEnd(dispatch, entry) }
+    return present
+  }
+
+  /// Called at once if the dispatch has ended meanwhile.
+  private func removeAtEnd(_ dispatch: Dispatch, _ entry: (key: TypedKey, number: UInt64)) {
+    let shard = shard(of: entry.key)
+    dispatch.beforeResult {
+      let removed = shard.withLock { shard in
+        shard.change(entry.key, knowing: []) { $0.removeValue(forKey: entry.number) }
       }
-      guard isInserted else { continue }
-      removeAtEnd(dispatch, key)
-      return nil
+      withExtendedLifetime(removed) {}
     }
-  }
-
-  /// The first dispatch of a key whose stores have not ended.
-  func first(_ key: TypedKey) -> Dispatch? {
-    entries(of: key).entries.first { $0.key == key }?.dispatch
-  }
-
-  /// Called at once where the dispatch has ended meanwhile.
-  private func removeAtEnd(_ dispatch: Dispatch, _ key: TypedKey) {
-    dispatch.beforeResult { self.remove(dispatch, key) }
-  }
-
-  private func remove(_ dispatch: Dispatch, _ key: TypedKey) {
-    let removed = shard(of: key).withLock { shard -> Entry? in
-      guard let index = shard.entries[key.hash]?.firstIndex(where: { $0.dispatch === dispatch })
-      else { return nil }
-      let removed = shard.entries[key.hash]?.remove(at: index)
-      if shard.entries[key.hash]?.isEmpty == true { shard.entries[key.hash] = nil }
-      return removed
-    }
-    withExtendedLifetime(removed) {}
   }
 }
 

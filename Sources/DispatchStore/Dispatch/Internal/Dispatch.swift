@@ -132,6 +132,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   func takeRoute() -> Unmanaged<Route>? { route.take() }
 
+  /// Why its dispatcher, which is closed, refuses it.
+  var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
+
   func keep(_ completion: Completion) {
     self.completion = completion
   }

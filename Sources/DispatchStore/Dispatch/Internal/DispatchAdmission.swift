@@ -10,7 +10,7 @@ class DispatchAdmission: @unchecked Sendable {
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
   /// With which priority it waits for the concurrent queue, or for its turn in a lane; nil for the normal one.
-  func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityLine.Level? { nil }
+  func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityInbox.Level? { nil }
 
   /// By which stores run again that have failed.
   var retryRule: (any RetryRule)? { nil }
@@ -220,6 +220,8 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ terms: DispatchTerms, _ mode: Mode
   ) throws -> AdmittedDispatch? {
     if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
+    // Before it has a unit, a key or a lane, for which an end might wait.
+    if terms.admission?.isReady == false { pool.runSurplusEnds(on: .current) }
     if let details = terms.parent?.details {
       let inheritance = details.inheritance()
       if inheritance.hasTimedOut { throw DispatchError.timedOut(dispatch.callSite, after: .zero) }
@@ -300,8 +302,8 @@ extension Dispatcher {
 
   /// Ends a dispatch that was not admitted: no hook has been called, and none is.
   ///
-  /// The completion runs on the concurrent queue, for `.sync` and in tasks here; without one nothing is queued there,
-  /// however many are refused.
+  /// The completion runs on the concurrent queue, for `.sync` and in tasks here; without one nothing is queued there. Of
+  /// many refused ones no more than a bound are queued (`PendingEnds`).
   @inline(never)
   func refuse(
     _ dispatch: Dispatch, _ error: any Error, _ mode: Mode
@@ -313,7 +315,8 @@ extension Dispatcher {
     } else {
       // A cancellation that comes before that has nothing to do, and no scheduler for it.
       dispatch.makeDetails().beginEnding()
-      pool.resume { dispatch.complete(result) }
+      pool.runSurplusEnds(on: .current)
+      pool.resumeEnd { dispatch.complete(result) }
     }
     return DispatchHandle(dispatch)
   }

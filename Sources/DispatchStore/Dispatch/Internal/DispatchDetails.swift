@@ -15,7 +15,7 @@ final class DispatchDetails: @unchecked Sendable {
   var isDetached = false
   /// With which priority it waits for the concurrent queue, or in its lane, where that is another one than the normal;
   /// set with these.
-  var priority: PriorityLine.Level?
+  var priority: PriorityInbox.Level?
   /// Whether others know it before its scheduler has it; set before they do.
   var isKnown = false
   /// Whether it joins another one, and so has no turn of its own; set before others know it.

@@ -81,6 +81,17 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     endAcceptance()
   }
 
+  /// It was accepted by this route when it was made: so it runs, also if the dispatcher was closed since.
+  func wasAccepted(by route: Unmanaged<Route>?) {
+    guard let route else { return }
+    if rejection?.code == .dispatcherClosed {
+      endAcceptance()
+      acceptance = route
+    } else {
+      route._withUnsafeGuaranteedRef { $0.end() }
+    }
+  }
+
   /// It no longer counts as under way, also where a hook has kept it.
   func endAcceptance() {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }

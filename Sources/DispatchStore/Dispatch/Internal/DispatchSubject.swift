@@ -49,7 +49,7 @@ extension Dispatcher {
     }
     let route = route(to: type(of: action), identifier: subject.storeIdentifier, on: thread)
     // One that was accepted runs, also where nothing is accepted any longer.
-    if dispatch.isAction, route._withUnsafeGuaranteedRef(\.failure)?.code == .dispatcherClosed {
+    if dispatch.isAction, route._withUnsafeGuaranteedRef(\.refusal) != nil {
       route._withUnsafeGuaranteedRef { $0.end() }
     } else {
       dispatch.leaveRoute()
@@ -64,8 +64,7 @@ extension Dispatcher {
       of: subject.actions, to: subject.storeIdentifier, in: mode,
       continuesOnFailure: subject.continuesOnFailure, by: self,
       using: dispatch.takeSpareSequence(), on: thread)
-    // By which it was counted while it was delayed.
-    dispatch.leaveRoute()
+    sequence.wasAccepted(by: dispatch.takeRoute())
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
       sequence.limited = details
     }

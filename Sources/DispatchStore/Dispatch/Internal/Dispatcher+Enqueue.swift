@@ -65,6 +65,7 @@ extension Dispatcher {
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())
+    if let error = dispatch.refusalOfRoute { return refuse(dispatch, error, mode) }
     let admitted: AdmittedDispatch?
     do {
       if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
@@ -101,7 +102,9 @@ extension Dispatcher {
       return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
     let dispatch = pool.makeDispatch(on: thread)
-    begin(dispatch, to: nil, mode, options, completion, callSite, on: thread)
+    let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    begin(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)
+    if let error = dispatch.refusalOfRoute { return refuse(dispatch, error, mode) }
     let admitted: AdmittedDispatch?
     do {
       if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
@@ -287,9 +290,9 @@ extension Dispatcher {
       on: thread, at: callSite)
   }
 
-  /// Ends a `.sync` dispatch that a block makes which was cancelled.
+  /// Ends a dispatch that is `.sync`, or sent, before it was admitted.
   @inline(never)
-  private func refuse(
+  func refuse(
     _ error: any Error, to route: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
     on thread: ThreadState
   ) -> DispatchHandle {

@@ -16,6 +16,12 @@ extension Dispatcher {
         }
         return
       }
+      dispatch.keep(route(to: WorkAcceptance.self, identifier: nil, on: thread))
+      if let error = dispatch.refusalOfRoute {
+        _ = refuse(dispatch, error, mode)
+        return
+      }
+      dispatch.leaveRoute()
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
       if let action = subject.action { dispatch.put(action) }
       var admitted: AdmittedDispatch?

@@ -48,8 +48,12 @@ extension Dispatcher {
         return sent
       }
     }
+    if let error = route._withUnsafeGuaranteedRef(\.refusal) {
+      return .ended(refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!)
+    }
     var options = options
     if isControlled {
+      pool.runSurplusEnds(on: thread)
       options.control = control(options, mode)
       let deadline = deadline(options, options.control, at: callSite)
       switch options.control?.send(to: self, at: callSite, until: deadline) {

@@ -10,6 +10,8 @@ final class KeyedLimits: Sendable {
 
   private struct Entry {
     let key: TypedKey
+    /// The limit's own: unique, where an address may be that of a later limit.
+    let number: UInt64
     weak var limit: DispatchLimit?
   }
 
@@ -30,7 +32,11 @@ final class KeyedLimits: Sendable {
 
   /// Outside of the lock: the last reference to a limit may be the one taken here.
   private static func limit(of key: TypedKey, among entries: [Entry]) -> DispatchLimit? {
-    entries.lazy.filter { $0.key == key }.compactMap(\.limit).first
+    for entry in entries where entry.key == key {
+      // Read once: another thread may release the limit at any time.
+      if let limit = entry.limit { return limit }
+    }
+    return nil
   }
 
   /// The limit of a key: kept by the dispatches that have its units, and by those that wait for them.
@@ -40,24 +46,24 @@ final class KeyedLimits: Sendable {
       if let present = Self.limit(of: key, among: entries) { return present }
       let made = DispatchLimit(
         bound, overflow: overflow, name: "the limit of lane \"\(key.description)\"",
-        atEnd: { [weak self] in self?.remove(key) })
+        atEnd: { [weak self] in self?.remove($0, of: key) })
       let isInserted = shard(of: key).withLock { shard in
         // Another thread may have come first with the same key.
         let present = shard[key.hash] ?? []
-        guard present.allSatisfy({ new in entries.contains { $0.key === new.key } }) else {
+        guard present.allSatisfy({ new in entries.contains { $0.number == new.number } }) else {
           return false
         }
-        shard[key.hash] = present + [Entry(key: key, limit: made)]
+        shard[key.hash] = present + [Entry(key: key, number: made.number, limit: made)]
         return true
       }
       if isInserted { return made }
     }
   }
 
-  /// The limit that was made for this very key has been released.
-  private func remove(_ key: TypedKey) {
+  /// Removes a limit that is being released: by its number, since a newer one may have the same key by now.
+  private func remove(_ number: UInt64, of key: TypedKey) {
     shard(of: key).withLock { shard in
-      let others = (shard[key.hash] ?? []).filter { $0.key !== key }
+      let others = (shard[key.hash] ?? []).filter { $0.number != number }
       shard[key.hash] = others.isEmpty ? nil : others
     }
   }

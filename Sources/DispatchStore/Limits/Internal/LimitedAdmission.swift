@@ -23,7 +23,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
 
   override func priority(
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
-  ) -> PriorityLine.Level? {
+  ) -> PriorityInbox.Level? {
     base?.priority(in: mode, of: dispatcher)
   }
 

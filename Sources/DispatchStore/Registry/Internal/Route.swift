@@ -58,8 +58,13 @@ final class Route: @unchecked Sendable {
   /// What does not end before the caller has released it.
   var presentGeneration: DispatchGeneration { generation.takeUnretainedValue() }
 
-  /// Why nothing of a dispatch can run: the stores can't be ordered, or the identifier is unknown.
+  /// Why nothing of a dispatch can run: the stores can't be ordered, the identifier is unknown, or the dispatcher is
+  /// closed.
   let failure: DispatchError?
+  /// The same if the dispatcher is closed, so that a dispatch is refused at the call.
+  var refusal: DispatchError? {
+    hasFailed && failure?.code == .dispatcherClosed ? failure : nil
+  }
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>
   /// Whether there are such.

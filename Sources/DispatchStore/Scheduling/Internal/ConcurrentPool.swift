@@ -33,6 +33,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private let otherOperations = Atomic(0)
   private let spinWait = SpinWait()
   private let returns = DispatchReturns()
+  private let ends = PendingEnds()
 
   init(queue: OperationQueue, in world: (any SimulatedWorld)? = nil) {
     self.queue = queue
@@ -113,6 +114,35 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
     submit(step: .step(step))
+  }
+
+  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
+    resumeEnd(step)
+  }
+
+  /// Runs the end of a dispatch that does not begin.
+  func resumeEnd(_ end: @escaping @Sendable () -> Void) {
+    if ends.append(end) { submitEnd() }
+  }
+
+  private func submitEnd() {
+    submit(
+      step: .step {
+        let (end, needsJob) = self.ends.take()
+        if needsJob { self.submitEnd() }
+        end?()
+      })
+  }
+
+  /// Runs some ends above the bound, on a thread that is about to dispatch, and holds nothing yet; not inside another end.
+  func runSurplusEnds(on thread: ThreadState) {
+    guard !thread.runsSurplusEnds else { return }
+    thread.runsSurplusEnds = true
+    defer { thread.runsSurplusEnds = false }
+    for _ in 0..<PendingEnds.share {
+      guard let end = ends.takeSurplus() else { return }
+      end()
+    }
   }
 
   override func resumeStart(_ step: @escaping @Sendable () -> Void) {

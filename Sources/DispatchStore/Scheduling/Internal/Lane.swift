@@ -210,7 +210,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    pool.resume(step)
+    pool.resumeEnd(step)
   }
 
   override func noteSkipped() {

@@ -1,8 +1,17 @@
-/// What waits for its turn in a lane where dispatches have priorities, without threads.
+/// Dispatches with priorities that wait for their turn in a lane, or for the concurrent queue, without threads.
 ///
-/// The highest priority goes first, and equal ones in the order in which they came. One that keeps its place goes after
+/// The highest priority goes first, and equal ones in the order in which they came. A priority that has been passed over
+/// often in a row, while something of it waited, goes before all: none starves. A dispatch that keeps its place goes after
 /// all that came before it, and lends them its priority: so it never holds the lane before something that it waits for.
 struct PriorityInbox {
+  /// In the order in which they go.
+  enum Level: Int, CaseIterable {
+    case veryHigh, high, normal, low, veryLow
+  }
+
+  /// How often a priority is passed over in a row at most.
+  static let patience = 16
+
   private struct Entry {
     let dispatch: Dispatch
     /// How many came before it.
@@ -10,8 +19,9 @@ struct PriorityInbox {
     let keepsPlace: Bool
   }
 
-  private var lines = PriorityLine.Level.allCases.map { _ in FIFO<Entry>() }
-  private var turns = PriorityTurns()
+  private var lines = Level.allCases.map { _ in FIFO<Entry>() }
+  /// How often each priority was passed over in a row.
+  private var passes = Level.allCases.map { _ in 0 }
   private var nextPlace = 0
   /// How many of another priority than the normal one are about to be pushed, or were and have not been appended.
   private var expectedCount = 0
@@ -36,23 +46,35 @@ struct PriorityInbox {
 
   /// The one that goes next.
   var first: Dispatch? {
-    var turns = turns
-    return nextLine(&turns).flatMap { lines[$0].first?.dispatch }
+    var passes = passes
+    return nextLine(&passes).flatMap { lines[$0].first?.dispatch }
   }
 
-  mutating func popFirst() -> Dispatch? {
-    nextLine(&turns).flatMap { lines[$0].popFirst()?.dispatch }
+  /// - Parameter isNormalWaiting: Whether something of normal priority waits elsewhere.
+  /// - Returns: The one that goes next; nil if nothing waits here, or what waits elsewhere goes next.
+  mutating func popFirst(isNormalWaiting: Bool = false) -> Dispatch? {
+    nextLine(&passes, isNormalWaiting: isNormalWaiting).flatMap { lines[$0].popFirst()?.dispatch }
   }
 
-  private func nextLine(_ turns: inout PriorityTurns) -> Int? {
+  private func nextLine(_ passes: inout [Int], isNormalWaiting: Bool = false) -> Int? {
     // One that has ended, whose place is skipped, passes none over.
     if let line = lines.firstIndex(where: { $0.first?.dispatch.isOver == true }) { return line }
-    let waiting = PriorityLine.Level.allCases.filter { !lines[$0.rawValue].isEmpty }
-    guard let next = turns.next(among: waiting), let first = lines[next.rawValue].first else {
+    let waiting = lines.indices.filter {
+      !lines[$0].isEmpty || isNormalWaiting && $0 == Level.normal.rawValue
+    }
+    guard let next = waiting.last(where: { passes[$0] >= Self.patience }) ?? waiting.first else {
       return nil
     }
-    guard first.keepsPlace, !isPlanted(.placeNotKept) else { return next.rawValue }
-    return waiting.map(\.rawValue).min { lines[$0].first!.place < lines[$1].first!.place }
+    for line in lines.indices {
+      let isPassedOver = line > next && waiting.contains(line)
+      if isPassedOver {
+        passes[line] += 1
+      } else if line == next || !waiting.contains(line) {
+        passes[line] = 0
+      }
+    }
+    guard lines[next].first?.keepsPlace == true, !isPlanted(.placeNotKept) else { return next }
+    return waiting.min { lines[$0].first!.place < lines[$1].first!.place }
   }
 
   /// Those that wait, in the order of their turns; linear.

@@ -48,7 +48,7 @@ final class StartInbox: Sendable {
   /// How many of them the last push could choose from.
   private let usedShards = Atomic(1)
   /// Those of other priorities than the normal one; all threads share them.
-  private let prioritized = Locked(PriorityLine())
+  private let prioritized = Locked(PriorityInbox())
   /// How many these are; changes under their lock.
   private let prioritizedCount = Atomic(0)
   private let skipped = Locked(SkippedDispatches())
@@ -62,7 +62,7 @@ final class StartInbox: Sendable {
   /// - Parameter width: How many threads may take from it at once: it uses no more shards than that, and
   ///   with one of them a queue of width one keeps the order.
   func push(_ dispatch: Dispatch, width: Int, on thread: ThreadState) {
-    if let level = dispatch.details?.priority { return push(dispatch, level) }
+    if dispatch.details?.priority != nil { return pushPrioritized(dispatch) }
     nextShard(of: width, on: thread).withLock { $0.push(dispatch) }
   }
 
@@ -79,9 +79,10 @@ final class StartInbox: Sendable {
   }
 
   @inline(never)
-  private func push(_ dispatch: Dispatch, _ level: PriorityLine.Level) {
-    prioritized.withLock { line in
-      line.append(dispatch, level)
+  private func pushPrioritized(_ dispatch: Dispatch) {
+    prioritized.withLock { inbox in
+      inbox.expect()
+      inbox.append(dispatch, keepsPlace: false)
       prioritizedCount.wrappingAdd(1, ordering: .relaxed)
     }
   }
@@ -100,9 +101,9 @@ final class StartInbox: Sendable {
   }
 
   private func popPrioritized(for pool: ConcurrentPool, isNormalWaiting: Bool) -> Job? {
-    prioritized.withLock { line in
-      guard !pool.holdsStartsBack, let level = line.next(isNormalWaiting: isNormalWaiting),
-        let dispatch = line.popFirst(level)
+    prioritized.withLock { inbox in
+      guard !pool.holdsStartsBack,
+        let dispatch = inbox.popFirst(isNormalWaiting: isNormalWaiting)
       else { return nil }
       prioritizedCount.wrappingSubtract(1, ordering: .relaxed)
       return .dispatch(dispatch)
@@ -127,8 +128,8 @@ final class StartInbox: Sendable {
   /// A dispatch in it has ended: removes those that have, where these are many.
   func noteSkipped() {
     guard skipped.withLock({ $0.note() }) else { return }
-    var (removed, rest) = prioritized.withLock { line in
-      let (removed, rest) = line.removeEnded()
+    var (removed, rest) = prioritized.withLock { inbox in
+      let (removed, rest) = inbox.removeEnded()
       prioritizedCount.store(rest, ordering: .relaxed)
       return (removed, rest)
     }

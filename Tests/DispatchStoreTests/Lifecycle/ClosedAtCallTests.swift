@@ -1,0 +1,70 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("What a closed dispatcher refuses", .timeLimit(.minutes(1)))
+struct ClosedAtCallTests {
+  /// What would hold a dispatch back that is accepted.
+  enum Obstacle: CaseIterable {
+    case lane, suspension, after, key, limit, condition, rate, single, leader
+
+    func options(_ held: DispatchHandle, _ stage: Stage, _ limit: DispatchLimit) -> DispatchOptions
+    {
+      switch self {
+      case .lane, .suspension: DispatchOptions()
+      case .after: .after(held)
+      case .key: .exclusive("key")
+      case .limit: .limited(by: limit)
+      case .condition: .when(stage) { !$0.isEmpty }
+      case .rate: .debounced("key", for: .seconds(3_600))
+      case .single: .unlessInFlight("key")
+      case .leader: .joined("key")
+      }
+    }
+  }
+
+  let dispatcher = Dispatcher(name: "closing")
+  let started = Latch()
+  let free = Latch()
+  let limit = DispatchLimit(1, overflow: .wait)
+
+  private func hold(_ mode: Dispatcher.Mode) async -> DispatchHandle {
+    let (started, free) = (started, free)
+    let holds = Script.suspends { _ in
+      started.open()
+      await free.openedOrCancelled()
+      try Task.checkCancellation()
+    }
+    let options = DispatchOptions.exclusive("key").latest("key").unlessInFlight("key").joined("key")
+    let held = dispatcher.dispatch(
+      action: holds, mode: mode == .sync ? .serial : mode, options: options.limited(by: limit))
+    await started.opened()
+    return held
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Obstacle.allCases)
+  func isRefusedAtTheCall(_ mode: Dispatcher.Mode, _ obstacle: Obstacle) async {
+    let stage = dispatcher.addStage()
+    let held = await hold(mode)
+    if obstacle == .suspension { dispatcher.queue.isSuspended = true }
+    dispatcher.close()
+    let options = obstacle.options(held, stage, limit).latest("key")
+    let one = dispatcher.dispatch(action: Script.adds("a"), mode: mode, options: options)
+    #expect(one.resultIfEnded?.errorCode == .dispatcherClosed)
+    let list = dispatcher.dispatch(
+      actions: [Script.adds("b"), Script.adds("c")], mode: mode, options: options)
+    #expect(list.resultIfEnded?.errorCode == .dispatcherClosed)
+    if mode != .sync {
+      let sent = await dispatcher.send(Script.adds("d"), mode: mode, options: options)
+      #expect(sent.errorCode == .dispatcherClosed)
+    }
+    #expect(limit.figures.admitted == 1)
+    dispatcher.queue.isSuspended = false
+    free.open()
+    #expect(await held.result.isSuccess, "The accepted one goes on.")
+    #expect(await dispatcher.drain().isComplete)
+    #expect(stage.model.isEmpty)
+  }
+}
