@@ -22,11 +22,17 @@ struct DispatchWord {
   }
 
   init(_ phase: Phase, _ limit: Unmanaged<TimeLimit>? = nil) {
-    bits = (limit.map { UInt(bitPattern: $0.toOpaque()) } ?? 0) | phase.rawValue
+    let address = limit.map { UInt(bitPattern: $0.toOpaque()) } ?? 0
+    assert(
+      address & ~Self.addressBits == 0,
+      "An object's address has fewer free bits than the word needs.")
+    bits = address | phase.rawValue
   }
 
   init(_ details: Unmanaged<DispatchDetails>) {
     bits = UInt(bitPattern: details.toOpaque())
+    assert(
+      bits & ~Self.addressBits == 0, "An object's address has fewer free bits than the word needs.")
   }
 
   static let waiting = DispatchWord(.waiting)
