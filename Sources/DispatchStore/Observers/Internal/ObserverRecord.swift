@@ -33,6 +33,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// - Parameter kept: Takes what is to be done about that once the lock is unlocked.
   func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {}
 
+  /// The store goes, with its model as it is; what is kept of that has no producer.
+  func storeGoes(_ commit: CommitInProgress) {}
+
   /// The notifier notifies it of a change.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
 
@@ -86,6 +89,8 @@ struct CommitInProgress {
   let owner: (any CommitOwner)?
   /// Whether it is no commit, but the model that an observer gets first.
   @usableFromInline var isPresentModel = false
+  /// Whether it is no commit, but the model with which the store goes.
+  @usableFromInline var isLastModel = false
 
   @usableFromInline var transaction: TransactionID? { owner?.transaction }
 }

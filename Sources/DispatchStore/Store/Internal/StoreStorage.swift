@@ -68,13 +68,20 @@ class StoreStorage: @unchecked Sendable {
   /// In bytes; a small model is in that of its lock.
   private static let cacheLine = 64
 
-  /// Publishes the model of a commit, under the lock.
-  func publish() {}
+  /// Publishes the model of a commit, under the lock; the older ones, to be released once that is unlocked: their
+  /// deinitialisers are code of the program.
+  func publish() -> [any Sendable] { [] }
 
   /// Counts a commit of a store that is observed, or published, under the lock.
-  final func noteObservedCommit() {
+  final func noteObservedCommit() -> [any Sendable] {
     version &+= 1
-    if publishes { publish() }
+    return publishes ? publish() : []
+  }
+
+  /// Of a storage that goes: no other code has it.
+  final func forEachObserverOutOfTurn(_ body: (ObserverRecord) -> Void) {
+    ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in body(observer)
+    }
   }
 
   deinit {
