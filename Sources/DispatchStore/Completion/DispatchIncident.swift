@@ -30,6 +30,8 @@ public struct DispatchIncident: Sendable {
     public static let stalled = Kind(description: "stalled")
     /// An effect sent an action after its run had ended; nothing was dispatched.
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
+    /// A dispatcher was shut down before steps of a group were undone.
+    public static let notCompensated = Kind(description: "notCompensated")
   }
 
   /// What happened.
