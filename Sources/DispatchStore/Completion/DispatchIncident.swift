@@ -53,6 +53,8 @@ public struct DispatchIncident: Sendable {
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
     /// So many blocks wait on threads of the library that one more wait was refused, with `wouldDeadlock`.
     public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
+    /// A dispatcher was shut down before steps of a group were undone.
+    public static let notCompensated = Kind(description: "notCompensated")
   }
 
   /// The kind of incident.

@@ -13,6 +13,11 @@ extension DispatchOptions {
   }
 }
 
+extension DispatchOptions {
+  /// The last of its names, for messages.
+  var lastName: String? { (control as? ControlOptions)?.values.names.last?.description }
+}
+
 extension Dispatcher {
   /// Cancels the dispatches in flight that have this name, as `DispatchHandle.cancel()` does.
   ///

@@ -18,7 +18,7 @@ extension Dispatcher {
   /// - Returns: Whether it was registered with this dispatcher.
   @discardableResult
   public func unregister(effect registration: DispatchStore::EffectRegistration) -> Bool {
-    registration.registered.reference.routes.dispatcher == number && registration.unregister()
+    registration.registered.reference.dispatcher === self && registration.unregister()
   }
 }
 

@@ -16,7 +16,7 @@
 /// A group succeeds where all of its steps do. The first one that fails, is vetoed or cancelled stops its group: of a
 /// sequence the rest is skipped, of a concurrent group what runs is cancelled, too. Then the group has failed, which
 /// stops the one around it. Before it ends, the outermost of those that have stopped compensates what finished in it
-/// (`ActionStep.compensated(by:storeIdentifier:mode:)`).
+/// (`ActionStep.compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`).
 ///
 /// It takes memory linear in the steps; building takes time linear in them for each level of nesting.
 public struct ActionGroup: Sendable {

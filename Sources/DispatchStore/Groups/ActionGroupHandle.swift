@@ -48,14 +48,17 @@ public struct ActionGroupHandle: Sendable {
     run.whenEnded(body)
   }
 
-  /// How far the group has come: a unit for each step, which is complete when the step has ended.
+  /// How far the group has come: a unit for each step, which is complete when the step has ended; all are when the
+  /// group has.
   ///
   /// Each access makes an object, of the caller's own: no other thread changes it, so that it may be read without a
   /// race. Cancelling it cancels the group. For one that goes on by itself, set its count in `onProgress`, on the
   /// queue where it is read.
   public var progress: Progress {
-    let progress = Progress.discreteProgress(totalUnitCount: Int64(run.stepCount))
-    progress.completedUnitCount = Int64(run.endCount)
+    // An empty group has a unit, too: without any, Foundation never calls it finished.
+    let unitCount = max(Int64(run.stepCount), 1)
+    let progress = Progress.discreteProgress(totalUnitCount: unitCount)
+    progress.completedUnitCount = hasEnded ? unitCount : Int64(run.endCount)
     progress.isCancellable = true
     progress.cancellationHandler = { [run] in run.cancel() }
     return progress

@@ -3,16 +3,18 @@ public struct ActionGroupResult: Sendable {
   /// Why the group did not succeed; nil where it did.
   ///
   /// The error of the step that was the first, in time, not to finish: a store's own, `CancellationError` or a
-  /// `DispatchError`. `CancellationError` where the group was cancelled before one failed. Of an element that was
-  /// skipped, the error of the whole group.
+  /// `DispatchError`. If the group was cancelled before one failed, `CancellationError`; if its time limit had passed,
+  /// or its options did not let it begin, the `DispatchError` that says so. Of an element that was skipped, the error of
+  /// the whole group.
   public let error: (any Error)?
   private let record: GroupRecord
   private let index: Int
 
-  init(_ record: GroupRecord) {
+  /// - Parameter cause: Why nothing more was to start; nil for a cancellation, or where nothing has kept it from that.
+  init(_ record: GroupRecord, orElse cause: (any Error)? = nil) {
     let failure = record.failure(in: record.nodes.indices)
     let error = failure.flatMap { record.ends[$0]?.error }
-    self.init(record, 0, error: record.successes[0] ? nil : error ?? CancellationError())
+    self.init(record, 0, error: record.successes[0] ? nil : error ?? cause ?? CancellationError())
   }
 
   /// That of a wait which was refused, while the group goes on.

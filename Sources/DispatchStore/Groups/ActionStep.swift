@@ -55,8 +55,7 @@ public struct ActionStep: Sendable {
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.Mode,
     _ options: DispatchOptions, _ fileID: StaticString, _ line: UInt
   ) {
-    step = GroupStep(
-      work, to: storeIdentifier, mode, options, fileID: fileID, line: line, compensation: nil)
+    step = GroupStep(work, to: storeIdentifier, mode, options, fileID: fileID, line: line)
   }
 
   private init(_ step: GroupStep) {
@@ -65,51 +64,60 @@ public struct ActionStep: Sendable {
 
   /// The same step with an action that undoes it.
   ///
-  /// It is dispatched where this step has finished and its group then stops: since a later step fails, is vetoed or
+  /// It is dispatched when this step has finished and its group then stops: because a later step fails, is vetoed or
   /// cancelled, or the group is cancelled. Compensations run in the reverse of the order in which their steps
-  /// finished, one after the other, each once, also after one that fails, and are not cancelled with the group.
+  /// ended, one after the other, each once, also after one that fails. They heed no cancellation, no deadline of what is
+  /// around them, and no `close()`. After `shutDown()` none starts (`DrainReport.uncompensated`).
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: Where and in which order it runs; nil for the step's mode.
+  ///   - options: Further options of its dispatch, such as attempts or a time limit of its own.
+  ///   - ifOnlyBegun: Whether it is dispatched, too, if this step began in a store and then failed, timed out or was
+  ///     cancelled: its effect may have happened. It then awaits the end of the step's block.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public func compensated(
     by action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.Mode? = nil,
+    options: DispatchOptions = DispatchOptions(), ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
-    compensated(.action(action), storeIdentifier, mode, fileID, line)
+    compensated(.action(action), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
   }
 
   /// The same step with an action that undoes it, made from the step's result when it is needed.
   ///
-  /// As `compensated(by:storeIdentifier:mode:)`, in all else.
+  /// As `compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`, in all else.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: Where and in which order it runs; nil for the step's mode.
+  ///   - options: Further options of its dispatch.
+  ///   - ifOnlyBegun: Whether it is dispatched, too, if this step began and did not finish.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   ///   - action: Gets the step's result. Returns nil where there is nothing to do; where it throws, the compensation
   ///     has failed.
   public func compensated(
     storeIdentifier: String? = nil, mode: Dispatcher.Mode? = nil,
+    options: DispatchOptions = DispatchOptions(), ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable (DispatchResult) throws -> (any ActionType)?
   ) -> ActionStep {
     compensated(
-      .made { results in try results.first.flatMap(action) }, storeIdentifier, mode, fileID, line)
+      .made { results in try results.first.flatMap(action) }, storeIdentifier, mode, options,
+      ifOnlyBegun, fileID, line)
   }
 
   private func compensated(
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.Mode?,
-    _ fileID: StaticString, _ line: UInt
+    _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ fileID: StaticString, _ line: UInt
   ) -> ActionStep {
     ActionStep(
       step.compensated(
         by: GroupStep(
-          work, to: storeIdentifier, mode ?? step.mode, DispatchOptions(), fileID: fileID,
-          line: line, compensation: nil)))
+          work, to: storeIdentifier, mode ?? step.mode, options.detached, fileID: fileID,
+          line: line), ifBegun: ifOnlyBegun))
   }
 }

@@ -12,4 +12,6 @@ extension Dispatcher {
   public typealias ActionStep = DispatchStore::ActionStep
   /// The type of that name in the module.
   public typealias ActionStepResult = DispatchStore::ActionStepResult
+  /// The type of that name in the module.
+  public typealias UncompensatedGroup = DispatchStore::UncompensatedGroup
 }

@@ -5,11 +5,14 @@ extension Dispatcher {
   /// their end. Each later one is dispatched once those before it have ended, their completions included, on a thread
   /// of the concurrent queue, also where that is suspended; no thread waits meanwhile. Each step is a dispatch of its
   /// own: a group holds no lane from step to step. The steps' parent is the dispatch inside which the group was
-  /// dispatched, and carried task-local values are those of the call. May be called from any code; inside an exclusive
-  /// section the group begins when that is left.
+  /// dispatched, else a transaction of the group's, and carried task-local values are those of the call. A group that a
+  /// block dispatches is cancelled with the block's dispatch. May be called from any code; inside an exclusive section
+  /// the group begins when that is left.
   ///
   /// - Parameters:
   ///   - group: The steps.
+  ///   - options: A time limit, names, limits of the whole group, `latest`, `single` and `detached`: as of a dispatch
+  ///     that lasts from the first step to the end of the compensations. Others have no effect; give them to steps.
   ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread where the
   ///     group ends before this returns.
   ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
@@ -20,6 +23,7 @@ extension Dispatcher {
   @discardableResult
   public func dispatch(
     _ group: DispatchStore::ActionGroup,
+    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
     then completion: (@Sendable (DispatchStore::ActionGroupResult) -> Void)? = nil,
     onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -27,7 +31,7 @@ extension Dispatcher {
     let thread = ThreadState.current
     let origin = GroupOrigin(
       in: self, on: thread, at: DispatchStore::CallSite(fileID: fileID, line: line))
-    let run = GroupRun(group, by: self, from: origin, onProgress, completion)
+    let run = GroupRun(group, by: self, options, from: origin, onProgress, completion)
     run.begin(on: thread)
     return DispatchStore::ActionGroupHandle(run: run)
   }
@@ -42,15 +46,41 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - group: The steps.
+  ///   - options: Those of the whole group, as of one that is dispatched. With options the steps are dispatched, and
+  ///     awaited by the task.
   ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
   ///     at once.
+  ///   - fileID: The call site's file.
+  ///   - line: The call site's line.
   /// - Returns: How the group ended; `get()` throws its first error.
   /// - Precondition: The mode of no step, and no compensation, is `.sync`.
   @discardableResult
   public nonisolated(nonsending) func send(
     _ group: DispatchStore::ActionGroup,
-    onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil
+    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DispatchStore::ActionGroupResult {
-    await GroupTask(group, by: self, onProgress).run()
+    let callSite = DispatchStore::CallSite(fileID: fileID, line: line)
+    var admitted = options
+    let deadline = deadline(options, options.control, at: callSite)
+    switch options.control?.send(to: self, at: callSite, until: deadline) {
+    case .ready(let admission): admitted.control = admission
+    case .waits(let wait): admitted.control = await wait.ended()
+    case nil: break
+    }
+    let unit = makeUnit(admitted, named: options.lastName, at: callSite)
+    return await GroupTask(group, by: self, as: unit, options, onProgress).run()
+  }
+
+  private func makeUnit(
+    _ options: DispatchStore::DispatchOptions, named name: String?,
+    at callSite: DispatchStore::CallSite
+  ) -> GroupUnit {
+    let thread = ThreadState.current
+    return GroupUnit(
+      options, named: name, by: self, at: callSite,
+      parent: DispatchContext.currentTransaction(on: thread), inside: DispatchContext.ofTask,
+      on: thread)
   }
 }

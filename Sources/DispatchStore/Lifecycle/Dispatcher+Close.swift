@@ -80,7 +80,7 @@ extension Dispatcher {
     let inFlight = middlewares.lazy.compactMap { $0 as? InFlightDispatches }.first
     return DrainReport(
       isComplete: isComplete, unfinished: isComplete ? [] : inFlight.map(unfinished),
-      dispatcher: name)
+      uncompensated: uncompensatedGroups.all.withLock { $0 }, dispatcher: name)
   }
 
   /// Those that a middleware knows, and those that have not begun.

@@ -5,18 +5,28 @@ public struct DrainReport: Sendable {
   /// Those that have not ended, in the order in which they were dispatched; nil where the dispatcher has no
   /// `InFlightDispatches`, which knows them.
   public let unfinished: [InFlightDispatch]?
+  /// The groups that ended with steps that were not undone: `shutDown()` was called before.
+  public let uncompensated: [UncompensatedGroup]
   private let dispatcher: String
 
-  init(isComplete: Bool, unfinished: [InFlightDispatch]?, dispatcher: String) {
+  init(
+    isComplete: Bool, unfinished: [InFlightDispatch]?, uncompensated: [UncompensatedGroup],
+    dispatcher: String
+  ) {
     self.isComplete = isComplete
     self.unfinished = unfinished
+    self.uncompensated = uncompensated
     self.dispatcher = dispatcher
   }
 }
 
 extension DrainReport: CustomStringConvertible {
-  /// A line, and one for each dispatch that has not ended.
+  /// A line, and one for each dispatch that has not ended, and for each group that was not undone.
   public var description: String {
+    ([progress] + uncompensated.map { "  Not undone: \($0)" }).joined(separator: "\n")
+  }
+
+  private var progress: String {
     if isComplete { return "Dispatcher \"\(dispatcher)\" is drained." }
     guard let unfinished else {
       return """

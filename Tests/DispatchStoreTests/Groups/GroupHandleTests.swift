@@ -55,7 +55,7 @@ struct GroupHandleTests {
     known.open()
     let result = await handle.result
     #expect(result.outcomes == "+..")
-    #expect(!result.isSuccess && handle.progress.completedUnitCount == 1)
+    #expect(!result.isSuccess && handle.progress.isFinished)
     #expect(stage.model.isEmpty)
   }
 
@@ -152,6 +152,22 @@ struct GroupHandleTests {
     #expect(counts.all == (1...80).map { [$0, 80] })
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func theProgressOfAGroupThatHasEndedIsComplete(_ mode: Dispatcher.Mode) async {
+    let groups = [
+      ActionGroup {
+        ActionStep(Script.runs { _ in throw StageFright() }, mode: mode)
+        ActionStep(Script.adds("skipped"), mode: mode)
+      }, ActionGroup {},
+    ]
+    for group in groups {
+      let handle = dispatcher.dispatch(group)
+      await handle.ended()
+      #expect(handle.progress.fractionCompleted == 1)
+      #expect(handle.progress.isFinished)
+    }
+  }
+
   @Test func aProgressIsTheGroupsAsItIsAndCancelsIt() async {
     let began = Latch()
     let handle = dispatcher.dispatch(
@@ -168,7 +184,7 @@ struct GroupHandleTests {
     progress.cancel()
     #expect(await handle.result.outcomes == "+x..")
     #expect(progress.completedUnitCount == 1)
-    #expect(handle.progress.completedUnitCount == 2)
+    #expect(handle.progress.completedUnitCount == 4)
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)

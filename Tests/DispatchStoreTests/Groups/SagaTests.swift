@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Testing
 
 /// Steps that are undone where a later one does not finish.
@@ -199,5 +200,270 @@ struct SagaTests {
     #expect(result.outcomes == "+x.")
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
     #expect(stage.model == ["a", "-a"])
+  }
+
+  // MARK: Compensations always run
+
+  private static let endless: @Sendable (Latch) -> Script = { began in
+    Script.suspends { _ in
+      began.open()
+      try await Task.sleep(for: .seconds(3_600))
+    }
+  }
+
+  /// A dispatch whose block runs a group, and notes how that has ended.
+  private func around(
+    _ group: ActionGroup, _ form: GroupForm, options: DispatchOptions = DispatchOptions()
+  ) -> (DispatchHandle, Recorder<ActionGroupResult>) {
+    let (results, dispatcher) = (Recorder<ActionGroupResult>(), dispatcher)
+    dispatcher.addStage("outer")
+    let handle = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends("outer") { _ in
+        results.record(await form.runHere(group, by: dispatcher))
+      }, options: options)
+    return (handle, results)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  func aDispatchThatIsCancelledStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
+    let began = Latch()
+    let (handle, results) = around(
+      ActionGroup {
+        step("a", in: form.mode)
+        ActionStep(Self.endless(began), mode: form.mode)
+        step("skipped", in: form.mode)
+      }, form.form)
+    await began.opened()
+    handle.cancel()
+    let result = await results.first(1)[0]
+    #expect(result.outcomes == "+x.")
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(stage.model == ["a", "-a"])
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  func aDispatchThatTimesOutStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
+    let clock = VirtualClock()
+    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
+    let (stage, results) = (dispatcher.addStage(), Recorder<ActionGroupResult>())
+    dispatcher.addStage("outer")
+    let group = ActionGroup {
+      step("a", in: form.mode)
+      ActionStep(Self.endless(began), mode: form.mode)
+      step("skipped", in: form.mode)
+    }
+    dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends("outer") { _ in
+        results.record(await form.form.runHere(group, by: dispatcher))
+      }, options: .timeout(.seconds(1)))
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    let result = await results.first(1)[0]
+    #expect(!result.isSuccess && result.steps.last?.outcome.isSkipped == true)
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(stage.model == ["a", "-a"])
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func aDrainWaitsForAGroupAndForWhatUndoesIt(_ form: GroupForm.InMode) async {
+    let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
+    let group = ActionGroup {
+      ActionStep(
+        Script.suspends { stage in
+          began.open()
+          await goOn.opened()
+          stage.updateModel { $0.append("a") }
+        }, mode: form.mode
+      ).compensated(by: Script.adds("-a"))
+      step("b", in: form.mode)
+      ActionStep(failure, mode: form.mode)
+    }
+    let run = Task { await form.run(group, by: dispatcher) }
+    await began.opened()
+    dispatcher.close()
+    let drain = Task { await dispatcher.drain() }
+    goOn.open()
+    #expect(await drain.value.isComplete)
+    #expect(stage.model == ["a", "b", "-b", "-a"])
+    let result = await run.value
+    #expect(result.outcomes == "++-")
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true, true])
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func afterAShutdownNoneStartsAndTheReportNamesTheSteps(_ form: GroupForm.InMode) async {
+    let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
+    let incidents = Recorder<DispatchIncident.Kind>()
+    dispatcher.onIncident { incidents.record($0.kind) }
+    let group = ActionGroup {
+      step("a", in: form.mode)
+      ActionStep(
+        Script.suspends { _ in
+          began.open()
+          await goOn.opened()
+          throw StageFright()
+        }, mode: form.mode)
+    }
+    let run = Task { await form.run(group, by: dispatcher) }
+    await began.opened()
+    dispatcher.shutDown()
+    let drain = Task { await dispatcher.drain() }
+    goOn.open()
+    let (report, result) = (await drain.value, await run.value)
+    #expect(report.isComplete)
+    #expect(report.uncompensated.map(\.steps.count) == [1])
+    #expect(
+      report.uncompensated.map { "\($0.steps[0].callSite)" } == ["\(result.steps[0].callSite)"])
+    #expect("\(report)".contains("Not undone: group at"))
+    #expect(incidents.all == [.notCompensated])
+    #expect(stage.model == ["a"])
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [false])
+  }
+
+  @Test(arguments: GroupForm.InMode.all)
+  func aStepThatOnlyBeganIsUndoneIfItSaysSo(_ form: GroupForm.InMode) async {
+    func fails(_ name: String, ifOnlyBegun: Bool) -> ActionGroup {
+      ActionGroup {
+        step("a", in: form.mode)
+        ActionStep(
+          Script.runs { stage in
+            stage.updateModel { $0.append(name) }
+            throw StageFright()
+          }, mode: form.mode
+        ).compensated(by: Script.adds("-\(name)"), ifOnlyBegun: ifOnlyBegun)
+      }
+    }
+    #expect(await form.run(fails("b", ifOnlyBegun: false), by: dispatcher).compensated.count == 1)
+    #expect(await form.run(fails("c", ifOnlyBegun: true), by: dispatcher).compensated.count == 2)
+    #expect(stage.model == ["a", "b", "-a", "a", "c", "-c", "-a"])
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, _ in
+        "\(action)" == "vetoed" ? .veto(reason: "no") : .pass
+      }))
+    let vetoed = ActionGroup {
+      ActionStep(Script.adds("vetoed"), mode: form.mode)
+        .compensated(by: Script.adds("-vetoed"), ifOnlyBegun: true)
+    }
+    #expect(await form.run(vetoed, by: dispatcher).compensated.isEmpty)
+  }
+
+  /// What undoes a step whose time has passed comes after the step's block.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func aStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(_ form: GroupForm.InMode) async {
+    let clock = VirtualClock()
+    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
+    let stage = dispatcher.addStage()
+    let group = ActionGroup {
+      ActionStep(
+        Script.suspends { stage in
+          began.open()
+          // Until the deadline, which cancels it.
+          try? await Task.sleep(for: .seconds(3_600))
+          stage.updateModel { $0.append("late") }
+        }, mode: form.mode, options: .timeout(.seconds(1))
+      ).compensated(by: Script.adds("-late"), ifOnlyBegun: true)
+    }
+    let run = Task { await form.run(group, by: dispatcher) }
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    let result = await run.value
+    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(stage.model == ["late", "-late"])
+  }
+
+  @Test(arguments: GroupForm.InMode.all)
+  func aCompensationHasOptionsOfItsOwn(_ form: GroupForm.InMode) async {
+    let attempts = Recorder<Int>()
+    let undo = Script.runs { _ in
+      attempts.record(1)
+      if attempts.all.count == 1 { throw StageFright() }
+    }
+    let result = await form.run(
+      ActionGroup {
+        ActionStep(Script.adds("a"), mode: form.mode)
+          .compensated(by: undo, options: .retrying(attempts: 2))
+        ActionStep(failure, mode: form.mode)
+      }, by: dispatcher)
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(attempts.all.count == 2)
+  }
+
+  // MARK: The options of a group
+
+  private func run(
+    _ group: ActionGroup, _ form: GroupForm, by dispatcher: Dispatcher, _ options: DispatchOptions
+  ) async -> ActionGroupResult {
+    switch form {
+    case .dispatched:
+      await onOwnThread { dispatcher.dispatch(group, options: options) }.result
+    case .sent: await dispatcher.send(group, options: options)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  func aGroupHasATimeLimit(_ form: GroupForm.InMode) async {
+    let clock = VirtualClock()
+    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
+    let stage = dispatcher.addStage()
+    let group = ActionGroup {
+      step("a", in: form.mode)
+      ActionStep(Self.endless(began), mode: form.mode)
+      step("skipped", in: form.mode)
+    }
+    let task = Task { await run(group, form.form, by: dispatcher, .timeout(.seconds(1))) }
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    let result = await task.value
+    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(result.outcomes == "+-.")
+    #expect(stage.model == ["a", "-a"])
+    let late = await run(group, form.form, by: dispatcher, .timeout(.zero))
+    #expect(late.outcomes == "...")
+    #expect((late.error as? DispatchError)?.code == .timedOut)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  func aGroupIsFoundAndCancelledByItsName(_ form: GroupForm.InMode) async {
+    let (dispatcher, began) = (dispatcher, Latch())
+    let group = ActionGroup {
+      step("a", in: form.mode)
+      ActionStep(Self.endless(began), mode: form.mode)
+      step("skipped", in: form.mode)
+    }
+    let task = Task { await run(group, form.form, by: dispatcher, .named("order")) }
+    await began.opened()
+    #expect(dispatcher.cancel(named: "order") == 1)
+    let result = await task.value
+    #expect(result.outcomes == "+x.")
+    #expect(result.error is CancellationError)
+    #expect(stage.model == ["a", "-a"])
+    #expect(dispatcher.dispatches(named: "order").isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.allCases)
+  func aGroupCountsInItsLimitUntilItHasEnded(_ form: GroupForm) async {
+    let (dispatcher, limit, stage) = (dispatcher, DispatchLimit(1), stage)
+    let (began, goOn) = (Latch(), Latch())
+    let first = ActionGroup {
+      Script.suspends { _ in
+        began.open()
+        await goOn.opened()
+      }
+    }
+    let task = Task { await run(first, form, by: dispatcher, .limited(by: limit)) }
+    await began.opened()
+    let other = ActionGroup { step("other") }
+    let refused = await run(other, form, by: dispatcher, .limited(by: limit))
+    #expect(refused.outcomes == "." && stage.model.isEmpty)
+    #expect((refused.error as? DispatchError)?.code == .limitExceeded)
+    goOn.open()
+    #expect(await task.value.isSuccess)
+    #expect(await run(other, form, by: dispatcher, .limited(by: limit)).isSuccess)
+    #expect(limit.figures.inFlight == 0)
   }
 }

@@ -55,6 +55,30 @@ import Testing
     token.cancel()
   }
 
+  /// A deinitialiser of a model is code of the program, which may do what code may outside of sections.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aModelsDeinitialiserRunsOutsideOfTheStoresSection(mode: Dispatcher.Mode) async {
+    final class Part: Sendable {
+      let atEnd: @Sendable () -> Void
+      init(_ atEnd: @escaping @Sendable () -> Void) { self.atEnd = atEnd }
+      deinit { atEnd() }
+    }
+    struct Parts: ModelType { var part: Part? }
+    struct Replace: ActionType { let part: Part }
+    let dispatcher = Dispatcher()
+    let exclusive = dispatcher.register(store: makeStore("other", reads: .exclusive))
+    let seen = Recorder<[Int]>()
+    let store = dispatcher.register(
+      store: Store(identifier: "parts", model: Parts(), reads: .published) {
+        On(Replace.self) { parts, replace in parts.part = replace.part }
+      })
+    for _ in 0..<3 {
+      let part = Part { seen.record(exclusive.model.first) }
+      await store.dispatch(Replace(part: part), mode: mode).ended()
+    }
+    #expect(seen.all.isEmpty == false)
+  }
+
   @Test func mayBeMadeInsideExclusiveSections() {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: makeStore("published"))

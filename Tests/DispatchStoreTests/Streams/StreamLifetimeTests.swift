@@ -35,6 +35,28 @@ struct StreamLifetimeTests {
     for await _ in sequence { Issue.record("The store has gone.") }
   }
 
+  /// A model that was not taken keeps nothing but itself.
+  @Test(.timeLimit(.minutes(1)))
+  func streamsEndWithTheirStoreWhereAnotherHasNotTakenItsLastModel() async {
+    var store: CounterStore? = .counter("short")
+    var models = store!.models().makeAsyncIterator()
+    var coming = store!.models(initial: false).makeAsyncIterator()
+    var none = store!.models(initial: false).makeAsyncIterator()
+    var counts = store!.values(of: \.count).makeAsyncIterator()
+    #expect(await counts.next() == 0)
+    store!.updateModel { $0.count = 1 }
+    #expect(await none.next()?.count == 1)
+    #expect(await counts.next() == 1)
+    store = nil
+    #expect(await counts.next() == nil)
+    #expect(!Task.isCancelled)
+    #expect(await none.next() == nil)
+    #expect(await models.next()?.count == 1)
+    #expect(await models.next() == nil)
+    #expect(await coming.next()?.count == 1)
+    #expect(await coming.next() == nil)
+  }
+
   @Test(arguments: [StreamBufferingPolicy.unbounded, .bufferingNewest(1), .suspending(0)])
   func aConsumerThatWaitsIsResumedWhenTheStoreGoes(policy: StreamBufferingPolicy) async {
     var store: CounterStore? = .counter("short")

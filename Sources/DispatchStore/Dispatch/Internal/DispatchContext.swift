@@ -286,6 +286,18 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ownJobScheduler = dispatcher.pool
   }
 
+  /// For the steps of a group.
+  ///
+  /// - Parameters:
+  ///   - dispatch: Stands for the group, until that has ended.
+  ///   - caller: The context that waits for it.
+  init(ofGroup dispatch: Dispatch, of dispatcher: Dispatcher, inside caller: DispatchContext?) {
+    self.dispatcher = dispatcher.number
+    following = dispatch
+    self.caller = caller
+    ownJobScheduler = caller?.jobScheduler
+  }
+
   override var passesOn: Bool { storeRun == nil || super.passesOn }
 
   override var dispatcherUnderWay: UInt64? {

@@ -10,6 +10,8 @@ struct DispatchWord {
 
   init(_ details: Unmanaged<DispatchDetails>) {
     bits = UInt(bitPattern: details.toOpaque())
+    assert(
+      bits & Self.phaseBits == 0, "An object's address has fewer free bits than the word needs.")
   }
 
   /// Marks one that is queued, or being made; can become running.

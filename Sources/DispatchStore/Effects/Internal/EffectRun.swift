@@ -214,10 +214,10 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 }
 
 extension Dispatch {
-  /// A dispatch that stands for what follows another one; nil where the dispatcher accepts nothing.
+  /// A dispatch that stands for what follows another one, or for a group; nil where the dispatcher accepts nothing.
   ///
   /// It runs until `end`, and is counted as under way so long.
-  fileprivate static func standIn(
+  static func standIn(
     _ id: TransactionID, parent: TransactionID?, _ callSite: CallSite, of dispatcher: Dispatcher,
     on thread: ThreadState
   ) -> Dispatch? {

@@ -11,7 +11,7 @@ final class RegisteredEffect: DispatchFollower {
 
   init(_ effect: Effect, with dispatcher: Dispatcher) {
     self.effect = effect
-    reference = DispatcherReference(dispatcher)
+    reference = DispatcherReference(dispatcher: dispatcher)
     switch effect.kind {
     case .following: state = Locked(.following(EffectLines()))
     case .running: state = Locked(.longLived(LongLivedRun()))

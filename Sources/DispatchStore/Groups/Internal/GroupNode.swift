@@ -48,10 +48,12 @@ final class GroupStep: Sendable {
   let fileID: StaticString
   let line: UInt
   let compensation: GroupStep?
+  /// Whether it is undone also where it began and did not finish.
+  let isUndoneIfBegun: Bool
 
   init(
     _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    fileID: StaticString, line: UInt, compensation: GroupStep?
+    fileID: StaticString, line: UInt, compensation: GroupStep? = nil, isUndoneIfBegun: Bool = false
   ) {
     self.work = work
     self.storeIdentifier = storeIdentifier
@@ -60,12 +62,13 @@ final class GroupStep: Sendable {
     self.fileID = fileID
     self.line = line
     self.compensation = compensation
+    self.isUndoneIfBegun = isUndoneIfBegun
   }
 
-  func compensated(by compensation: GroupStep) -> GroupStep {
+  func compensated(by compensation: GroupStep, ifBegun: Bool) -> GroupStep {
     GroupStep(
       work, to: storeIdentifier, mode, options, fileID: fileID, line: line,
-      compensation: compensation)
+      compensation: compensation, isUndoneIfBegun: ifBegun)
   }
 
   var callSite: CallSite { CallSite(fileID: fileID, line: line) }
@@ -115,4 +118,18 @@ enum GroupStepEnd: Sendable {
     case .nothingToDo: nil
     }
   }
+
+  /// Whether a store has begun: what it was to do may have happened.
+  var hasBegun: Bool {
+    result?.stores.contains { store in
+      switch store.outcome {
+      case .finished, .cancelled(hasStarted: true): true
+      case .failed: store.outcome.dispatchError?.code != .dependencyFailed
+      case .cancelled(hasStarted: false), .vetoed: false
+      }
+    } ?? false
+  }
+
+  /// Whether the dispatcher has refused it, which accepts nothing any longer.
+  var isRefused: Bool { (error as? DispatchError)?.code == .dispatcherClosed }
 }

@@ -1,6 +1,7 @@
 /// Where a group was dispatched: what its later steps have as parent and as carried task-local values.
 final class GroupOrigin: Sendable {
-  private let context: DispatchContext?
+  let parent: TransactionID?
+  let callSite: CallSite
   private let carried: Carried
 
   private struct Carried: @unchecked Sendable {
@@ -10,17 +11,13 @@ final class GroupOrigin: Sendable {
 
   /// - Parameter callSite: That of the group.
   init(in dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
-    context = DispatchContext.currentTransaction(on: thread).map { parent in
-      // Only its identity: the dispatch around may end, and be used again, before the group does.
-      let stand = Dispatch()
-      stand.begin(parent, parent: nil, to: nil, nil, callSite)
-      return stand
-    }
+    parent = DispatchContext.currentTransaction(on: thread)
+    self.callSite = callSite
     carried = Carried(values: dispatcher.carriesTaskLocals ? dispatcher.captureTaskLocals() : nil)
   }
 
-  /// Runs code as if where the group was dispatched; nothing waits for it.
-  func perform<Result>(_ body: () -> Result) -> Result {
+  /// Runs code in a context, with the values that are carried; nothing waits for it.
+  func perform<Result>(in context: DispatchContext?, _ body: () -> Result) -> Result {
     func inContext() -> Result {
       guard let context else { return body() }
       return DispatchContext.$inTask.withValue(context, operation: body)

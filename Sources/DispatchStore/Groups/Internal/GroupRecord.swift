@@ -31,6 +31,11 @@ final class GroupRecord: Sendable {
     }
   }
 
+  /// The steps whose compensations the dispatcher has refused: it was shut down.
+  var refusedCompensations: [ActionStepResult] {
+    compensated.filter { compensations[$0]?.isRefused == true }.sorted().compactMap(result)
+  }
+
   /// The step of a range that was the first in time not to finish.
   func failure(in range: Range<Int>) -> Int? {
     range.filter { ends[$0]?.error != nil }.min { places[$0] < places[$1] }

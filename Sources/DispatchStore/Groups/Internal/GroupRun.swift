@@ -4,16 +4,19 @@ final class GroupRun: Sendable {
 
   private let dispatcher: Dispatcher
   private let origin: GroupOrigin
+  private let options: DispatchOptions
   private let progress: GroupProgress
   private let completion: (@Sendable (ActionGroupResult) -> Void)?
   private let guarded = Locked(GroupWaits())
 
   init(
-    _ group: ActionGroup, by dispatcher: Dispatcher, from origin: GroupOrigin,
+    _ group: ActionGroup, by dispatcher: Dispatcher, _ options: DispatchOptions,
+    from origin: GroupOrigin,
     _ report: GroupProgress.Report?, _ completion: (@Sendable (ActionGroupResult) -> Void)?
   ) {
     self.dispatcher = dispatcher
     self.origin = origin
+    self.options = options
     self.completion = completion
     progress = GroupProgress(of: group, report)
   }
@@ -24,12 +27,24 @@ final class GroupRun: Sendable {
     if thread.exclusive != nil {
       thread.atSectionEnd { self.begin(isAtCall: false) }
     } else {
-      begin(isAtCall: true)
+      begin(isAtCall: DispatchContext.currentTransaction(on: thread) != nil)
     }
   }
 
   private func begin(isAtCall: Bool) {
+    let unit = GroupUnit(
+      options, named: options.lastName, by: dispatcher, at: origin.callSite,
+      parent: origin.parent, inside: nil, on: .current)
+    guarded.withLock { $0.unit = unit }
+    noteCancellation()
     follow(progress.withState { $0.begin() }, isAtCall: isAtCall)
+  }
+
+  private var unit: GroupUnit { guarded.withLock { $0.unit.unsafelyUnwrapped } }
+
+  /// Skips the rest where what the group is as a dispatch was cancelled, or has timed out.
+  private func noteCancellation() {
+    if unit.isCancelled { cancel() }
   }
 
   var stepCount: Int { progress.stepCount }
@@ -42,7 +57,8 @@ final class GroupRun: Sendable {
   ///
   /// Moves that are left are kept here, not on the stack: a group of steps that end at once may be long.
   ///
-  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs.
+  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs: what waits
+  ///   there is seen.
   private func follow(_ first: Move, isAtCall: Bool) {
     var moves = [first]
     while let move = moves.popLast() {
@@ -92,7 +108,15 @@ final class GroupRun: Sendable {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, .dispatched(handle.resultIfEnded!))
     }
-    dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
+    let whenEnded = { @Sendable [self] in
+      dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
+    }
+    // What undoes it comes after its block, also where it has timed out before.
+    if progress.nodes[index].step?.isUndoneIfBegun == true {
+      dispatch.whenOver(whenEnded)
+    } else {
+      whenEnded()
+    }
     yieldPoint(.advanceGroup)
     switch guarded.withLock({ $0.keep(handle, of: index) }) {
     case .runs(let changes): changes.resume()
@@ -130,18 +154,21 @@ final class GroupRun: Sendable {
       case .none(let end): return .none(end)
       }
     }
-    return isAtCall ? dispatch() : origin.perform(dispatch)
+    return isAtCall ? dispatch() : origin.perform(in: unit.context, dispatch)
   }
 
   private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
+    noteCancellation()
     let move = progress.end(index, compensates: compensates, end)
     if progress.reportEnds() { finish() }
     return move
   }
 
   private func finish() {
-    let result = ActionGroupResult(progress.record)
-    completion?(result)
+    let unit = unit
+    let result = unit.result(of: progress.record)
+    if let completion { unit.perform { completion(result) } }
+    unit.end(result)
     yieldPoint(.advanceGroup)
     guarded.withLock { $0.finish(result) }.resume()
   }

@@ -269,7 +269,7 @@ struct GroupState: Sendable {
     return step
   }
 
-  /// Whether what finished in a group is to be undone.
+  /// Whether what happened in a group is to be undone.
   private func undoes(_ group: Int) -> Bool {
     elements[group].hasFailed && (!nodes[group].continuesOnFailure || isCancelled(group))
   }
@@ -282,11 +282,13 @@ struct GroupState: Sendable {
     return !nodes[parent].continuesOnFailure || isCancelled(parent)
   }
 
-  /// In the order in which they finished.
+  /// In the order in which they ended.
   private func stepsToUndo(in group: Int) -> [Int] {
     let steps = (group..<end(of: group)).filter { index in
-      guard nodes[index].step?.compensation != nil, isSuccess(index) else { return false }
-      return ends[index]?.result != nil && compensations[index] == nil
+      guard let step = nodes[index].step, step.compensation != nil, let end = ends[index],
+        end.result != nil, compensations[index] == nil
+      else { return false }
+      return isSuccess(index) || step.isUndoneIfBegun && end.hasBegun
     }
     let inOrder = steps.sorted { places[$0] < places[$1] }
     return isPlanted(.compensatedInOrder) ? inOrder.reversed() : inOrder

@@ -4,9 +4,18 @@ final class GroupTask: Sendable {
 
   private let dispatcher: Dispatcher
   private let progress: GroupProgress
+  private let unit: GroupUnit
+  /// Whether what its options say may cancel it: then its steps are dispatched, since only the caller cancels what its
+  /// task sends.
+  private let dispatchesSteps: Bool
 
-  init(_ group: ActionGroup, by dispatcher: Dispatcher, _ report: GroupProgress.Report?) {
+  init(
+    _ group: ActionGroup, by dispatcher: Dispatcher, as unit: GroupUnit, _ options: DispatchOptions,
+    _ report: GroupProgress.Report?
+  ) {
     self.dispatcher = dispatcher
+    self.unit = unit
+    dispatchesSteps = options.isControlled
     progress = GroupProgress(of: group, report)
     for node in progress.nodes {
       if let step = node.step { Self.check(step) }
@@ -24,9 +33,23 @@ final class GroupTask: Sendable {
   }
 
   nonisolated(nonsending) func run() async -> ActionGroupResult {
+    if let context = unit.context {
+      await DispatchContext.$inTask.withValue(context) {
+        context.begin()
+        await runSteps()
+        context.end()
+      }
+    } else {
+      await runSteps()
+    }
+    let result = unit.result(of: progress.record)
+    unit.end(result)
+    return result
+  }
+
+  private nonisolated(nonsending) func runSteps() async {
     noteCancellation(in: 0)
     await follow(progress.withState { $0.begin() })
-    return ActionGroupResult(progress.record)
   }
 
   /// Follows the moves of a branch until it joins, or the whole group has ended.
@@ -75,6 +98,8 @@ final class GroupTask: Sendable {
       end = .dispatched(await result(of: dispatcher.dispatch(action, of: step)))
     case .actions(let actions):
       end = .dispatched(await cancellableResult(of: dispatcher.dispatch(actions, of: step)))
+    case .action(let action) where dispatchesSteps:
+      end = .dispatched(await cancellableResult(of: dispatcher.dispatch(action, of: step)))
     case .action(let action):
       end = .dispatched(
         await dispatcher.send(
@@ -105,10 +130,10 @@ final class GroupTask: Sendable {
     }
   }
 
-  /// Skips the rest where the caller's task was cancelled: no other cancellation reaches a task of the group before it
-  /// is in the state.
+  /// Skips the rest where the caller's task was cancelled, or what the group is as a dispatch: no other cancellation
+  /// reaches a task of the group before it is in the state.
   private func noteCancellation(in element: Int) {
-    guard Task.isCancelled else { return }
+    guard Task.isCancelled || unit.isCancelled else { return }
     progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }
   }
 }

@@ -21,6 +21,8 @@ struct GroupWaits {
     }
   }
 
+  /// Set when the group begins.
+  var unit: GroupUnit?
   private var running: [Int: Running] = [:]
   private var compensating: Set<Int> = []
   /// In the order in which they began, those of which the first may have ended.

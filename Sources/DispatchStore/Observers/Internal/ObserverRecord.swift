@@ -42,6 +42,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// - Parameter kept: Collects the work for after the lock is released.
   func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {}
 
+  /// Receives the last model when the store is released.
+  func storeGoes(_ commit: CommitInProgress) {}
+
   /// Receives a change from the notifier.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
 
@@ -101,6 +104,8 @@ struct CommitInProgress {
   let owner: (any CommitOwner)?
   /// Whether this is no commit, but the model that an observer gets first.
   @usableFromInline var isPresentModel = false
+  /// Whether it is no commit, but the model with which the store goes.
+  @usableFromInline var isLastModel = false
 
   @usableFromInline var transaction: TransactionID? { owner?.transaction }
 }

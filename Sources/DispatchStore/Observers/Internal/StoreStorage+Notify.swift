@@ -43,8 +43,9 @@ extension StoreStorage: DeliveryTurn {
     _ change: KeptChange?, _ kept: KeptCommit, for owner: (any CommitOwner)?,
     on thread: ThreadState
   ) {
-    noteObservedCommit()
-    // Before the lock is released, so that deliveries follow commit order.
+    let former = noteObservedCommit()
+    defer { withExtendedLifetime(former) {} }
+    // Before the lock is unlocked, so that deliveries follow commit order.
     if let change, withNotifications({ $0.takeTurnIfIdle() }) {
       thread.exclusive = nil
       lock.unlock()
@@ -160,7 +161,8 @@ extension StoreStorage: DeliveryTurn {
   /// - Parameter change: The address of the `StoreChange`.
   @usableFromInline
   func unlockAndDeliver(_ change: UnsafeRawPointer, on thread: ThreadState) {
-    noteObservedCommit()
+    let former = noteObservedCommit()
+    defer { withExtendedLifetime(former) {} }
     let change = ObservedChange(version: version, at: change)
     let read = withNotifications { notifications in
       _ = notifications.takeTurnIfIdle()

@@ -102,8 +102,8 @@ final class Route: @unchecked Sendable {
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
   )
-  /// Uses that have ended; from retirement on, less those that were outstanding.
-  private let ended = Atomic<Int>(0)
+  /// Uses that have ended; from retirement on, less those that were outstanding; of 64 bits, since it must not wrap.
+  private let ended = Atomic<Int64>(0)
 
   /// - Parameters:
   ///   - registered: The stores in order of registration.
@@ -320,7 +320,7 @@ final class Route: @unchecked Sendable {
 
   /// No further dispatch refers to it: it is released with the last of those that do.
   func retire(after outstanding: Int) {
-    if ended.wrappingSubtract(outstanding, ordering: .acquiringAndReleasing).newValue == 0 {
+    if ended.wrappingSubtract(Int64(outstanding), ordering: .acquiringAndReleasing).newValue == 0 {
       release()
     }
   }

@@ -59,6 +59,9 @@ package final class BlockedThreads: Sendable {
     return isNecessary
   }
 
+  /// Whether a queue has a drainer to begin.
+  var hasQueuedWork: Bool { state.withLock { $0.pools.contains(where: \.isQueued) } }
+
   // MARK: Queues
 
   /// A queue that some dispatcher uses.

@@ -341,12 +341,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     HelperThreads.run(body)
   }
 
+  /// Whether a drainer has not begun.
+  var isQueued: Bool {
+    drainerCount.load(ordering: .sequentiallyConsistent) > begunCount.load(ordering: .relaxed)
+  }
+
   /// The stall monitor comes here from time to time: substitutes take over where the queue begins no drainer.
   ///
   /// Returns whether it left steps to the queue, which has not begun the drainer for them.
   func check(threadsBlock: Bool) -> Bool {
-    let isQueued =
-      drainerCount.load(ordering: .sequentiallyConsistent) > begunCount.load(ordering: .relaxed)
     guard isQueued, hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else {
       return false
     }

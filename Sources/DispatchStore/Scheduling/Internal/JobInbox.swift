@@ -46,7 +46,7 @@ final class JobInbox: Sendable {
     if let next { next.executor.runBesideTasks(next.job) }
   }
 
-  private var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess { $0.jobs.isEmpty } } }
+  var isEmpty: Bool { shards.allSatisfy { $0.withLockOfProcess { $0.jobs.isEmpty } } }
   private var taken: Int { shards.reduce(0) { $0 &+ $1.withLockOfProcess { $0.taken } } }
 
   // MARK: Helpers

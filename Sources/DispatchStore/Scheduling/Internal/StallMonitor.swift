@@ -9,8 +9,10 @@ final class StallMonitor: Sendable {
   static let ofProcess = StallMonitor()
 
   private let isRunning = Atomic(false)
-  /// For so long a queue may leave work without a thread, before threads beside it take over.
+  /// For so long, in seconds, a queue may leave work without a thread, before threads beside it take over.
   private static let interval = 0.005
+  /// While threads block, and no work is queued, the interval doubles up to this: one may block for hours.
+  private static let longestInterval = 0.32
   /// After so many checks without need the monitor stops: starting it again takes a thread.
   private static let mostIdleChecks = 20
 
@@ -25,8 +27,12 @@ final class StallMonitor: Sendable {
 
   private func run() {
     var idleChecks = 0
+    var interval = Self.interval
     while true {
-      Thread.sleep(forTimeInterval: Self.interval)
+      Thread.sleep(forTimeInterval: interval)
+      interval =
+        JobInbox.ofProcess.isEmpty && !BlockedThreads.ofProcess.hasQueuedWork
+        ? min(2 * interval, Self.longestInterval) : Self.interval
       idleChecks = check() ? 0 : idleChecks + 1
       guard idleChecks > Self.mostIdleChecks else { continue }
       isRunning.store(false, ordering: .sequentiallyConsistent)

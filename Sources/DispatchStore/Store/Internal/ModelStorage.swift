@@ -28,11 +28,15 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     return published
   }
 
-  override func publish() {
-    published?.publish(model.pointee, version)
+  override func publish() -> [any Sendable] {
+    published?.publish(model.pointee, version) ?? []
   }
 
   deinit {
+    let last = CommitInProgress(
+      model: model, action: UnsafeRawPointer(model), version: version, owner: nil,
+      isLastModel: true)
+    forEachObserverOutOfTurn { $0.storeGoes(last) }
     model.deinitialize(count: 1)
   }
 }

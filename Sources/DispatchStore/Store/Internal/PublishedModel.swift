@@ -55,21 +55,22 @@ final class PublishedModel<Model: Sendable>: @unchecked Sendable {
   /// Publishes the model of a commit.
   ///
   /// Called under the store's lock.
-  func publish(_ model: Model, _ version: UInt64) {
-    let next = slots.unused()
-    if slots.version(of: next) == nil {
-      (models + next).initialize(to: model)
-    } else {
-      models[next] = model
+  ///
+  /// - Returns: The models that it replaces, and those that readers no longer come to.
+  func publish(_ model: Model, _ version: UInt64) -> [any Sendable] {
+    var former: [any Sendable] = []
+    func empty(_ slot: Int) {
+      guard slots.version(of: slot) != nil else { return }
+      slots.setVersion(nil, of: slot)
+      former.append((models + slot).move())
     }
+    let next = slots.unused()
+    empty(next)
+    (models + next).initialize(to: model)
     slots.setVersion(version, of: next)
     slots.makeCurrent(next)
-    // Models that no reader can reach are released now, not when their slot is needed.
-    for slot in 0..<PublishedSlots.count where slot != next && slots.isUnused(slot) {
-      guard slots.version(of: slot) != nil else { continue }
-      slots.setVersion(nil, of: slot)
-      (models + slot).deinitialize(count: 1)
-    }
+    for slot in 0..<PublishedSlots.count where slot != next && slots.isUnused(slot) { empty(slot) }
+    return former
   }
 }
 

@@ -79,15 +79,22 @@ class StoreStorage: @unchecked Sendable {
 
   /// Publishes the model of a commit.
   ///
-  /// Called under the lock.
-  func publish() {}
+  /// Called under the lock. Returns the replaced models, to be released after the lock: their deinitialisers are user
+  /// code.
+  func publish() -> [any Sendable] { [] }
 
   /// Counts a commit of a store that is observed or published.
   ///
-  /// Called under the lock.
-  final func noteObservedCommit() {
+  /// Called under the lock. Returns objects to be released after the lock.
+  final func noteObservedCommit() -> [any Sendable] {
     version &+= 1
-    if publishes { publish() }
+    return publishes ? publish() : []
+  }
+
+  /// Of a storage that goes: no other code has it.
+  final func forEachObserverOutOfTurn(_ body: (ObserverRecord) -> Void) {
+    ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in body(observer)
+    }
   }
 
   deinit {

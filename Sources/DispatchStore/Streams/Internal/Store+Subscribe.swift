@@ -66,22 +66,25 @@ extension Store {
     }
   }
 
-  /// Streams the model as it is when the consumer takes it.
-  ///
-  /// The buffer keeps only the fact that there is a new one.
+  /// The models as they are when the consumer takes them: what is kept is that there is a new one, and the last model
+  /// once the store goes.
   @inlinable
   func presentModels(initial: Bool) -> StoreStream<Model> {
     StoreStream { [weak self] in
-      // Kept in the buffer, so that the last model can still be taken once the store is gone.
       weak let storage = self?.storage
-      let subscription = StreamSubscription(to: self, .bufferingOldest(1), initial: initial) {
-        _, _ in
-        storage.map { Streamed<ModelStorage<Model, Action>>($0) }
+      let note = Streamed<(model: Model, version: UInt64)?>(nil)
+      let subscription = StreamSubscription(
+        to: self, .bufferingOldest(1), initial: initial, keepsLastModel: true
+      ) { commit, _ in
+        commit.isLastModel
+          ? Streamed<(model: Model, version: UInt64)?>(
+            (commit.model(of: Self.self), commit.version)) : note
       }
       var last: UInt64?
       return StoreStream<Model>.Iterator(subscription) { kept in
-        let (model, version) = Streamed<ModelStorage<Model, Action>>.of(kept).snapshot
-        if version == last { return nil }
+        // Where the storage has gone since the note was kept, the model follows.
+        let kept = Streamed<(model: Model, version: UInt64)?>.of(kept) ?? storage?.snapshot
+        guard let (model, version) = kept, version != last else { return nil }
         last = version
         return model
       }

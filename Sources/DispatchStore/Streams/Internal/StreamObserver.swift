@@ -14,14 +14,18 @@ final class StreamObserver: ObserverRecord, @unchecked Sendable {
   private let source: StreamSource
   private let hasInitial: Bool
   private let comparesWithLast: Bool
+  /// Whether it notes commits, and keeps a model only when the store goes.
+  private let keepsLastModel: Bool
+  private var hasNoted = false
   private var last: StreamedElement?
 
   init(
-    _ storage: StreamStorage, initial: Bool, comparesWithLast: Bool,
+    _ storage: StreamStorage, initial: Bool, comparesWithLast: Bool, keepsLastModel: Bool,
     _ source: @escaping StreamSource
   ) {
     (self.storage, self.source) = (storage, source)
     (hasInitial, self.comparesWithLast) = (initial, comparesWithLast)
+    self.keepsLastModel = keepsLastModel
     super.init()
   }
 
@@ -32,6 +36,7 @@ final class StreamObserver: ObserverRecord, @unchecked Sendable {
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     guard let element = source(commit, last) else { return }
     if commit.isPresentModel, !hasInitial { return note(element) }
+    hasNoted = true
     let push = storage.push(element) {
       commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
     }
@@ -41,6 +46,14 @@ final class StreamObserver: ObserverRecord, @unchecked Sendable {
 
   private func note(_ element: StreamedElement) {
     if comparesWithLast { last = element }
+  }
+
+  /// Replaces a note that was not taken by the last model.
+  override func storeGoes(_ commit: CommitInProgress) {
+    guard keepsLastModel, hasNoted, let element = source(commit, nil) else { return }
+    // In the place of a note that was not taken; a model that was taken is known by its version.
+    _ = storage.takeBack()
+    _ = storage.push(element) { nil }
   }
 
   /// Resumes the consumer from this thread.

@@ -26,11 +26,13 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
   @usableFromInline
   convenience init<Model, Action>(
     to store: Store<Model, Action>?, _ policy: StreamBufferingPolicy, initial: Bool,
-    comparesWithLast: Bool = false, _ source: @escaping StreamSource
+    comparesWithLast: Bool = false, keepsLastModel: Bool = false,
+    _ source: @escaping StreamSource
   ) {
     self.init(policy) { storage in
       let observer = StreamObserver(
-        storage, initial: initial, comparesWithLast: comparesWithLast, source)
+        storage, initial: initial, comparesWithLast: comparesWithLast,
+        keepsLastModel: keepsLastModel, source)
       let isInTwoSteps = isPlanted(.lostBeforeSubscription)
       if isInTwoSteps { store?.keepPresentModelBefore(observer) }
       store?.add(observer, initial: !isInTwoSteps)

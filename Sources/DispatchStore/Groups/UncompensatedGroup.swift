@@ -1,0 +1,33 @@
+/// A group that was to be undone, of which the dispatcher has refused compensations: it was shut down.
+public struct UncompensatedGroup: Sendable, CustomStringConvertible {
+  /// The key under which the group was dispatched (`DispatchOptions.named(_:)`), as text; nil where it has none.
+  public let name: String?
+  /// Where it was dispatched.
+  public let callSite: CallSite
+  /// The steps that were not undone.
+  public let steps: [ActionStepResult]
+
+  /// The group, and its steps' call sites.
+  public var description: String {
+    let steps = steps.map { "\($0.callSite)" }.joined(separator: ", ")
+    return "group \(name.map { "\"\($0)\" " } ?? "")at \(callSite): steps at \(steps)"
+  }
+}
+
+/// Those of a dispatcher, for the reports of its drains.
+final class UncompensatedGroups: DispatcherAttachment {
+  let all = Locked<[UncompensatedGroup]>([])
+}
+
+extension Dispatcher {
+  var uncompensatedGroups: UncompensatedGroups { attachment(orAdd: UncompensatedGroups()) }
+
+  /// A group has ended, of which steps were not undone.
+  func note(_ group: UncompensatedGroup) {
+    uncompensatedGroups.all.withLock { $0.append(group) }
+    report(
+      DispatchIncident(
+        kind: .notCompensated, storeIdentifier: nil,
+        message: "Dispatcher \"\(name)\" was shut down before steps were undone: \(group)"))
+  }
+}
