@@ -86,7 +86,7 @@ extension FuzzCheck {
     var control: FuzzProgram.Control
   }
 
-  private func check(_ numbers: [Int], _ name: String, atMost bound: Int) {
+  func check(_ numbers: [Int], _ name: String, atMost bound: Int) {
     var changes: [(time: Int, change: Int, number: Int)] = []
     for number in numbers {
       let parts = parts(of: number)

@@ -7,15 +7,16 @@ extension FuzzCheck {
       ($0.key.action, $0.key.store) < ($1.key.action, $1.key.store)
     }) {
       let name = name(key)
-      check(part.began.count <= 1, "\(name) ran \(part.began.count) times")
+      let attempts = self.attempts(program.actions[key.action].dispatch)
+      check(part.began.count <= attempts, "\(name) ran \(part.began.count) times")
       check(
         part.began.count == part.ended.count + part.threw.count, "\(name) began and has not ended")
       for middleware in Set(part.wills.keys).union(part.dids.keys) {
         let (wills, dids) = (part.wills[middleware] ?? [], part.dids[middleware] ?? [])
         check(
-          wills.count == 1 && dids.count == 1,
+          wills.count == dids.count && 1...attempts ~= wills.count,
           "\(name): \(wills.count) willDispatch and \(dids.count) didDispatch of m\(middleware)")
-        guard let will = wills.first, let did = dids.first else { continue }
+        guard wills.count == 1, let will = wills.first, let did = dids.first else { continue }
         check(will < did, "\(name): didDispatch before willDispatch")
         check(did > part.end ?? -1, "\(name): didDispatch of m\(middleware) before its block's end")
         check(
@@ -23,7 +24,7 @@ extension FuzzCheck {
           "\(name): didDispatch of m\(middleware) before a commit")
         for inner in part.dids where inner.key > middleware {
           check(
-            inner.value.allSatisfy { $0 < did },
+            inner.value.count > 1 || inner.value.allSatisfy { $0 < did },
             "\(name): m\(middleware) is not around m\(inner.key)")
         }
       }
@@ -35,7 +36,7 @@ extension FuzzCheck {
   private func checkHooksComeFirst(_ action: Int) {
     let all = program.stores.indices.compactMap { parts[Part.Key(action: action, store: $0)] }
     guard let first = all.compactMap(\.began.first).min() else { return }
-    let last = all.flatMap { $0.wills.values.joined() }.max() ?? -1
+    let last = all.flatMap { $0.wills.values.compactMap(\.first) }.max() ?? -1
     check(last < first, "action \(action): a store began before all willDispatch had run")
   }
 

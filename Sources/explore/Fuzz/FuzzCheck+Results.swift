@@ -9,13 +9,16 @@ extension FuzzCheck {
         continue
       }
       let plan = program.dispatches[number]
+      // It has the results of the one that it has joined.
+      if isJoined(number) { continue }
       if plan.isSequence {
         for (action, step) in zip(plan.actions, result.steps) { check(step, action, number) }
       } else {
         check(result, plan.actions[0], number)
       }
     }
-    for (number, result) in run.present.now.sent.sorted(by: { $0.key < $1.key }) {
+    for (number, result) in run.present.now.sent.sorted(by: { $0.key < $1.key })
+    where !isJoined(number) {
       check(result, program.dispatches[number].actions[0], number)
     }
   }
@@ -29,7 +32,7 @@ extension FuzzCheck {
     // It was refused when its exclusive section was left, or as it was sent, its stores being known by then.
     let plan = program.dispatches[number]
     let isRefused =
-      (plan.isMadeInSection || plan.isSent)
+      (plan.isMadeInSection || plan.isSent || plan.isInGroup)
       && result.dispatchError.map {
         $0.code == .wouldDeadlock && (!program.isTame || $0.isForTasks)
       } == true
@@ -67,8 +70,11 @@ extension FuzzCheck {
 
   /// What is sent in a block is cancelled with that; what a block dispatches, with the dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
+    if program.dispatches[number].isInGroup { return true }
     let isAnyCancelled = spans.values.contains(where: \.wasCancelled)
-    if program.dispatches[number].isSent { return program.isControlled || isAnyCancelled }
+    if program.dispatches[number].isSent {
+      return program.isControlled || program.hasGroups || isAnyCancelled
+    }
     if madeInTasks.contains(number), isAnyCancelled { return true }
     if mayBeCancelledByControl(number) { return true }
     if spans[number]?.wasCancelled == true { return true }
@@ -91,6 +97,7 @@ extension FuzzCheck {
     switch outcome {
     case .finished:
       if !hasRun { return "it has not run" }
+      if part.began.count > 1 { return nil }
       return part.threw.isEmpty && answer?.fails != true ? nil : "it has failed"
     case .vetoed:
       if hasRun { return "it has run" }
@@ -99,6 +106,8 @@ extension FuzzCheck {
       let dispatch = program.actions[key.action].dispatch
       // The result was there before the end of its stores.
       if hasTimeLimit(dispatch) { return nil }
+      // In the pause before an attempt.
+      if hasRun, attempts(dispatch) > 1, mayBeCancelled(dispatch) { return nil }
       if hasRun { return "it has run" }
       let mayBeGone = program.stores[key.store].isWeak
       if program.stores[key.store].runsRegardless, !mayBeGone, hasBegun(key.action) {

@@ -62,6 +62,8 @@ struct FuzzCheck {
     checkLanes()
     checkResults()
     checkControls()
+    checkGroups()
+    checkEffects()
     checkObservers()
     checkIncidents()
     return found.now

@@ -21,6 +21,9 @@ struct FuzzContext {
   /// Whether a dispatch or an exclusive section waits for it.
   var isInsideDispatch = false
 
+  /// The dispatcher of the group whose steps are drawn.
+  var groupDispatcher: Int?
+
   /// Whether its thread is to resume a queue after it: it may wait for nothing that is queued there.
   var holdsQueue = false
 
@@ -34,6 +37,7 @@ struct FuzzContext {
   func inner(_ kind: Kind) -> FuzzContext {
     var inner = self
     inner.kind = kind
+    inner.groupDispatcher = nil
     inner.depth += 1
     inner.holdsQueue = kind == .suspended || kind == .section && holdsQueue
     switch kind {

@@ -34,17 +34,29 @@ extension FuzzDraw {
   }
 
   private mutating func control() -> FuzzProgram.Control? {
-    switch below(program.isTame ? 7 : 9) {
-    case 0, 1: .timeLimit(milliseconds: [0, 1, 3, 40][below(4)])
+    switch below(program.isTame ? 9 : 12) {
+    case 0, 1: program.hasGroups ? nil : .timeLimit(milliseconds: [0, 1, 3, 40][below(4)])
     case 2: .name(below(2))
     case 3: .exclusive(below(2))
     case 4: chance(1, in: 2) ? .latest(below(2)) : .unlessInFlight(below(2))
     case 5: program.limits.isEmpty ? nil : .limit(below(program.limits.count))
     case 6: .isUrgent
+    case 7: .retrying(attempts: below(3) + 1, failures: below(3) + 1)
+    case 8: condition()
     // What waits for one that comes later to its lane closes a ring.
-    case 7: .debounced(below(2))
+    case 9: .debounced(below(2))
+    case 10: .joined(below(2))
     default: .throttled(below(2))
     }
+  }
+}
+
+extension FuzzDraw {
+  /// Of a store that does not go.
+  private mutating func condition() -> FuzzProgram.Control? {
+    let store = below(program.stores.count)
+    return program.stores[store].isWeak
+      ? nil : .when(store: store, count: below(FuzzRun.mostCommitsForConditions + 1))
   }
 }
 
@@ -52,6 +64,7 @@ extension FuzzProgram.Control {
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
     case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true
+    case (.retrying, .retrying), (.joined, .joined): true
     case (.debounced, .debounced), (.debounced, .throttled): true
     case (.throttled, .throttled), (.throttled, .debounced): true
     default: false

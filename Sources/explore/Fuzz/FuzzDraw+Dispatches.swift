@@ -7,16 +7,20 @@ extension FuzzDraw {
     let number = program.dispatches.count
     // A dispatch that its maker waits for, in a program without rings.
     let isWaitedFor = program.isTame && context.isInsideDispatch
-    let dispatcher = below(program.dispatchers.count)
+    let isInGroup = context.groupDispatcher != nil
+    let dispatcher = context.groupDispatcher ?? below(program.dispatchers.count)
     var plan = FuzzProgram.DispatchPlan(dispatcher: dispatcher, mode: mode(context))
+    plan.isInGroup = isInGroup
+    // Its steps run on threads, and in tasks.
+    if isInGroup, plan.mode == .sync || plan.mode == .main { plan.mode = .async }
     plan.isMadeInSection = context.kind == .section
     plan.isOutsideNotifications = context.isOutsideNotifications
     let stores = program.stores.indices.filter { program.stores[$0].dispatcher == dispatcher }
     if chance(2, in: 5), !stores.isEmpty { plan.target = pick(stores) }
-    if number > 0, chance(1, in: 4), !(isWaitedFor && plan.mode == .sync) {
+    if number > 0, !isInGroup, chance(1, in: 4), !(isWaitedFor && plan.mode == .sync) {
       plan.after = (0...below(2)).map { _ in below(number) }
     }
-    plan.isSequence = chance(1, in: 10)
+    plan.isSequence = !isInGroup && chance(1, in: 10)
     plan.continuesOnFailure = chance(1, in: 2)
     plan.controls = controls(isWaitedFor: isWaitedFor, holdsQueue: context.holdsQueue)
     change { $0.dispatches.append(plan) }
@@ -32,8 +36,11 @@ extension FuzzDraw {
         drawHooks(action, store, dispatcher, context)
       }
     }
+    if program.effects[dispatcher] != nil, chance(1, in: 3) {
+      plan.effect = body(context.inner(.root(isTask: true)))
+    }
     plan.completion =
-      switch below(4) {
+      switch isInGroup ? 0 : below(4) {
       case 0: .none
       case 1: .result(body(context.inner(.completion)))
       default: .plain(body(context.inner(.completion)))

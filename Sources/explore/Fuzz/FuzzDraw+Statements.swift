@@ -26,7 +26,7 @@ extension FuzzDraw {
     if context.depth > 4 {
       return context.hasOwnStore ? .commitOwn(nil) : .commit(store: store(), nil)
     }
-    switch below(24) {
+    switch below(program.hasGroups ? 26 : 24) {
     case 0..<10: return dispatch(context, &made)
     case 10, 11: return context.hasOwnStore ? .commitOwn(section(context)) : nil
     case 12: return .commit(store: store(), section(context))
@@ -42,7 +42,29 @@ extension FuzzDraw {
     case 23:
       return .usersOperation(
         dispatcher: dispatcher(), body(context.inner(.root(isTask: false))))
+    case 24...: return group(context)
     default: return nil
+    }
+  }
+
+  private mutating func group(_ context: FuzzContext) -> FuzzProgram.Statement? {
+    var inner = context
+    inner.groupDispatcher = dispatcher()
+    var group = FuzzProgram.GroupPlan(dispatcher: inner.groupDispatcher!, steps: [])
+    // In a program without rings, code of a dispatch would have to wait for lanes.
+    group.isSent =
+      context.isAsync && !(program.isTame && context.isInsideDispatch) && chance(1, in: 2)
+    for _ in 0..<below(4) {
+      guard let step = newDispatch(inner) else { break }
+      group.steps.append(step)
+      if chance(1, in: 2), let undo = newDispatch(inner) { group.undos[step] = undo }
+    }
+    group.limit = chance(1, in: 2) ? below(3) + 1 : nil
+    group.continues = chance(1, in: 4)
+    group.isCancelled = !group.isSent && chance(1, in: 6)
+    return change { program in
+      program.groups.append(group)
+      return .group(program.groups.count - 1)
     }
   }
 

@@ -1,3 +1,4 @@
+import DispatchStore
 import DispatchStoreTesting
 
 /// Draws a program from a seed.
@@ -26,6 +27,7 @@ struct FuzzDraw {
     budget = [3, 6, 10, 16, 40][below(5)]
     program.isTame = chance(1, in: 2)
     program.isControlled = chance(1, in: 2)
+    program.hasGroups = chance(1, in: 3)
   }
 
   mutating func below(_ count: Int) -> Int {
@@ -56,6 +58,10 @@ struct FuzzDraw {
         }
       program.dispatchers.append(.init(queue: queue))
       program.middlewareCounts.append([0, 0, 1, 2][below(4)])
+      // Not one that cancels its earlier runs, and what these dispatch.
+      let effect = FuzzProgram.EffectPlan(
+        policy: pick([.concurrent, .serial, .unlessRunning]), runsRegardless: chance(1, in: 2))
+      program.effects.append(chance(1, in: 4) ? effect : nil)
     }
     for _ in 0..<below(4) + 1 { drawStore() }
     if program.isControlled { drawLimits() }

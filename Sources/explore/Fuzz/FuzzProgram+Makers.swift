@@ -4,6 +4,7 @@ extension FuzzProgram {
     var makers: [Int: Int] = [:]
     for action in actions {
       for answer in action.answers.values { note(action.dispatch, answer.body, in: &makers) }
+      note(action.dispatch, dispatches[action.dispatch].effect, in: &makers)
     }
     return makers
   }
@@ -19,6 +20,8 @@ extension FuzzProgram {
     for statement in bodies[body] {
       switch statement {
       case .dispatch(let number), .send(let number): makers[number] = maker
+      case .group(let place):
+        for step in groups[place].steps { makers[step] = maker }
       case .commit(_, let body?), .commitOwn(let body?): note(maker, body, in: &makers)
       case .task(let body), .suspended(_, let body): note(maker, body, in: &makers)
       case .children(let bodies): for body in bodies { note(maker, body, in: &makers) }

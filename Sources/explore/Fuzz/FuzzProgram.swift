@@ -25,6 +25,11 @@ struct FuzzProgram: Sendable {
   var dispatches: [DispatchPlan] = []
   /// The actions of all dispatches.
   var actions: [ActionPlan] = []
+  var groups: [GroupPlan] = []
+  /// Whether groups are drawn; then no dispatch has a time limit, at which its result would be there before its end.
+  var hasGroups = false
+  /// By dispatcher: its effect, which follows all actions; nil where it has none.
+  var effects: [EffectPlan?] = []
   /// The first one does nothing.
   var bodies: [[Statement]] = [[]]
 
@@ -110,6 +115,28 @@ extension FuzzProgram {
     /// Whether only blocks and roots are around it, so that `.sync` returns after its completion.
     var isOutsideNotifications = false
     var controls: [Control] = []
+    /// Whether a group makes it.
+    var isInGroup = false
+    /// What the effect of its dispatcher does after it.
+    var effect: Body = 0
+  }
+
+  /// A group of dispatches, each a step or the compensation of one.
+  struct GroupPlan: Sendable {
+    var dispatcher: Int
+    var steps: [Int]
+    /// By step.
+    var undos: [Int: Int] = [:]
+    /// How many run at once; nil for a sequence.
+    var limit: Int?
+    var continues = false
+    var isSent = false
+    var isCancelled = false
+  }
+
+  struct EffectPlan: Sendable {
+    var policy: EffectPolicy
+    var runsRegardless: Bool
   }
 
   /// A limit that dispatches share.
@@ -124,6 +151,11 @@ extension FuzzProgram {
     case name(Int), exclusive(Int), latest(Int), unlessInFlight(Int), limit(Int)
     case debounced(Int), throttled(Int)
     case isUrgent
+    /// A store runs again that has failed; so often it fails again.
+    case retrying(attempts: Int, failures: Int)
+    case joined(Int)
+    /// Once the store has so many commits.
+    case when(store: Int, count: Int)
   }
 
   struct ActionPlan: Sendable {
@@ -158,6 +190,8 @@ extension FuzzProgram {
     case dispatch(Int)
     /// Makes a dispatch in the task that runs this.
     case send(Int)
+    /// Makes a group, and goes on, or runs it in its task.
+    case group(Int)
     /// Awaits a dispatch, if that has been made.
     case await(Int)
     case cancel(Int)

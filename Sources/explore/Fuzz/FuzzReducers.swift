@@ -53,7 +53,8 @@ final class FuzzOperatingReducer: FuzzApplyingReducer {
       }
     case .callback(let commits, let end, let next):
       operation = ActionOperation(action: action, store: store) { running, action, store in
-        try run.runBlock(answer.body, action, store, place)
+        let mayFail = try run.runBlock(answer.body, action, store, place)
+        let end: FuzzProgram.Answer.CallbackEnd = mayFail || end != .fail ? end : .finish
         if end == .finishInside { running.finish() }
         let left = Shared(end == .finishInside ? nil : running)
         run.startThread {
@@ -74,13 +75,29 @@ extension FuzzRun {
     log.note(action.isReplaced ? .isReplaced : .notReplaced, action.number, store: place)
   }
 
+  /// A block of a store begins: in each attempt anew.
+  private func owner(_ action: FuzzAction, _ store: FuzzStore, _ place: Int) -> FuzzOwner {
+    let attempt = present.with { present in
+      present.attempts[AttemptKey(action: action.number, store: place), default: 0] += 1
+      return present.attempts[AttemptKey(action: action.number, store: place)]!
+    }
+    var owner = FuzzOwner(action: action.number, store: store, place: place)
+    let controls = program.dispatches[program.actions[action.number].dispatch].controls
+    for case .retrying(_, let failures) in controls { owner.mayFail = attempt <= failures }
+    return owner
+  }
+
+  /// - Returns: Whether the attempt may fail.
+  @discardableResult
   fileprivate func runBlock(
     _ body: FuzzProgram.Body, _ action: FuzzAction, _ store: FuzzStore, _ place: Int
-  ) throws {
+  ) throws -> Bool {
     began(action, place)
     do {
-      try run(body, for: FuzzOwner(action: action.number, store: store, place: place))
+      let owner = owner(action, store, place)
+      try run(body, for: owner)
       log.note(.ended, action.number, store: place)
+      return owner.mayFail
     } catch {
       log.note(.threw, action.number, store: place)
       throw error
@@ -92,7 +109,7 @@ extension FuzzRun {
   ) async throws {
     began(action, place)
     do {
-      try await runAsync(body, for: FuzzOwner(action: action.number, store: store, place: place))
+      try await runAsync(body, for: owner(action, store, place))
       log.note(.ended, action.number, store: place)
     } catch {
       log.note(.threw, action.number, store: place)

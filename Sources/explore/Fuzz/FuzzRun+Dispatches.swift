@@ -5,7 +5,7 @@ extension FuzzRun {
   /// Makes a dispatch of the program.
   func dispatch(_ number: Int) {
     let plan = program.dispatches[number]
-    guard let dispatcher = dispatcher(plan.dispatcher) else { return }
+    guard let dispatcher = dispatcher(plan.dispatcher), isFirst(number) else { return }
     let target = plan.target.map { "s\($0)" }
     let options = options(of: plan)
     let actions = plan.actions.map { FuzzAction(number: $0) }
@@ -41,7 +41,11 @@ extension FuzzRun {
     if !plan.isMadeInSection { log.note(.returned, number) }
   }
 
-  private func options(of plan: FuzzProgram.DispatchPlan) -> DispatchOptions {
+  private func isFirst(_ number: Int) -> Bool {
+    present.with { $0.made.insert(number).inserted }
+  }
+
+  func options(of plan: FuzzProgram.DispatchPlan) -> DispatchOptions {
     let options = DispatchOptions(
       after: plan.after.compactMap(handleToWaitFor),
       continuesOnFailure: plan.continuesOnFailure && !plan.isSent)
@@ -56,6 +60,10 @@ extension FuzzRun {
       case .debounced(let key): options.debounced(key, for: .milliseconds(2))
       case .throttled(let key): options.throttled(key, per: .milliseconds(2), edges: .both)
       case .isUrgent: options.priority(.high)
+      case .retrying(let attempts, _): options.retrying(attempts: attempts)
+      case .joined(let key): options.joined(key)
+      case .when(let place, let count):
+        store(place).map { options.when($0) { $0.count >= count } } ?? options
       }
     }
   }
@@ -63,7 +71,7 @@ extension FuzzRun {
   /// Makes a dispatch in this task.
   func send(_ number: Int) async {
     let plan = program.dispatches[number]
-    guard let dispatcher = dispatcher(plan.dispatcher) else { return }
+    guard let dispatcher = dispatcher(plan.dispatcher), isFirst(number) else { return }
     let options = options(of: plan)
     log.note(.called, number)
     let end = beginWait("a task sends #\(number)")

@@ -25,8 +25,27 @@ extension FuzzRun {
     return outcome
   }
 
+  /// So many commits of each store no condition exceeds.
+  static let mostCommitsForConditions = 3
+
+  /// Commits to the stores of conditions, each time once nothing else can run.
+  private func meetConditions() async {
+    let stores = Set(
+      program.dispatches.flatMap(\.controls).compactMap { control in
+        if case .when(let store, _) = control { store } else { nil }
+      })
+    guard !stores.isEmpty else { return }
+    for _ in 0..<Self.mostCommitsForConditions {
+      try? await host.pause()
+      for place in stores.sorted() {
+        startThread { if let store = self.store(place) { self.commit(store, place, nil) } }
+      }
+    }
+  }
+
   private func runRoots() async {
     await withTaskGroup { group in
+      group.addTask { await self.meetConditions() }
       for root in program.roots {
         if root.isTask {
           group.addTask { try? await self.runAsync(root.body) }
@@ -45,7 +64,13 @@ extension FuzzRun {
       unchanged = events == last ? unchanged + 1 : 0
       last = events
       // Twice, since an observer of a store that is gone may still be called on its queue.
-      if isAtRest, unchanged > 0 { return true }
+      if isAtRest, unchanged > 0 {
+        if program.effects.contains(where: { $0 != nil }) {
+          for handle in present.now.handles.values { await handle.settled }
+          if !isAtRest || log.allEvents.count != events { continue }
+        }
+        return true
+      }
       // In a simulation nothing can run while the time passes; on threads the watchdog says that it hangs.
       if host is SimulatedHost, unchanged > 3 { return false }
       try await host.pause()

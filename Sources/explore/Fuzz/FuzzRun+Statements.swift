@@ -6,6 +6,8 @@ struct FuzzOwner: Sendable {
   let action: Int
   let store: FuzzStore
   let place: Int
+  /// Whether a statement fails it: not in its last attempts.
+  var mayFail = true
 }
 
 // Runs lists of statements, on threads and in tasks.
@@ -19,6 +21,7 @@ extension FuzzRun {
       switch statement {
       case .await(let number): await awaitResult(number)
       case .send(let number): await send(number)
+      case .group(let place) where program.groups[place].isSent: await sendGroup(place)
       case .children(let bodies):
         await withTaskGroup { group in
           for body in bodies {
@@ -46,6 +49,7 @@ extension FuzzRun {
   private func run(_ statement: FuzzProgram.Statement, for owner: FuzzOwner?) throws {
     switch statement {
     case .dispatch(let number): dispatch(number)
+    case .group(let place): dispatchGroup(place)
     case .cancel(let number):
       guard let handle = handle(number) else { return }
       log.note(.cancelled, number)
@@ -58,7 +62,7 @@ extension FuzzRun {
       if let owner { commit(owner.store, owner.place, section, for: owner.action) }
     case .task(let body):
       start(host.startTask) { try? await self.runAsync(body) }
-    case .fail: throw FuzzError()
+    case .fail: if owner?.mayFail != false { throw FuzzError() }
     case .release(let place):
       let store = present.with { present in
         defer { present.stores[place] = nil }

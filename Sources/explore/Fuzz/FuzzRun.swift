@@ -37,6 +37,13 @@ final class FuzzRun: Sendable {
     var handles: [Int: DispatchHandle] = [:]
     /// How those ended that tasks have sent.
     var sent: [Int: DispatchResult] = [:]
+    /// The dispatches, and the groups, that were made: what runs again does not make them again.
+    var made: Set<Int> = []
+    var madeGroups: Set<Int> = []
+    var groups: [Int: ActionGroupResult] = [:]
+    var attempts: [AttemptKey: Int] = [:]
+    /// By action: how often its effect has run.
+    var effectRuns: [Int: Int] = [:]
     /// Dispatches that were made in an exclusive section which has been left.
     var accepted: Set<Int> = []
     /// Operations that reducers have made, by their actions; none is released under the lock.
@@ -53,6 +60,11 @@ final class FuzzRun: Sendable {
       observed = Array(repeating: 0, count: observerCount)
       observerCalls = observed
     }
+  }
+
+  struct AttemptKey: Hashable {
+    var action: Int
+    var store: Int
   }
 
   init(_ program: FuzzProgram, on host: any FuzzHost) {
@@ -84,11 +96,25 @@ final class FuzzRun: Sendable {
       dispatcher.onIncident { [self] incident in
         present.with { $0.incidents.append(incident.kind) }
       }
+      if let effect = program.effects[place] { register(effect, with: dispatcher) }
       for middleware in 0..<program.middlewareCounts[place] {
         dispatcher.register(middleware: FuzzMiddleware(middleware, self))
       }
       present.with { $0.dispatchers.append(dispatcher) }
     }
+  }
+
+  private func register(_ plan: FuzzProgram.EffectPlan, with dispatcher: Dispatcher) {
+    dispatcher.register(
+      effect: Effect(
+        FuzzAction.self, policy: plan.policy, runsRegardless: plan.runsRegardless
+      ) { [self] action, _ in
+        beginActivity()
+        present.with { $0.effectRuns[action.number, default: 0] += 1 }
+        let dispatch = program.actions[action.number].dispatch
+        try? await runAsync(program.dispatches[dispatch].effect)
+        endActivity()
+      })
   }
 
   private func makeStores() {

@@ -22,6 +22,13 @@ struct FuzzShrinking {
         attempt { $0.bodies[body].remove(at: place) }
       }
     }
+    for place in program.groups.indices {
+      for step in program.groups[place].steps.reversed() {
+        attempt { $0.groups[place].undos[step] = nil }
+        attempt { $0.groups[place].steps.removeAll { $0 == step } }
+      }
+    }
+    for place in program.effects.indices { attempt { $0.effects[place] = nil } }
     for hook in program.hooks.keys { attempt { $0.hooks[hook] = nil } }
     for place in program.dispatches.indices where program.isMade(place) {
       if !program.dispatches[place].after.isEmpty { attempt { $0.dispatches[place].after = [] } }
@@ -67,6 +74,13 @@ extension FuzzProgram {
 
   /// Whether a statement makes the dispatch.
   fileprivate func isMade(_ dispatch: Int) -> Bool {
-    bodies.joined().contains { $0 == .dispatch(dispatch) || $0 == .send(dispatch) }
+    bodies.joined().contains { statement in
+      switch statement {
+      case .dispatch(dispatch), .send(dispatch): true
+      case .group(let place):
+        groups[place].steps.contains { $0 == dispatch || groups[place].undos[$0] == dispatch }
+      default: false
+      }
+    }
   }
 }

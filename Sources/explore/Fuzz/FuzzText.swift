@@ -30,6 +30,9 @@ struct FuzzText {
         case .shared(let other): "the queue of d\(other)"
         }
       write("d\(place): \(queue); \(program.middlewareCounts[place]) middlewares", 0)
+      if let effect = program.effects[place] {
+        write("an effect, \(effect.policy)\(effect.runsRegardless ? ", regardless" : "")", 1)
+      }
     }
     for (place, plan) in program.stores.enumerated() {
       var line = "s\(place) in d\(plan.dispatcher) \(plan.kind)"
@@ -64,6 +67,7 @@ struct FuzzText {
     switch statement {
     case .dispatch(let number): write(dispatch: number, depth)
     case .send(let number): write(dispatch: number, depth)
+    case .group(let place): write(group: place, depth)
     case .await(let number): write("await #\(number)", depth)
     case .cancel(let number): write("cancel #\(number)", depth)
     case .cancelNamed(let dispatcher, let name):
@@ -90,6 +94,22 @@ struct FuzzText {
     }
   }
 
+  private mutating func write(group place: Int, _ depth: Int) {
+    let plan = program.groups[place]
+    var line = "group \(place) in d\(plan.dispatcher)"
+    line += plan.limit.map { ", \($0) at once" } ?? ", a sequence"
+    if plan.continues { line += ", that continues on failure" }
+    if plan.isSent { line += ", sent" }
+    if plan.isCancelled { line += ", cancelled at once" }
+    write(line, depth)
+    for step in plan.steps {
+      write(dispatch: step, depth + 1)
+      guard let undo = plan.undos[step] else { continue }
+      write("undone by:", depth + 2)
+      write(dispatch: undo, depth + 3)
+    }
+  }
+
   private mutating func write(dispatch number: Int, _ depth: Int) {
     let plan = program.dispatches[number]
     var line = "#\(number) \(plan.mode) in d\(plan.dispatcher)"
@@ -103,6 +123,7 @@ struct FuzzText {
     }
     write(line, depth)
     for action in plan.actions { write(action: action, depth + 1) }
+    write(plan.effect, "effect:", depth + 1)
     switch plan.completion {
     case .none: break
     case .plain(let body): write(body, "completion:", depth + 1)
