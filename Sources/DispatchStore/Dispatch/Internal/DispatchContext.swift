@@ -295,7 +295,10 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     self.dispatcher = dispatcher.number
     following = dispatch
     self.caller = caller
+    (storeRun, isOnMainQueue) = (nil, false)
     ownJobScheduler = caller?.jobScheduler
+    super.init()
+    ofAll = caller?.holdUps ?? []
   }
 
   override var passesOn: Bool { storeRun == nil || super.passesOn }
