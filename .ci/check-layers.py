@@ -1,48 +1,109 @@
 #!/usr/bin/env python3
-"""Checks that the core's folders of Sources/DispatchStore name no type of the folders built on them.
+"""Checks which rooms of Sources/DispatchStore name types of which others.
 
-usage: check-layers.py
+usage: check-layers.py [--write]
 
-The core is what an action passes on its way: these folders, and the files beside them. Every other folder is a
-feature on top, which may use the core, and which the core does not know.
+A room is a folder below a floor, such as Core/Runs. A floor knows only those below it: State and Control know Core,
+Extras knows State and Core. Inside Core and inside a floor, each arrow between two rooms is listed below. A new arrow is
+an error, and so is a listed arrow that no longer exists: the list only shrinks, unless a reviewer accepts a longer one.
+--write prints the list as it is now.
 """
 
+import collections
 import pathlib
 import re
 import sys
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources" / "DispatchStore"
-CORE = {
-    "Completion", "Dispatch", "Middleware", "Observers", "Operation", "Registry", "Scheduling",
-    "Simulation", "Store", "Support",
+BELOW = {
+    "Core": {"Simulation"}, "Simulation": {"Core"}, "State": {"Core", "Simulation"},
+    "Control": {"Core", "Simulation"}, "Extras": {"Core", "State", "Simulation"},
 }
+ARROWS = """
+Control/Diagnosis: Lifecycle
+Control/Lifecycle: Groups
+Control/Limits: Options
+Control/Options: Limits
+Core/Base: Middleware Operations Routing Runs Scheduling Stores
+Core/Dispatcher: Base Middleware Observers Operations Results Routing Runs Scheduling Stores
+Core/Middleware: Base Dispatcher Results Routing Runs Stores
+Core/Observers: Base Runs Scheduling Stores
+Core/Operations: Base Results Runs Scheduling Stores Waits
+Core/Results: Base Middleware
+Core/Routing: Base Middleware Operations Results Runs Stores
+Core/Runs: Base Dispatcher Middleware Operations Results Routing Scheduling Stores Waits
+Core/Scheduling: Base Dispatcher Results Runs
+Core/Stores: Base Dispatcher Observers Operations Results Routing Runs Scheduling
+Core/Waits: Base Dispatcher Results Runs Scheduling
+Extras/Serialization: Interceptors
+Extras/Templates: Serialization
+State/Children: Handlers Selectors
+State/Elements: Handlers Streams
+State/Handlers: Children
+State/Selectors: Handlers
+State/Streams: Elements Selectors"""
 TYPE = re.compile(
-    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|private|fileprivate|final|open|indirect|nonisolated)\s+)*"
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|final|open|indirect|nonisolated)\s+)*"
     r"(?:struct|class|enum|protocol|actor|typealias)\s+(\w+)", re.MULTILINE)
 NAME = re.compile(r"\b[A-Z]\w+\b")
 
 
 def code(path):
-    """The text of a file, with what stands in comments and strings left out, line by line."""
-    text = re.sub(r'"""[\s\S]*?"""', lambda match: "\n" * match[0].count("\n"),
-                  path.read_text(encoding="utf-8"))
-    return [re.sub(r'"(?:\\.|[^"\\])*"', '""', line).split("//")[0] for line in text.split("\n")]
+    """The text of a file without comments and strings."""
+    text = re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
+    lines = (re.sub(r'"(?:\\.|[^"\\])*"', '""', line).split("//")[0] for line in text.split("\n"))
+    return "\n".join(lines)
+
+
+def room(path):
+    parts = path.relative_to(SOURCES).parts
+    return parts[0] if len(parts) < 3 else "/".join(parts[:2])
+
+
+def arrows():
+    """By arrow: the files that draw it, each with a type that it names."""
+    texts = {path: code(path) for path in sorted(SOURCES.rglob("*.swift"))}
+    owners = {}
+    for path, text in texts.items():
+        for name in TYPE.findall(text):
+            owners.setdefault(name, room(path))
+    found = collections.defaultdict(list)
+    for path, text in texts.items():
+        for name in sorted(set(NAME.findall(text))):
+            if owners.get(name, room(path)) != room(path):
+                found[room(path), owners[name]].append((path, name))
+    return found
 
 
 def main():
-    files = {True: [], False: []}
-    for path in sorted(SOURCES.rglob("*.swift")):
-        top = path.relative_to(SOURCES).parts[0]
-        files[top in CORE or top.endswith(".swift")].append(path)
-    core = {name for path in files[True] for name in TYPE.findall("\n".join(code(path)))}
-    above = {name for path in files[False] for name in TYPE.findall("\n".join(code(path)))} - core
+    found = arrows()
+    inside = {
+        (origin, target) for origin, target in found
+        if origin.split("/")[0] == target.split("/")[0] and origin != target}
+    if sys.argv[1:] == ["--write"]:
+        targets = collections.defaultdict(list)
+        for origin, target in sorted(inside):
+            targets[origin].append(target.split("/")[1])
+        for origin in targets:
+            print(f"{origin}: {' '.join(targets[origin])}")
+        return
+    listed = set()
+    for line in ARROWS.split("\n"):
+        origin, _, targets = line.partition(": ")
+        listed |= {(origin, f"{origin.split('/')[0]}/{target}") for target in targets.split()}
     errors = 0
-    for path in files[True]:
-        for number, line in enumerate(code(path), 1):
-            for name in sorted(set(NAME.findall(line)) & above):
-                print(f"{path.relative_to(SOURCES.parent.parent)}:{number}: error: {name} is above the core")
-                errors += 1
-    print(f"{len(files[True])} files of the core, {len(files[False])} above, {len(above)} types, {errors} errors")
+    for origin, target in sorted(found):
+        floor, other = origin.split("/")[0], target.split("/")[0]
+        if (origin, target) in listed or floor != other and other in BELOW[floor]:
+            continue
+        errors += 1
+        for path, name in found[origin, target]:
+            print(f"{path.relative_to(SOURCES.parent.parent)}: error: {origin} must not know {target}: {name}")
+    for origin, target in sorted(listed - inside):
+        errors += 1
+        print(f"error: {origin} no longer knows {target}: take that arrow out of the list of check-layers.py")
+    core = sum(origin.startswith("Core/") for origin, _ in inside)
+    print(f"{len(inside)} arrows between rooms of one floor, {core} of them in Core; {errors} errors")
     sys.exit(errors > 0)
 
 
