@@ -6,6 +6,16 @@
 final class TaskScheduler: Scheduler, @unchecked Sendable {
   // because `state` is locked, the task alone has access to `wasCancelled`, and
   // `ofDispatcher` changes only before other threads know the dispatch, or once they no longer do
+  /// Blocks that do not run in the caller's task.
+  private struct Blocks {
+    /// Their tasks by store index.
+    var tasks: [Int: Task<Void, Never>] = [:]
+    /// Whether the caller's task was cancelled while such blocks could run.
+    var areCancelled = false
+  }
+
+  /// Behind a lock of its own, because a task that is made asks this scheduler for a thread at once.
+  private let blocks = Locked(Blocks())
   /// Nil while it is a spare one.
   private var ofDispatcher: Dispatcher!
   private let state = Locked(State())
@@ -39,10 +49,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     private var others = FIFO<Step>()
     /// The task, where it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
-    /// By store index: the tasks of blocks that do not run in the caller's task.
-    var blockTasks: [Int: Task<Void, Never>] = [:]
-    /// Whether the caller's task was cancelled while such blocks could run.
-    var hasCancelledBlocks = false
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
 
@@ -85,6 +91,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     task.clear()
     task.wasCancelled = false
     task.state.withLock { $0 = State() }
+    task.blocks.withLock { $0 = Blocks() }
     thread.keepSpare(task)
   }
 
@@ -177,10 +184,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   ///
   /// Under the lock: a cancellation that comes once the block has begun finds its task.
   func adopt(at index: Int, _ make: () -> Task<Void, Never>) -> Task<Void, Never> {
-    let (blockTask, isCancelled) = state.withLock { state in
+    let (blockTask, isCancelled) = blocks.withLock { blocks in
       let blockTask = make()
-      state.blockTasks[index] = blockTask
-      return (blockTask, state.hasCancelledBlocks)
+      blocks.tasks[index] = blockTask
+      return (blockTask, blocks.areCancelled)
     }
     if isCancelled { blockTask.cancel() }
     return blockTask
@@ -188,9 +195,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   /// The caller's task was cancelled: its blocks see that at once, and not with its next step.
   func cancelBlocks() {
-    let tasks = state.withLock { state in
-      state.hasCancelledBlocks = true
-      return state.blockTasks
+    let tasks = blocks.withLock { blocks in
+      blocks.areCancelled = true
+      return blocks.tasks
     }
     for task in tasks.values { task.cancel() }
   }
