@@ -58,11 +58,12 @@ extension ActionOperation {
 
   /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
-    let isSuspending = block?.isSuspending == true
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard wasReadinessRead || state.life.claim() else { return (nil, false) }
+      // Read only before the start: a thread of the user's queue that has started the operation takes the block.
+      let isSuspending = state.life.isPending && block?.isSuspending == true
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
       // One that ends without its block gets no reference to the dispatch, which it may outlive.
