@@ -5,7 +5,7 @@ extension Scenario {
   /// Tasks that contend for a lane in which actions only reduce, so that these run on the lane's thread; one of them is
   /// the block of a dispatch for which the observer of another one's change waits.
   static let turns = Scenario(
-    name: "turns", summary: "an action that is sent to a busy lane keeps its order, whichever thread runs it, and holds up no other"
+    name: "turns", summary: "what is sent to a busy lane keeps its order, on whichever thread"
   ) { dispatcher in
     let mode = Dispatcher.Mode.serial(lane: "a")
     let store = dispatcher.makePlainJournal("journal")

@@ -12,7 +12,7 @@ enum ContentionRows {
   ///
   /// The floor is one thread that dispatches as many in all. Neither side is paced.
   static let producers = Row(
-    "64 producers, `.serial`, per action", floor: "one producer", bound: .times(1.3)
+    "64 producers, `.serial`, per action", floor: "one producer", bound: .times(2)
   ) { rounds in
     let fixture = Fixture(PlainReducer())
     return Rounds.alternate(rounds) {

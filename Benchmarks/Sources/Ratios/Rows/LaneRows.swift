@@ -26,7 +26,7 @@ enum LaneRows {
 
   /// The same by one producer; the floor: the same actions in one lane.
   private static func besideOneLane(_ size: Int) -> Row {
-    Row("\(size) lanes, shuffled", floor: "one lane", bound: .times(3)) { rounds in
+    Row("\(size) lanes, shuffled", floor: "one lane", bound: .times(5)) { rounds in
       Rounds.alternate(
         rounds, count: max(20_000, size), floor: LaneVisits.lanes(Town(of: 1)),
         subject: LaneVisits.lanes(Town(of: size)))

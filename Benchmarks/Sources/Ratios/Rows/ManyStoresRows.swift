@@ -18,7 +18,7 @@ enum ManyStoresRows {
   ) -> Row {
     Row(
       "`.sync`, \(size) stores, shuffled, by \(key)", floor: "dictionary of counters with locks",
-      bound: .times(3)
+      bound: .times(size < 100_000 ? 3 : 5)
     ) { rounds in
       let town = Town(of: size)
       return Rounds.alternate(
@@ -29,7 +29,7 @@ enum ManyStoresRows {
 
   /// To one store, by itself; the floor: by its identifier.
   private static let ofAStore = Row(
-    "`store.dispatch`, `.sync`", floor: "`dispatch(storeIdentifier:)`", bound: .times(1.1)
+    "`store.dispatch`, `.sync`", floor: "`dispatch(storeIdentifier:)`", bound: .times(1.6)
   ) { rounds in
     let fixture = Fixture(PlainReducer())
     let (dispatcher, store) = (fixture.dispatcher, fixture.store)
@@ -83,7 +83,7 @@ enum ManyStoresRows {
 
   /// With a middleware that counts in both hooks, by an atomic each; the floor: without.
   private static let middleware = Row(
-    "`.sync` with a middleware", floor: "without", bound: .times(2)
+    "`.sync` with a middleware", floor: "without", bound: .times(6)
   ) { rounds in
     let (plain, fixture) = (Fixture(PlainReducer()), Fixture(PlainReducer()))
     fixture.dispatcher.register(middleware: CountingMiddleware())
@@ -96,7 +96,7 @@ enum ManyStoresRows {
 
   /// With 100 observers that do nothing; the floor: a loop over 100 closures, and the reduction under a lock.
   private static let observers = Row(
-    "`.sync`, 100 observers", floor: "a loop over 100 closures", bound: .times(1.5)
+    "`.sync`, 100 observers", floor: "a loop over 100 closures", bound: .times(2)
   ) { rounds in
     let fixture = Fixture(PlainReducer())
     let counter = LockedCounter()

@@ -20,7 +20,7 @@ enum MemoryRows {
   }
 
   /// 100,000 lanes, each with a plain reduction behind a suspended queue.
-  private static let lane = row("a lane with a pending action", atMost: 640) {
+  private static let lane = row("a lane with a pending action", atMost: 900) {
     let fixture = Fixture(PlainReducer())
     fixture.dispatcher.queue.isSuspended = true
     let bytes = growth(per: count) {

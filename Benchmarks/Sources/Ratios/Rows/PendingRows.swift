@@ -17,7 +17,7 @@ enum PendingRows {
   private static func row(
     _ path: String, _ fixture: @escaping @Sendable () -> Fixture<Add>
   ) -> Row {
-    Row(path, bound: .bytes(160)) { rounds in
+    Row(path, bound: .bytes(400)) { rounds in
       (0..<min(rounds, 3)).map { _ in Sample(subject: bytes(fixture())) }
     }
   }

@@ -20,7 +20,7 @@ enum SendRows {
   /// The same with an operation whose `async` block yields once; the actor's method yields once, too.
   private static let yielding = Row(
     "`await send`, idle lane, a block that yields", floor: "an actor's method that yields",
-    bound: .times(3)
+    bound: .times(4)
   ) { rounds in
     Rounds.alternate(
       rounds, count: 2_000, floor: TaskCalls.yieldingActor(),
@@ -29,20 +29,20 @@ enum SendRows {
 
   /// Eight tasks send plain reductions to one lane.
   ///
-  /// The floor: eight tasks that take one lock for the same reduction.
+  /// The floor: eight tasks that dispatch the same reduction, and await its result.
   private static let contended = Row(
-    "`await send`, 8 tasks, one lane, plain reduction", floor: "8 tasks, one lock",
-    bound: .times(3)
+    "`await send`, 8 tasks, one lane, plain reduction", floor: "`await dispatch(…).result`, 8 tasks",
+    bound: .times(1.2)
   ) { rounds in
     Rounds.alternate(
-      rounds, count: 20_000, floor: TaskCalls.lock(tasks: tasks),
+      rounds, count: 20_000, floor: TaskCalls.results(Fixture(PlainReducer()), tasks: tasks),
       subject: TaskCalls.send(Fixture(PlainReducer()), tasks: tasks))
   }
 
   /// The same with an `async` block that yields once; the floor's actor lets others in meanwhile, a lane does not.
   private static let contendedYielding = Row(
     "`await send`, 8 tasks, one lane, a block that yields", floor: "8 tasks, one actor",
-    bound: .times(3)
+    bound: .times(8)
   ) { rounds in
     Rounds.alternate(
       rounds, count: 2_000, floor: TaskCalls.yieldingActor(tasks: tasks),
@@ -54,7 +54,7 @@ enum SendRows {
   /// The floor: four actors, one after the other.
   private static let stores = Row(
     "`await send`, 4 stores with `waitFor`, one block that yields", floor: "four actors",
-    bound: .times(3)
+    bound: .times(5)
   ) { rounds in
     Rounds.alternate(
       rounds, count: 2_000, floor: TaskCalls.actors(4), subject: TaskCalls.sendToStores(4))

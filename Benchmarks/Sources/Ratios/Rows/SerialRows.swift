@@ -50,7 +50,7 @@ enum SerialRows {
 
   /// Sequences of two plain reductions, per action; the floor: the two dispatched one by one.
   static let sequence = Row(
-    "`.serial`, a sequence of 2 actions", floor: "one by one", bound: .times(1.1)
+    "`.serial`, a sequence of 2 actions", floor: "one by one", bound: .times(2.5)
   ) { rounds in
     let (single, fixture) = (Fixture(PlainReducer()), Fixture(PlainReducer()))
     return Rounds.alternate(rounds, count: count) { count in
@@ -66,7 +66,7 @@ enum SerialRows {
 
   /// With a dispatcher that carries a task-local value, which is bound; the floor: one that carries none.
   static let taskLocal = Row(
-    "`.serial`, carrying a task-local value", floor: "without", bound: .times(1.2)
+    "`.serial`, carrying a task-local value", floor: "without", bound: .times(2.5)
   ) { rounds in
     let plain = Fixture(PlainReducer())
     let carrying = Fixture(PlainReducer(), carrying: [CarriedTaskLocal($request)])

@@ -27,7 +27,7 @@ enum SyncRows {
   /// The floor creates a bare `Operation` and releases it: Foundation's part of the price, which
   /// everything that hands out a real operation pays. It neither starts it nor changes a model.
   static let operation = Row(
-    "`.sync`, real operation", floor: "creating an Operation object", bound: .times(1.5)
+    "`.sync`, real operation", floor: "creating an Operation object", bound: .times(2)
   ) { rounds in
     let fixture = Fixture(OperationReducer())
     return Rounds.alternate(rounds, count: 20_000) { count in

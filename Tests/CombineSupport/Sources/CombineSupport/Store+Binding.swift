@@ -1,1 +1,1 @@
-../../../../Sources/DispatchStore/Observation/Store+Binding.swift
+../../../../Sources/DispatchStore/State/Observation/Store+Binding.swift

@@ -1,1 +1,1 @@
-../../../../Sources/DispatchStore/Observation/StorePublisher.swift
+../../../../Sources/DispatchStore/State/Observation/StorePublisher.swift

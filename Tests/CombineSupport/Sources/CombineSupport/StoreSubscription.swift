@@ -1,1 +1,1 @@
-../../../../Sources/DispatchStore/Observation/StoreSubscription.swift
+../../../../Sources/DispatchStore/State/Observation/StoreSubscription.swift

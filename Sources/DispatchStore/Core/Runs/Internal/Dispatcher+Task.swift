@@ -133,7 +133,8 @@ extension Dispatcher {
       isQueued = start(dispatch, details, after, mode, in: task, mayBeQueued: mayBeQueued)
     }
     if let admitted { admitted.enter(by: self) }
-    return isQueued ? .isQueued(QueuedDispatch(dispatch: dispatch, task: task)) : .underWay(dispatch)
+    if isQueued { return .isQueued(QueuedDispatch(dispatch: dispatch, task: task)) }
+    return .underWay(dispatch)
   }
 
   /// Starts a dispatch in its task, if that has its place at once, or schedules it.

@@ -60,8 +60,9 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
     return try result?.get()
   }
 
-  /// Changes the part in one commit, with a closure that may throw; if the part is missing, commits nothing.
-  /// missing.
+  /// Changes the part in one commit, with a closure that may throw.
+  ///
+  /// If the part is missing, nothing is committed.
   @inlinable
   func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
