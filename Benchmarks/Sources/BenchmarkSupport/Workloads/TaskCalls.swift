@@ -35,12 +35,6 @@ public enum TaskCalls {
     return inTasks(tasks) { await actor.reduceLater(Add($0)) }
   }
 
-  /// One lock that all tasks take.
-  public static func lock(tasks: Int) -> Workload {
-    let counter = LockedCounter()
-    return inTasks(tasks) { counter.reduce(Add($0)) }
-  }
-
   /// Structured dispatches to stores of which each waits for the one before it, and one has an `async` block that
   /// yields once.
   public static func sendToStores(_ count: Int) -> Workload {

@@ -31,8 +31,8 @@ enum SendRows {
   ///
   /// The floor: eight tasks that dispatch the same reduction, and await its result.
   private static let contended = Row(
-    "`await send`, 8 tasks, one lane, plain reduction", floor: "`await dispatch(…).result`, 8 tasks",
-    bound: .times(1.2)
+    "`await send`, 8 tasks, one lane, plain reduction",
+    floor: "`await dispatch(…).result`, 8 tasks", bound: .times(1.2)
   ) { rounds in
     Rounds.alternate(
       rounds, count: 20_000, floor: TaskCalls.results(Fixture(PlainReducer()), tasks: tasks),
