@@ -15,7 +15,9 @@ extension DispatchHandle {
     return dispatch.wait(for: nil, at: CallSite(fileID: fileID, line: line))!
   }
 
-  /// Blocks this thread until the dispatch has ended, or for a limited time. The dispatch continues after the limit.
+  /// Blocks this thread until the dispatch has ended, or for a limited time.
+  ///
+  /// The dispatch continues after the limit.
   ///
   /// - Parameters:
   ///   - limit: The longest time to block the thread. If it is zero or less, the thread is not blocked.
@@ -48,7 +50,9 @@ extension DispatchHandle {
 }
 
 extension Dispatch {
-  /// Blocks this thread until the dispatch has ended. Returns nil if the limit has passed.
+  /// Blocks this thread until the dispatch has ended.
+  ///
+  /// Returns nil if the limit has passed.
   fileprivate func wait(for limit: Duration?, at callSite: CallSite) -> DispatchResult? {
     if let result { return result }
     let thread = ThreadState.current

@@ -44,7 +44,9 @@ public struct DispatchHandle: Sendable {
     dispatch?.hasEnded ?? true
   }
 
-  /// Whether the stores have ended, too. That is later than the end of the dispatch if it has ended at its deadline.
+  /// Whether the stores have ended, too.
+  ///
+  /// That is later than the end of the dispatch if it has ended at its deadline.
   package var isOver: Bool { dispatch?.isOver ?? true }
 
   /// How the dispatch ended; nil until its completion has run.
@@ -83,14 +85,17 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// Waits until the completion has run. Use it instead of `result` if you do not need the result.
+  /// Waits until the completion has run.
+  ///
+  /// Use it instead of `result` if you do not need the result.
   @discardableResult
   public func ended() async -> DispatchResult {
     await result
   }
 
-  /// Waits until the completion has run. Throws the first error: a store's own, `CancellationError` or
-  /// `DispatchError`.
+  /// Waits until the completion has run.
+  ///
+  /// Throws the first error: a store's own, `CancellationError` or `DispatchError`.
   @discardableResult
   public func get() async throws -> DispatchResult {
     try await result.get()

@@ -9,7 +9,9 @@ public struct DispatchOptions: Sendable {
   /// The time limit in nanoseconds; `Int64.max` if there is none.
   @usableFromInline var timeLimit: Int64
 
-  /// Makes options. By default the dispatch waits for no other, and a sequence ends on failure.
+  /// Makes options.
+  ///
+  /// By default the dispatch waits for no other, and a sequence ends on failure.
   @inlinable
   public init(after: [DispatchHandle] = [], continuesOnFailure: Bool = false) {
     self.after = after

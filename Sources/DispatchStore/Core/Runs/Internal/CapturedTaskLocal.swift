@@ -1,4 +1,6 @@
-/// A task-local value captured when an action was dispatched. Values of other keys follow in a linked list.
+/// A task-local value captured when an action was dispatched.
+///
+/// Values of other keys follow in a linked list.
 @usableFromInline
 final class CapturedTaskLocal: @unchecked Sendable {
   // because `attachment` belongs to the step that runs, and the rest is constant from the capture until it is used again, by
@@ -75,8 +77,9 @@ final class CapturedTaskLocal: @unchecked Sendable {
     return first
   }
 
-  /// Copies the values for another dispatch. The copy shares all values after the first, so that neither can be
-  /// reused.
+  /// Copies the values for another dispatch.
+  ///
+  /// The copy shares all values after the first, so that neither can be reused.
   func copy() -> CapturedTaskLocal {
     let copy = CapturedTaskLocal(calls, before: next)
     calls.copy(value, copy.value)

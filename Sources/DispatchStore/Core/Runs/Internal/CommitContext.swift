@@ -1,4 +1,6 @@
-/// The dispatch or store run on whose behalf code changes a store. Call `end` after the commit.
+/// The dispatch or store run on whose behalf code changes a store.
+///
+/// Call `end` after the commit.
 @usableFromInline
 struct CommitContext {
   private enum Kind {

@@ -90,7 +90,9 @@ extension Dispatch {
     if round.begin(after: remainder, begun) { roundClosed(round) }
   }
 
-  /// Completes the dispatch: all stores of a round have ended. This is the last step.
+  /// Completes the dispatch: all stores of a round have ended.
+  ///
+  /// This is the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
@@ -139,7 +141,9 @@ extension Dispatch {
     endAcceptance(refusing: error)
   }
 
-  /// Ends the dispatch with an error if it has not started. Returns false if it has started or ended.
+  /// Ends the dispatch with an error if it has not started.
+  ///
+  /// Returns false if it has started or ended.
   func drop(with error: DispatchError) -> Bool {
     var isDropped = false
     cancel { state in
@@ -149,8 +153,9 @@ extension Dispatch {
     return isDropped
   }
 
-  /// Applies a pending cancellation once the scheduler has the dispatch. Refuses it if a dispatch that already waits
-  /// for it closes a deadlock cycle.
+  /// Applies a pending cancellation once the scheduler has the dispatch.
+  ///
+  /// Refuses it if a dispatch that already waits for it closes a deadlock cycle.
   func accepted(isInLane: Bool) {
     // An early waiter could not see what the dispatch would wait behind.
     let mayWait = (isInLane || isHeldBack || isGated) && !isPlanted(.lateRing)
@@ -166,7 +171,9 @@ extension Dispatch {
     if cancelAlone(transition) { cancelChildren() }
   }
 
-  /// Cancels without the dispatches that its blocks made. Returns whether the caller is to cancel those.
+  /// Cancels without the dispatches that its blocks made.
+  ///
+  /// Returns whether the caller is to cancel those.
   func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
@@ -207,7 +214,9 @@ extension Dispatch {
     if wasParked { scheduler.releaseParked(self) } else { scheduler.noteSkipped() }
   }
 
-  /// Ends a dispatch that was cancelled before it began. No hook was called, and none will be.
+  /// Ends a dispatch that was cancelled before it began.
+  ///
+  /// No hook was called, and none will be.
   private func endDelayed() {
     leaveScheduler()
     complete(resultBeforeStart(refusal ?? CancellationError()))
@@ -255,7 +264,9 @@ extension Dispatch {
     withContext(of: storeRun, on: .current) { bound(body) }
   }
 
-  /// Runs user code that the dispatch waits for, on any thread. Reads no state of the dispatch.
+  /// Runs user code that the dispatch waits for, on any thread.
+  ///
+  /// Reads no state of the dispatch.
   func withContext<Value, Failure: Error>(
     of storeRun: StoreRun?, on thread: ThreadState, early: EarlyEnd? = nil,
     _ body: () throws(Failure) -> Value
@@ -281,7 +292,9 @@ extension Dispatch: TimerTarget {
     if timeOutAlone(duration) { cancelChildren() }
   }
 
-  /// Times out without the dispatches that its blocks made. Returns whether the caller is to cancel those.
+  /// Times out without the dispatches that its blocks made.
+  ///
+  /// Returns whether the caller is to cancel those.
   func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)

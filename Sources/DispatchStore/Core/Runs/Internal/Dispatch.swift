@@ -25,9 +25,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Set while the dispatch is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
   @exclusivity(unchecked) private var completion: Completion?
-  /// Whether it carries task-local values. Constant while another thread may refer to the dispatch.
+  /// Whether it carries task-local values.
+  ///
+  /// Constant while another thread may refer to the dispatch.
   @exclusivity(unchecked) private(set) var isCarrying = false
-  /// Whether this is one action of a sequence. Set before the dispatch is shared.
+  /// Whether this is one action of a sequence.
+  ///
+  /// Set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
   @exclusivity(unchecked) private var stored = Attachment.none
   /// A `DispatchWord`.
@@ -208,8 +212,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return spare
   }
 
-  /// Keeps the storage of task-local values, emptied, for the next use, if nothing else refers to it. The record has
-  /// been cleared.
+  /// Keeps the storage of task-local values, emptied, for the next use, if nothing else refers to it.
+  ///
+  /// The record has been cleared.
   @inline(never)
   func keepSpare(_ carried: consuming CapturedTaskLocal) {
     guard isUniquelyReferencedForReuse(&carried), hasNoWeakOrUnownedReferences(carried) else {
@@ -243,18 +248,23 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
-  /// Whether hooks or other preparation come before its stores. False for a dispatch that joins another: it has no
-  /// route.
+  /// Whether hooks or other preparation come before its stores.
+  ///
+  /// False for a dispatch that joins another: it has no route.
   var needsPreparation: Bool {
     route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
-  /// Whether all of its stores only reduce. Valid before it is scheduled.
+  /// Whether all of its stores only reduce.
+  ///
+  /// Valid before it is scheduled.
   var onlyReduces: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
   }
 
-  /// Whether it has one store, which only reduces. Valid before it is scheduled.
+  /// Whether it has one store, which only reduces.
+  ///
+  /// Valid before it is scheduled.
   var isReduction: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
   }
@@ -274,7 +284,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     stored = outer.map(Attachment.outer) ?? .none
   }
 
-  /// Begins when its scheduler starts it and no other thread takes part. False if the details hold the state.
+  /// Begins when its scheduler starts it and no other thread takes part.
+  ///
+  /// False if the details hold the state.
   func beginInline() -> Bool {
     yieldPoint(.takeUp, id.description)
     return exchange(.waiting, for: .running).exchanged
@@ -309,8 +321,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? CallerThread.any.isSuspended
   }
 
-  /// The scheduler of its steps, for a thread that searches the wait graph. Once the dispatch has ended, its
-  /// scheduler may be gone.
+  /// The scheduler of its steps, for a thread that searches the wait graph.
+  ///
+  /// Once the dispatch has ended, its scheduler may be gone.
   var schedulerForWaits: Scheduler {
     makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? CallerThread.any
   }
@@ -373,8 +386,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     presentWord.details?._withUnsafeGuaranteedRef(body)
   }
 
-  /// Returns the details, and makes them if there are none. Making them is the only transition that hands the state
-  /// over to them.
+  /// Returns the details, and makes them if there are none.
+  ///
+  /// Making them is the only transition that hands the state over to them.
   ///
   /// Any thread with a reference may do it. The step that runs the dispatch finds the details before it can end.
   func makeDetails() -> DispatchDetails {
@@ -395,7 +409,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     withDetails { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
-  /// Keeps the details as spare ones. The caller has the only reference.
+  /// Keeps the details as spare ones.
+  ///
+  /// The caller has the only reference.
   func recycleRest(on thread: ThreadState) {
     guard let details = takeDetails() else { return }
     if details.hasFamily { details.recordIsGone() } else { thread.keepSpare(details) }
@@ -433,7 +449,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Notes that the stores of its inline run have ended. Afterwards no deadline changes how the dispatch ends.
+  /// Notes that the stores of its inline run have ended.
+  ///
+  /// Afterwards no deadline changes how the dispatch ends.
   @inline(__always)
   func storesEnded() {
     if hasDetails { endStores() }
@@ -450,14 +468,17 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Yields to the test scheduler before the end. Without details it does not, because only the compiler's release of
-  /// a handle decides whether another thread could see it.
+  /// Yields to the test scheduler before the end.
+  ///
+  /// Without details it does not, because only the compiler's release of a handle decides whether another thread
+  /// could see it.
   func yieldBeforeEnd() {
     if hasDetails { yieldPoint(.notifyWaiters, id.description) }
   }
 
-  /// Ends the dispatch. Everything else is released before waiting threads and tasks resume, since a handle may live
-  /// long.
+  /// Ends the dispatch.
+  ///
+  /// Everything else is released before waiting threads and tasks resume, since a handle may live long.
   func end(_ result: DispatchResult) {
     let details = makeDetails()
     release(details)
@@ -473,7 +494,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     for release in releases { release() }
   }
 
-  /// Releases everything that the end no longer needs. The record may then be reused.
+  /// Releases everything that the end no longer needs.
+  ///
+  /// The record may then be reused.
   func clear(keepingSequence: Bool = false) {
     noteEnd()
     action = nil
@@ -522,23 +545,30 @@ extension Dispatch {
   /// Whether only one store of a round is running.
   var isAlone: Bool { details?.withState(\.work).isAlone ?? false }
 
-  /// Whether its stores have ended. That may be after the dispatch has ended at its deadline.
+  /// Whether its stores have ended.
+  ///
+  /// That may be after the dispatch has ended at its deadline.
   var isOver: Bool { details?.withState(\.isOver) ?? false }
 
-  /// Calls a closure once its stores have ended, before the result is published. If they have ended, calls it at
-  /// once.
+  /// Calls a closure once its stores have ended, before the result is published.
+  ///
+  /// If they have ended, calls it at once.
   ///
   /// Whoever reads the result finds released everything that the closure releases.
   func beforeResult(_ release: @escaping @Sendable () -> Void) {
     if !makeDetails().withState({ $0.keepRelease(release) }) { release() }
   }
 
-  /// Calls back once its stores have ended and none of its code runs. If so already, calls back at once.
+  /// Calls back once its stores have ended and none of its code runs.
+  ///
+  /// If so already, calls back at once.
   func whenOver(_ waiter: @escaping @Sendable () -> Void) {
     if !makeDetails().withState({ $0.waitUntilOver(waiter) }) { waiter() }
   }
 
-  /// Calls back once the dispatch has ended, on the thread that ends it. If it has ended already, calls back at once.
+  /// Calls back once the dispatch has ended, on the thread that ends it.
+  ///
+  /// If it has ended already, calls back at once.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
     if details != nil { yieldPoint(.await, id.description) }
     let details = makeDetails()

@@ -1,5 +1,6 @@
-/// Admission control of a dispatch: whether it may begin, and who gets to know it. Features that control dispatches
-/// subclass it.
+/// Admission control of a dispatch: whether it may begin, and who gets to know it.
+///
+/// Features that control dispatches subclass it.
 @usableFromInline
 class DispatchAdmission: @unchecked Sendable {
   // because a subclass has only constants
@@ -20,7 +21,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Called on the dispatching thread, before hooks and scheduling.
   func gate(for dispatcher: Dispatcher) -> StartGate? { nil }
 
-  /// Returns the admission control of one dispatch, usually itself. It may block the thread for that.
+  /// Returns the admission control of one dispatch, usually itself.
+  ///
+  /// It may block the thread for that.
   ///
   /// Called on the dispatching thread, before hooks and scheduling.
   ///
@@ -40,7 +43,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether `admit` shares a dispatch with others, which may wait for it or end it before it begins.
   var makesKnown: Bool { false }
 
-  /// Decides whether a dispatch begins. Throws the reason if not.
+  /// Decides whether a dispatch begins.
+  ///
+  /// Throws the reason if not.
   ///
   /// Called on the dispatching thread, before hooks and scheduling, while no other thread knows the dispatch.
   ///
@@ -52,13 +57,16 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether others can get a handle of the dispatch once it is announced.
   var isFindable: Bool { false }
 
-  /// Makes the dispatch known to others before its stores can begin. They may cancel it from here on.
+  /// Makes the dispatch known to others before its stores can begin.
+  ///
+  /// They may cancel it from here on.
   ///
   /// - Returns: The dispatches to cancel once the scheduler has this one.
   func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] { [] }
 
-  /// Called when the scheduler has the dispatch, or when the caller's thread or task is about to run it. The dispatch
-  /// may have ended.
+  /// Called when the scheduler has the dispatch, or when the caller's thread or task is about to run it.
+  ///
+  /// The dispatch may have ended.
   func entered(_ dispatch: Dispatch, of dispatcher: Dispatcher) {}
 }
 
@@ -94,7 +102,9 @@ class AdmissionWait: @unchecked Sendable {
 /// Admission control for all dispatches of a dispatcher, apart from their options.
 class DefaultAdmission: @unchecked Sendable {
   // because a subclass has only constants
-  /// Returns the admission control of a dispatch with this mode. Not called for `.sync`.
+  /// Returns the admission control of a dispatch with this mode.
+  ///
+  /// Not called for `.sync`.
   func admission(in mode: Dispatcher.Mode, with own: DispatchAdmission?) -> DispatchAdmission? {
     own
   }
@@ -122,8 +132,9 @@ struct AdmittedDispatch {
     self.admission = admission
   }
 
-  /// Makes the dispatch known before a scheduler gets it. The scheduler may start it at once, and its block already
-  /// finds it.
+  /// Makes the dispatch known before a scheduler gets it.
+  ///
+  /// The scheduler may start it at once, and its block already finds it.
   ///
   /// A cancellation before the scheduler has it is noted, and takes effect in `enter`.
   mutating func announce(by dispatcher: Dispatcher) {
@@ -159,10 +170,13 @@ struct AdmittedDispatch {
 /// The terms of a dispatch: its admission control, parent and deadlines.
 struct DispatchTerms {
   let admission: DispatchAdmission?
-  /// The dispatch whose block makes it, unless it is detached. Nil in a task, whose cancellation cancels the
-  /// dispatch.
+  /// The dispatch whose block makes it, unless it is detached.
+  ///
+  /// Nil in a task, whose cancellation cancels the dispatch.
   let parent: Dispatch?
-  /// The dispatch's own deadline. `deadline` is that one or a sooner, inherited one.
+  /// The dispatch's own deadline.
+  ///
+  /// `deadline` is that one or a sooner, inherited one.
   let ownDeadline: Deadline?
   let deadline: Deadline?
 
@@ -255,7 +269,9 @@ extension Dispatcher {
       isInLane: !mode.isSync && !mode.isAsync)
   }
 
-  /// Makes a dispatch known if necessary, and decides. Returns the delay if it begins later.
+  /// Makes a dispatch known if necessary, and decides.
+  ///
+  /// Returns the delay if it begins later.
   private func begin(
     _ dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
   ) throws -> DispatchDelay? {
@@ -304,7 +320,9 @@ extension Dispatcher {
         isOfReduction: !endsEarly && details.retry == nil && dispatch.isReduction))
   }
 
-  /// Ends a dispatch that was not admitted. No hook was called, and none will be.
+  /// Ends a dispatch that was not admitted.
+  ///
+  /// No hook was called, and none will be.
   ///
   /// The completion runs on the concurrent queue; for `.sync` and in tasks it runs here. Without a completion nothing
   /// is enqueued. `PendingEnds` bounds the number of refused dispatches that are enqueued.

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The dispatch whose code runs, and what surrounds it. It is the cause of new dispatches, and says what its waits
-/// block.
+/// The dispatch whose code runs, and what surrounds it.
+///
+/// It is the cause of new dispatches, and says what its waits block.
 ///
 /// A dispatch is itself the context of its inline run (`InlineRun`). Tasks have contexts of their own
 /// (`StoreRunContext`, `TaskContext`), and so have the store runs of a round, which may run concurrently.
@@ -11,17 +12,21 @@ class DispatchContext: @unchecked Sendable {
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
-  /// The store run, for code that knows no stores. Nil if no other store runs at the same time.
+  /// The store run, for code that knows no stores.
+  ///
+  /// Nil if no other store runs at the same time.
   final var part: AnyObject? { owner }
   /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
-  /// This one and those around it, from inside to outside.
+  /// This context and its outer contexts, innermost first.
   final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
   /// Whether this is the context of an `async` block's task, and not of a step.
   var isOfBlock: Bool { false }
   /// The scheduler of the jobs of the enclosing `async` block; nil for the system's pool.
   var jobScheduler: Scheduler? { outer?.jobScheduler }
-  /// Whether cancellation and timeouts of the dispatch extend to the dispatches made here. True for blocks.
+  /// Whether cancellation and timeouts of the dispatch extend to the dispatches made here.
+  ///
+  /// True for blocks.
   var passesOn: Bool {
     guard let owner else { return false }
     return !owner.runsRegardless
@@ -59,8 +64,9 @@ class DispatchContext: @unchecked Sendable {
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// The current task's context. Checks the address first: that is four times as fast as reading a task-local value
-  /// that is not bound.
+  /// The current task's context.
+  ///
+  /// Checks the address first: that is four times as fast as reading a task-local value that is not bound.
   private static var ofBlockAround: DispatchContext? {
     isInTaskOfBlock ? inTask : nil
   }
@@ -81,8 +87,9 @@ class DispatchContext: @unchecked Sendable {
     cause(on: thread)?.owner
   }
 
-  /// The context of code on this thread, inline runs aside. In a task it is the task's context, since an actor may
-  /// run others' code in a job.
+  /// The context of code on this thread, inline runs aside.
+  ///
+  /// In a task it is the task's context, since an actor may run others' code in a job.
   static func cause(on thread: ThreadState) -> DispatchContext? {
     guard let context = thread.context, !context.isOfBlock else { return ofBlockAround }
     return context
@@ -122,7 +129,9 @@ class DispatchContext: @unchecked Sendable {
 
   // MARK: What blocks pass on
 
-  /// The dispatch whose block runs here. Its cancellation and its deadline extend to the dispatches made here.
+  /// The dispatch whose block runs here.
+  ///
+  /// Its cancellation and its deadline extend to the dispatches made here.
   ///
   /// Nil in hooks, observers and completions, and in stores that run regardless.
   @inline(never)
@@ -147,8 +156,9 @@ class DispatchContext: @unchecked Sendable {
     return context.dispatch
   }
 
-  /// The dispatch whose block runs here, linked to the dispatch around it, and so on outwards. Makes a record even if
-  /// nothing else can cancel that dispatch.
+  /// The dispatch whose block runs here, linked to the dispatch around it, and so on outwards.
+  ///
+  /// Makes a record even if nothing else can cancel that dispatch.
   @inline(never)
   static func linkedBlock(
     from innermost: InlineRun.Address?, on thread: ThreadState
@@ -204,8 +214,9 @@ class DispatchContext: @unchecked Sendable {
     parent == nil ? nil : enclosing(run, on: thread)
   }
 
-  /// The context that is blocked if the current task suspends. The thread continues, and only the block that waits
-  /// for the task is blocked.
+  /// The context that is blocked if the current task suspends.
+  ///
+  /// The thread continues, and only the block that waits for the task is blocked.
   static var ofTask: DispatchContext? {
     guard let context = ofBlockAround, context.waitsForTask else { return nil }
     return context

@@ -1,7 +1,11 @@
-/// The time between the call that makes a dispatch and its start. Admission control ends it.
+/// The time between the call that makes a dispatch and its start.
+///
+/// Admission control ends it.
 final class DispatchDelay: Sendable {
   let dispatch: Dispatch
-  /// Whether the dispatch may wait. False if it would block a system thread for tasks.
+  /// Whether the dispatch may wait.
+  ///
+  /// False if it would block a system thread for tasks.
   let isPossible: Bool
   private let state = Locked(State.waiting(nil))
 
@@ -33,7 +37,9 @@ final class DispatchDelay: Sendable {
     proceed?()
   }
 
-  /// Calls a closure when the delay ends. If it has ended, calls it at once.
+  /// Calls a closure when the delay ends.
+  ///
+  /// If it has ended, calls it at once.
   func whenEnded(_ proceed: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if case .waiting = state { state = .waiting(proceed) }

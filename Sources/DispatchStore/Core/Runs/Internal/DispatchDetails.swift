@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The part of a dispatch that exists once several threads take part. Holds its state behind a lock, and data of
-/// rounds, sequences and waits.
+/// The part of a dispatch that exists once several threads take part.
+///
+/// Holds its state behind a lock, and data of rounds, sequences and waits.
 final class DispatchDetails: @unchecked Sendable {
   // because data that is neither constant nor behind the lock belongs to the step that runs
   private let state: Locked<Guarded>
@@ -9,33 +10,49 @@ final class DispatchDetails: @unchecked Sendable {
   let hasEnded = Atomic(false)
   /// Readable without the lock, so that other dispatches with details need not acquire it.
   private let hasCallsAtStoresEnd = Atomic(false)
-  /// Whether anything besides its handle and its own task can cancel this dispatch. Set before the dispatch is
-  /// shared.
+  /// Whether anything besides its handle and its own task can cancel this dispatch.
+  ///
+  /// Set before the dispatch is shared.
   var isControlled = false
-  /// Whether the dispatch joins no block. Set before the dispatch is shared.
+  /// Whether the dispatch joins no block.
+  ///
+  /// Set before the dispatch is shared.
   var isDetached = false
-  /// The priority on the concurrent queue or in a lane; nil for the normal one. Set before the dispatch is shared.
+  /// The priority on the concurrent queue or in a lane; nil for the normal one.
+  ///
+  /// Set before the dispatch is shared.
   var priority: PriorityInbox.Level?
-  /// Whether the dispatch is shared before its scheduler has it. Set before it is shared.
+  /// Whether the dispatch is shared before its scheduler has it.
+  ///
+  /// Set before it is shared.
   var isKnown = false
-  /// Whether the dispatch joins another one, and so has no turn of its own. Set before it is shared.
+  /// Whether the dispatch joins another one, and so has no turn of its own.
+  ///
+  /// Set before it is shared.
   var isJoining = false
-  /// The retry of failed stores. Set before the dispatch is shared, until the end.
+  /// The retry of failed stores.
+  ///
+  /// Set before the dispatch is shared, until the end.
   var retry: StoreRetry?
   /// Whether the record of the dispatch is gone, and so are all handles.
   let hasNoRecord = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
-  /// The wait graph's edges from this running dispatch, and whether a search has reached it. The graph's lock guards
-  /// them.
+  /// The wait graph's edges from this running dispatch, and whether a search has reached it.
+  ///
+  /// The graph's lock guards them.
   var waits: [Int: WaitGraph.Edge] = [:]
   var isReached = false
-  /// Whether the sending block awaits this dispatch. The wait graph's lock guards it.
+  /// Whether the sending block awaits this dispatch.
+  ///
+  /// The wait graph's lock guards it.
   var isAwaited = false
 
   private struct Guarded {
     var life: DispatchState
-    /// The scheduler for later steps. Strong, because operations report from arbitrary threads.
+    /// The scheduler for later steps.
+    ///
+    /// Strong, because operations report from arbitrary threads.
     var scheduler: Scheduler?
     /// Deferred commits of the inline run's current store.
     var undelivered = 0
@@ -82,7 +99,9 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// Resets the details for reuse. Returns false if they had links, because another thread may still read those.
+  /// Resets the details for reuse.
+  ///
+  /// Returns false if they had links, because another thread may still read those.
   func reset() -> Bool {
     guard resetPlain() || resetAll() else { return false }
     hasEnded.store(false, ordering: .relaxed)
@@ -94,7 +113,9 @@ final class DispatchDetails: @unchecked Sendable {
     return true
   }
 
-  /// Resets a state in which few fields were set. For any other state it does nothing and returns false.
+  /// Resets a state in which few fields were set.
+  ///
+  /// For any other state it does nothing and returns false.
   private func resetPlain() -> Bool {
     // Released outside of the lock.
     var (former, limit): (Scheduler?, TimeLimit?) = (nil, nil)
@@ -132,8 +153,9 @@ final class DispatchDetails: @unchecked Sendable {
     set { state.withLock { $0.scheduler = newValue } }
   }
 
-  /// Makes a transition with the scheduler, which is nil if the dispatch no longer needs it. The dispatch may leave
-  /// the scheduler afterwards.
+  /// Makes a transition with the scheduler, which is nil if the dispatch no longer needs it.
+  ///
+  /// The dispatch may leave the scheduler afterwards.
   ///
   /// - Parameter queued: Returns the scheduler where the dispatch is queued, which exists as long as the dispatch
   ///   needs it.
@@ -173,8 +195,9 @@ final class DispatchDetails: @unchecked Sendable {
   /// Whether closures are to be called at the end of its stores, or the dispatch has a time limit.
   var callsAtStoresEnd: Bool { hasCallsAtStoresEnd.load(ordering: .acquiring) }
 
-  /// Calls the closures for the end of the stores. Called in the dispatch's context, on the thread that is about to
-  /// run the completion.
+  /// Calls the closures for the end of the stores.
+  ///
+  /// Called in the dispatch's context, on the thread that is about to run the completion.
   func storesEnded() {
     guard callsAtStoresEnd else { return }
     hasCallsAtStoresEnd.store(false, ordering: .relaxed)
@@ -193,7 +216,9 @@ final class DispatchDetails: @unchecked Sendable {
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Starts the timer of the limit, if there is one, once the dispatch is shared. The timer ends the target.
+  /// Starts the timer of the limit, if there is one, once the dispatch is shared.
+  ///
+  /// The timer ends the target.
   ///
   /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
   func startTimer(for target: any TimerTarget, startsHere: Bool = false) {
@@ -206,7 +231,9 @@ final class DispatchDetails: @unchecked Sendable {
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
 
-  /// Notes that a store of an inline run starts. Returns false if the dispatch has timed out.
+  /// Notes that a store of an inline run starts.
+  ///
+  /// Returns false if the dispatch has timed out.
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { $0.noteStart(at: index, of: identifiers) }
@@ -218,7 +245,9 @@ final class DispatchDetails: @unchecked Sendable {
     withState { $0.notes?.note(outcome, at: index, of: identifiers) }
   }
 
-  /// Begins a sequence. Returns whether the sequence is to note its steps.
+  /// Begins a sequence.
+  ///
+  /// Returns whether the sequence is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
       state.notes?.actionCount = actionCount
@@ -238,7 +267,9 @@ final class DispatchDetails: @unchecked Sendable {
     return withState { $0.limit?.early?.result(of: id, error) }
   }
 
-  /// Decides whether the dispatch has timed out, after its last store has ended. No deadline changes that decision.
+  /// Decides whether the dispatch has timed out, after its last store has ended.
+  ///
+  /// No deadline changes that decision.
   func settleDeadline(at callSite: CallSite) {
     if isPlanted(.lostDeadline) { return }
     let limit = withState { $0.isUnsettled ? $0.limit?.timing : nil }
@@ -297,7 +328,9 @@ final class DispatchDetails: @unchecked Sendable {
 
   var hasFamily: Bool { withFamily { family, _ in family != nil } }
 
-  /// Accesses the links without waiting for the lock. Returns nil if the lock is not free.
+  /// Accesses the links without waiting for the lock.
+  ///
+  /// Returns nil if the lock is not free.
   func withFamilyIfFree<Result>(
     _ body: (inout DispatchFamily?, inout DispatchState) -> Result
   ) -> Result? {
@@ -330,7 +363,9 @@ final class DispatchDetails: @unchecked Sendable {
     successor?.commitDelivered()
   }
 
-  /// Begins work besides the inline run. Returns whether its stores are to be cancelled first.
+  /// Begins work besides the inline run.
+  ///
+  /// Returns whether its stores are to be cancelled first.
   ///
   /// - Parameter successor: The store run that takes over the deferred commits of the inline run's current store.
   func begin(_ work: DispatchWork, _ successor: StoreRun?) -> Bool {

@@ -6,8 +6,9 @@ protocol FamilyMember: AnyObject, Sendable {
   func cancelAlone(timedOut: Bool, after duration: Duration) -> Bool
 }
 
-/// The links of a dispatch: to its parent, and to its children. The parent is the dispatch whose block made it, or
-/// the one that it follows.
+/// The links of a dispatch: to its parent, and to its children.
+///
+/// The parent is the dispatch whose block made it, or the one that it follows.
 ///
 /// Links belong to the details, not to the record. Cancellation goes along them, and `settled` waits until the
 /// dispatch has no children. A finished dispatch keeps its links only while it has two children or more, or a handle
@@ -55,8 +56,9 @@ struct Inheritance {
 }
 
 extension Dispatch: FamilyMember {
-  /// Links the dispatch, which runs on its caller's thread and begins to wait, to the enclosing block. It is then
-  /// cancelled with that block.
+  /// Links the dispatch, which runs on its caller's thread and begins to wait, to the enclosing block.
+  ///
+  /// It is then cancelled with that block.
   @inline(never)
   func joinBlock(on thread: ThreadState) {
     link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
@@ -101,8 +103,9 @@ extension Dispatch: FamilyMember {
     makeDetails().adopt(.init(id: step.id, details: ended))
   }
 
-  /// The sequence of which this is one action, or else the dispatch itself. Call it on the thread that runs the
-  /// dispatch.
+  /// The sequence of which this is one action, or else the dispatch itself.
+  ///
+  /// Call it on the thread that runs the dispatch.
   var whole: Dispatch {
     if isStep, let whole = outer?.dispatch, whole.id == parent { whole } else { self }
   }
@@ -131,8 +134,9 @@ extension Dispatch: FamilyMember {
     details.cancelChildren(withFollowers: true)
   }
 
-  /// Calls back once the dispatch and all of its descendants are over. Calls on a thread that ends one of them, or at
-  /// once if all are over.
+  /// Calls back once the dispatch and all of its descendants are over.
+  ///
+  /// Calls on a thread that ends one of them, or at once if all are over.
   func whenSettled(_ body: @escaping @Sendable () -> Void) {
     if !makeDetails().waitUntilSettled(body) { body() }
   }
@@ -147,7 +151,9 @@ extension DispatchDetails {
     withFamily { family, _ in family?.sortedChildren ?? [] }
   }
 
-  /// Refuses later followers. Returns whether they were refused before: its descendants have then been cancelled.
+  /// Refuses later followers.
+  ///
+  /// Returns whether they were refused before: its descendants have then been cancelled.
   @discardableResult
   func refuseFollowers() -> Bool {
     withFamily { family, _ in
@@ -158,7 +164,9 @@ extension DispatchDetails {
     }
   }
 
-  /// Adds a closure for the end of all descendants. Returns whether it will be called.
+  /// Adds a closure for the end of all descendants.
+  ///
+  /// Returns whether it will be called.
   func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     withFamily { family, life in
       if life.isOver, family?.children.isEmpty != false { return false }
@@ -170,7 +178,9 @@ extension DispatchDetails {
 
   // MARK: Coming
 
-  /// Adds a child. Returns false, without an effect, if the dispatch is over or refuses followers.
+  /// Adds a child.
+  ///
+  /// Returns false, without an effect, if the dispatch is over or refuses followers.
   @discardableResult
   func adopt(_ child: DispatchFamily.Child) -> Bool {
     let inheritance = withFamily { family, life -> Inheritance? in
@@ -247,8 +257,9 @@ private struct FamilyChange {
 }
 
 extension DispatchDetails {
-  /// Leaves the family or hands on its links, if the dispatch is over. Then lets relatives leave that are no longer
-  /// needed.
+  /// Leaves the family or hands on its links, if the dispatch is over.
+  ///
+  /// Then lets relatives leave that are no longer needed.
   @inline(never)
   func leaveFamily() {
     // A record released under a lock has not handed on its links.

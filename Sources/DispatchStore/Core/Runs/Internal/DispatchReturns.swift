@@ -16,7 +16,9 @@ final class DispatchReturns: Sendable {
     left.removeAll()
   }
 
-  /// Takes the surplus dispatches of a thread. Releases them if there are enough.
+  /// Takes the surplus dispatches of a thread.
+  ///
+  /// Releases them if there are enough.
   @inline(never)
   func put(_ stack: inout DispatchStack) {
     guard stackCount.load(ordering: .relaxed) < Self.limit else { return stack.removeAll() }

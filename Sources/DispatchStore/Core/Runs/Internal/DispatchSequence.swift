@@ -1,5 +1,6 @@
-/// The actions of one dispatch. Each is a dispatch of its own, and they run one after the other, on the scheduler of
-/// the whole.
+/// The actions of one dispatch.
+///
+/// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
 final class DispatchSequence: TransactionScope, @unchecked Sendable {
   // because mutable state belongs to the step that runs, and the rest is constant from `make` until the only
   // reference reuses it
@@ -17,7 +18,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   @exclusivity(unchecked) private var steps: [Step] = []
   /// The details that note its steps; only for a dispatch with a time limit.
   @exclusivity(unchecked) var limited: DispatchDetails?
-  /// Whether all steps have succeeded. `mayContinue` says whether the last one has.
+  /// Whether all steps have succeeded.
+  ///
+  /// `mayContinue` says whether the last one has.
   @exclusivity(unchecked) private var isSuccess = true
   @exclusivity(unchecked) private var mayContinue = true
   /// The enclosing context on its caller's thread, while it runs there.
@@ -67,7 +70,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     return sequence
   }
 
-  /// Makes a sequence that runs nothing. It waits for another dispatch, and ends as that does.
+  /// Makes a sequence that runs nothing.
+  ///
+  /// It waits for another dispatch, and ends as that does.
   static func make(
     joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
     on thread: ThreadState
@@ -82,8 +87,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     endAcceptance()
   }
 
-  /// Notes the route that accepted the sequence when it was made. It then runs even if the dispatcher was closed
-  /// since.
+  /// Notes the route that accepted the sequence when it was made.
+  ///
+  /// It then runs even if the dispatcher was closed since.
   func wasAccepted(by route: Unmanaged<Route>?) {
     guard let route else { return }
     if rejection?.code == .dispatcherClosed {
@@ -99,8 +105,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
-  /// Clears the sequence for reuse, but keeps its memory. The caller has the only reference, and all actions have
-  /// finished.
+  /// Clears the sequence for reuse, but keeps its memory.
+  ///
+  /// The caller has the only reference, and all actions have finished.
   func clear() {
     removeValues()
     endAcceptance()
@@ -234,8 +241,9 @@ extension Dispatch {
     return endSequence(&dispatch, on: thread)
   }
 
-  /// Runs steps in a context of their own. The record serves as context if no values are bound, no caller waits and
-  /// no context is outside.
+  /// Runs steps in a context of their own.
+  ///
+  /// The record serves as context if no values are bound, no caller waits and no context is outside.
   ///
   /// Otherwise the outer context is a constant of a new context, because a step's tasks may read it after this thread
   /// has moved on.
@@ -277,7 +285,9 @@ extension Dispatch {
     return true
   }
 
-  /// Runs the dispatch of an action. Returns false if that continues elsewhere.
+  /// Runs the dispatch of an action.
+  ///
+  /// Returns false if that continues elsewhere.
   private func run(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
@@ -292,7 +302,9 @@ extension Dispatch {
     return true
   }
 
-  /// Makes the dispatch of one action on the scheduler of the sequence. No other thread can start it.
+  /// Makes the dispatch of one action on the scheduler of the sequence.
+  ///
+  /// No other thread can start it.
   private func makeStep(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
@@ -316,7 +328,9 @@ extension Dispatch {
     return step
   }
 
-  /// Continues once a step has ended on another thread. Returns false if it has already ended.
+  /// Continues once a step has ended on another thread.
+  ///
+  /// Returns false if it has already ended.
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     step.makeDetails().withState { life in
       life.wait {
@@ -335,8 +349,9 @@ extension Dispatch {
     sequence.append(step.result!)
   }
 
-  /// Waits between two actions while the queue is suspended; its lane stays held. Returns false if the queue is not
-  /// suspended.
+  /// Waits between two actions while the queue is suspended; its lane stays held.
+  ///
+  /// Returns false if the queue is not suspended.
   private func pause(_ sequence: DispatchSequence) -> Bool {
     guard sequence.isBetweenActions, isSchedulerSuspended else { return false }
     // Read before the pause: afterwards a cancellation may remove the dispatch from the scheduler.
@@ -362,7 +377,9 @@ extension Dispatch {
     return .ended
   }
 
-  /// Runs the completion and the hooks. Returns whether all actions have finished.
+  /// Runs the completion and the hooks.
+  ///
+  /// Returns whether all actions have finished.
   @inline(never)
   private func completeSequence() -> Bool {
     guard let sequence else { return false }
