@@ -437,10 +437,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: A time limit
 
-  /// Checks the deadline after the last store has ended, before its `didDispatch`. Afterwards no deadline changes how
-  /// the dispatch ends.
+  /// Checks the deadline after the last store has ended, before its `didDispatch`.
   ///
-  /// Only the first call has an effect.
+  /// Afterwards no deadline changes how the dispatch ends. Only the first call has an effect.
   func settleDeadline() {
     if isStep {
       if whole !== self, whole.sequence?.isAtLastAction == true { whole.settleDeadline() }

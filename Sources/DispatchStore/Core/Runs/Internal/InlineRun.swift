@@ -550,7 +550,9 @@ extension InlineRun.Address {
     }
   }
 
-  /// Notes how a store ended and calls `didDispatch`. Returns false if it has not ended.
+  /// Notes how a store ended and calls `didDispatch`.
+  ///
+  /// Returns false if it has not ended.
   private func end(
     _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
   ) -> Bool {
@@ -611,7 +613,9 @@ extension InlineRun.Address {
     }
   }
 
-  /// Ends a `.sync` dispatch. If it did not simply finish, it gets a record.
+  /// Ends a `.sync` dispatch.
+  ///
+  /// If it did not simply finish, it gets a record.
   private func endHere(_ remainder: InlineRemainder?, on thread: ThreadState) -> DispatchHandle {
     if pointee.record == nil {
       if remainder == nil, pointee.hasFinished { return endFinished() }

@@ -17,7 +17,7 @@ struct RoundState {
 
   private struct Entry {
     var phase = Phase.waiting
-    /// The number of stores that it waits for and that have not closed.
+    /// The number of its prerequisites that have not closed.
     var missing = 0
     /// The state of the store's run while it is under way.
     var run = StoreRunState()
@@ -291,7 +291,9 @@ struct RoundState {
 
   // MARK: The end of a store
 
-  /// Closes a store after `didDispatch`. Returns the stores that may start now, and the operation to release.
+  /// Closes a store after `didDispatch`.
+  ///
+  /// Returns the stores that may start now, and the operation to release.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
     if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
