@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The dispatch whose code runs, and what surrounds it.
+/// The dispatch whose code runs, and its outer contexts.
 ///
-/// It is the cause of new dispatches, and says what its waits block.
+/// The context is the cause of new dispatches, and says which dispatches a wait in it blocks.
 ///
 /// A dispatch is itself the context of its inline run (`InlineRun`). Tasks have contexts of their own
 /// (`StoreRunContext`, `TaskContext`), and so have the store runs of a round, which may run concurrently.
@@ -45,7 +45,7 @@ class DispatchContext: @unchecked Sendable {
     }
     return found
   }
-  /// The same set of hold-ups, if it was worked out before.
+  /// The hold-ups, if they were worked out before.
   var knownHoldUps: HoldUps? { nil }
 
   fileprivate final var ownHoldUps: HoldUps {
@@ -127,7 +127,7 @@ class DispatchContext: @unchecked Sendable {
     return cause.andAround.contains { $0.dispatcherUnderWay == dispatcher }
   }
 
-  // MARK: What blocks pass on
+  // MARK: Inheritance through blocks
 
   /// The dispatch whose block runs here.
   ///
@@ -182,7 +182,7 @@ class DispatchContext: @unchecked Sendable {
       ? DispatchError.timedOut(callSite, after: .zero) : CancellationError()
   }
 
-  // MARK: What a wait holds up
+  // MARK: Contexts that a wait blocks
 
   /// The innermost context that is blocked if this thread blocks.
   static func blocked(on thread: ThreadState) -> DispatchContext? {

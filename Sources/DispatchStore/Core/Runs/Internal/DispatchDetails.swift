@@ -67,8 +67,7 @@ final class DispatchDetails: @unchecked Sendable {
     /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
 
-    /// Whether only fields are set that `reset()` can clear without releasing anything else. These are the phase,
-    /// scheduler and limit.
+    /// Whether the state is simple enough for `resetPlain()`: beyond its phase, scheduler and limit, little was set.
     var isPlain: Bool {
       life.isUndisturbed && replies.isEmpty && atStoresEnd.isEmpty && family == nil
         && successor == nil
@@ -296,7 +295,7 @@ final class DispatchDetails: @unchecked Sendable {
       })
   }
 
-  // MARK: What its blocks dispatch
+  // MARK: Dispatches of its blocks
 
   /// Returns the state that a new dispatch inherits from the dispatch of its block.
   func inheritance() -> Inheritance {

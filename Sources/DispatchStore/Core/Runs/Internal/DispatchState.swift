@@ -4,9 +4,9 @@ struct DispatchState {
     /// Waits for its turn at the scheduler, for other dispatches, or between two actions for a suspended queue. Can
     /// become running or ending.
     case waiting(Waiting)
-    /// Its actions run. Can become waiting (between two actions) or ending.
+    /// The actions run. Can become waiting (between two actions) or ending.
     case running(DispatchWork)
-    /// Its completion runs. Can become ended.
+    /// The completion runs. Can become ended.
     case ending
     /// The final phase.
     case ended(DispatchResult)
@@ -33,7 +33,7 @@ struct DispatchState {
   private(set) var isCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
-  /// Its time limit, if any.
+  /// The time limit, if any.
   private(set) var limit: TimeLimit?
   /// Closures to call once its stores have ended, after the waiters.
   private var overWaiters: [@Sendable () -> Void] = []
@@ -201,13 +201,13 @@ struct DispatchState {
   }
 
   enum Start {
-    /// Its actions run now.
+    /// Run the actions now.
     case run
-    /// Its position is kept until the dispatches that it waits for have ended.
+    /// Keep the position until the dispatches that it waits for have ended.
     case park
-    /// Its position is kept, and this thread tries its gate.
+    /// Keep the position, and try this gate on this thread.
     case tryGate(StartGate)
-    /// It was cancelled; its position is skipped.
+    /// Skip the position of a cancelled dispatch.
     case skip
   }
 
@@ -225,13 +225,13 @@ struct DispatchState {
   }
 
   enum GateTrial {
-    /// Its actions run now.
+    /// Run the actions now.
     case run
-    /// It is parked until the gate may open.
+    /// Stay parked until the gate may open.
     case park
-    /// The gate may have opened meanwhile.
+    /// Try again, because the gate may have opened meanwhile.
     case tryAgain
-    /// It was cancelled meanwhile, and ends elsewhere.
+    /// Skip the dispatch, which was cancelled meanwhile and ends elsewhere.
     case skip
   }
 
@@ -459,7 +459,7 @@ struct DispatchState {
 /// The running work of a dispatch, besides an inline run.
 enum DispatchWork {
   case none
-  /// Its action, store by store.
+  /// A single action, store by store.
   case round(Round)
   /// The dispatch of one action of a sequence.
   case step(Dispatch)

@@ -266,7 +266,7 @@ extension Dispatcher {
     let known = details.isKnown ? details.scheduler as? SyncLoop : nil
     let loop = known ?? SyncLoop.make(on: thread)
     details.scheduler = loop
-    // Its gate may open only after other dispatches on its dispatcher's queue have run.
+    // The gate may open only after other dispatches on this dispatcher's queue have run.
     if isGated { details.dispatcher = self }
     dispatch.keep(outer: DispatchContext.blocked(on: thread))
     var wait: WaitGraph.Wait?

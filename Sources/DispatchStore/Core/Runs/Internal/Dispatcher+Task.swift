@@ -101,7 +101,7 @@ extension Dispatcher {
     dispatch.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
-    // It gets its position only after admission, because a named lane must be used once it is looked up.
+    // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
     let task = TaskScheduler.make(at: pool, of: self, on: thread)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
@@ -152,9 +152,9 @@ extension Dispatcher {
       switch details.withState({ $0.start() }) {
       case .run: task.start()
       case .tryGate(let gate): if dispatch.passes(gate) { task.start() }
-      // It keeps its position, at which it is started again.
+      // The dispatch keeps its position, at which it is started again.
       case .park: break
-      // It was cancelled, and ends elsewhere: its position is free.
+      // A cancelled dispatch ends elsewhere: its position is free.
       case .skip: task.release(dispatch)
       }
       return false

@@ -220,7 +220,7 @@ struct InlineRun: ~Copyable {
     place == nil && record?._withUnsafeGuaranteedRef { $0.isSynchronous } != false
   }
 
-  // MARK: What it knows
+  // MARK: Progress
 
   /// Notes that the current store has begun.
   fileprivate mutating func begin(_ step: InlineStep) {

@@ -4,9 +4,9 @@ enum InlineStep {
   case finished
   /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// Its operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
+  /// The operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
   case unfinished(AnyObject)
-  /// Its operation has been started, and ends later.
+  /// The operation has been started, and ends later.
   case running(AnyObject)
   /// The store has not begun, because its earlier changes must be delivered first.
   case heldBack

@@ -38,10 +38,9 @@ enum ReplyRecord {
 }
 
 extension Reducer where Action: ReplyingAction {
-  /// Replies to the caller that dispatched the action of `apply(_:to:)` or `reduce(into:action:)`. The last reply
-  /// counts.
+  /// Replies to the caller that dispatched the action of `apply(_:to:)` or `reduce(into:action:)`.
   ///
-  /// The caller gets the reply if the store finishes. Outside of a dispatch it has no effect.
+  /// The last reply counts. The caller gets it if the store finishes. Outside of a dispatch it has no effect.
   public final func reply(_ reply: Action.Reply) {
     ReplyRecord.note(reply)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One action on its way through stores that can't all end at once.
+/// The progress of one action through stores that can't all end at once.
 ///
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.

@@ -29,7 +29,7 @@ class StartGate: @unchecked Sendable {
   ///   for.
   func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] { [] }
 
-  /// Describes what the dispatch waits for here.
+  /// Describes the obstacles of the dispatch at this gate.
   ///
   /// Call it outside of locks, since names of keys are user code.
   func description(of dispatch: Dispatch) -> String { fatalError("StartGate is abstract.") }
@@ -130,7 +130,7 @@ extension Dispatch {
       case .park: return false
       case .tryAgain: continue
       case .skip:
-        // Its end may have come before the gate's latest note about it.
+        // The end may have come before the gate's latest note about this dispatch.
         gate.leave(self)
         return false
       }
@@ -151,7 +151,7 @@ extension Dispatch {
     gate?.overtake(self)
   }
 
-  /// A description of what it waits for at its gate; nil if it has not reached one.
+  /// The obstacle at its gate, in words; nil if it has not reached one.
   var gateDescription: String? {
     details?.withState(\.gateAtTurn)?.description(of: self)
   }

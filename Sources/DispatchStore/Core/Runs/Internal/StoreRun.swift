@@ -1,4 +1,4 @@
-/// One store in a round, or one attempt at it.
+/// A store's part in a round, or one attempt at it.
 ///
 /// It owns the commits of the store's code, and its operation reports here.
 @usableFromInline

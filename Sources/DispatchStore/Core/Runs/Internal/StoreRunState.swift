@@ -6,13 +6,13 @@ struct StoreRunState {
   private enum Phase {
     /// A step makes and runs its operation. Holds the report that came meanwhile.
     case starting(Report?)
-    /// Its operation runs, or waits for its dependencies. Can become starting or an end.
+    /// The operation runs, or waits for its dependencies. Can become starting or an end.
     case running
-    /// Its operation has ended, while tasks that it started commit. Can become undelivered or closing.
+    /// The operation has ended, while tasks that it started commit. Can become undelivered or closing.
     case committing(StoreOutcome)
-    /// Its operation has ended, but commits deferred to other threads are not delivered yet.
+    /// The operation has ended, but commits deferred to other threads are not delivered yet.
     case undelivered(StoreOutcome)
-    /// It has ended, and `didDispatch` is called.
+    /// The store has ended, and `didDispatch` is called.
     case closing(StoreOutcome)
   }
 
@@ -177,11 +177,11 @@ struct StoreStanding {
     case waiting
     /// The store starts only once its notifier has delivered the deferred changes.
     case parked
-    /// Its operation runs, or waits for its dependencies.
+    /// The operation runs, or waits for its dependencies.
     case running
-    /// Its operation has ended, but changes left to a notifier are not delivered.
+    /// The operation has ended, but changes left to a notifier are not delivered.
     case undelivered
-    /// Its hooks are called.
+    /// The hooks of its end are called.
     case closing
     /// An attempt has failed; the next one follows after a pause.
     case pausing(before: Int)

@@ -94,7 +94,7 @@ struct TimeLimit {
 
 /// The data that ends a dispatch at its deadline, while another thread still runs its stores.
 final class EarlyEnd: @unchecked Sendable {
-  // because the lock of the dispatch's details guards what changes
+  // because the lock of the dispatch's details guards its mutable state
   /// Whether the deadline has passed before the end of the stores.
   var isClaimed = false
   /// The completion and task-local values, taken from the record when the end is claimed.
@@ -135,7 +135,7 @@ final class EarlyEnd: @unchecked Sendable {
     steps.append(step)
   }
 
-  /// Takes from the record what the end needs, under the details' lock.
+  /// Takes the data for the end from the record, under the details' lock.
   ///
   /// The thread that runs the stores uses none of it before it has checked under the lock which end decides.
   func claim(_ dispatch: Dispatch) {
