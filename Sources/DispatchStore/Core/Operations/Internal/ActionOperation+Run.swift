@@ -14,8 +14,9 @@ extension ActionOperation {
     withState { $0.life.claim() } && !isInQueue
   }
 
-  /// Assigns the operation to a store run, and later calls `operationEnded` of that. Returns the outcome if it has
-  /// ended.
+  /// Assigns the operation to a store run, whose `operationEnded` it calls later.
+  ///
+  /// Returns the outcome if it has ended.
   func join(_ storeRun: StoreRun) -> StoreOutcome? {
     withState { state in
       state.dispatch = nil

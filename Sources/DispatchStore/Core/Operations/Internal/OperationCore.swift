@@ -102,8 +102,9 @@ struct OperationCore: @unchecked Sendable {
     return true
   }
 
-  /// Claims the operation for a dispatch, whose `async` block gets no reference to it. Returns false if it was
-  /// changed since it was made.
+  /// Claims the operation for a dispatch, whose `async` block gets no reference to it.
+  ///
+  /// Returns false if it was changed since it was made.
   @usableFromInline
   func claimPrivately() -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies, !state.pointee.isTouched

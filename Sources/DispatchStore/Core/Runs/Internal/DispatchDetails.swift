@@ -67,7 +67,7 @@ final class DispatchDetails: @unchecked Sendable {
     /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
 
-    /// Whether the state is simple enough for `resetPlain()`: beyond its phase, scheduler and limit, little was set.
+    /// Whether only its phase, scheduler, limit and values that need no release were set.
     var isPlain: Bool {
       life.isUndisturbed && replies.isEmpty && atStoresEnd.isEmpty && family == nil
         && successor == nil
