@@ -6,19 +6,19 @@ public import Foundation
 /// depended on, observed, waited for and cancelled as any other operation; then the library calls no
 /// middleware and no completion for it.
 ///
-/// One of both: an operation that was put into a queue and is then returned fails with `invalidOperation`,
-/// and adding one to a queue that was returned, or calling `start()` on one in a queue, stops the program
-/// with a message. (On other platforms than Linux, Foundation raises an exception where it finds that.)
+/// A queue or a dispatcher may run it, not both. An operation that was put into a queue and is then returned fails
+/// with `invalidOperation`. If you add a returned one to a queue, or call `start()` on one in a queue, the program
+/// stops with a message. (On platforms other than Linux, Foundation raises an exception when it detects that.)
 ///
-/// Its block runs at most once. It ends when it was finished and its synchronous block has returned,
-/// in exactly one outcome: finished, failed or cancelled. After `cancel()` before the start it never
-/// runs, and is cancelled, also where it is finished in between; after the start that only sets
-/// `isCancelled`, and cancels the task of an `async` block.
+/// Its block runs at most once. The operation ends when it was finished and its synchronous block has returned. There
+/// is exactly one outcome: finished, failed or cancelled. After `cancel()` before the start the block never runs, and
+/// the outcome is cancelled, even if the operation is finished in between. After the start, `cancel()` only sets
+/// `isCancelled` and cancels the task of an `async` block.
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
-  // because `core` is locked, Operation itself is safe on several threads, and what else changes does so while one
-  // thread has it: where it is made, started or kept as a spare one
+  // because `core` is locked, Operation itself is thread-safe, and all other state changes only while one thread owns
+  // it: when it is made, started or kept as a spare one
   /// Has an action while it is in use.
   @usableFromInline let actionAddress: UnsafeMutablePointer<Action>
   /// Nil while it is not in use.
@@ -62,7 +62,9 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     return operation
   }
 
-  /// It has ended, and becomes its thread's spare one: nothing else refers to it.
+  /// Clears an ended operation, which becomes its thread's spare one.
+  ///
+  /// It has no other references.
   @inlinable
   func endUse() {
     actionAddress.deinitialize(count: 1)
@@ -161,13 +163,13 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     stopWatchingAll()
   }
 
-  // MARK: Properties that stay with the object: where one was set, the object is not reused
+  // MARK: Properties that stay with the object: once one was set, the object is not reused
 
   private func touch() {
     withState { $0.isTouched = true }
   }
 
-  /// Foundation calls it once the operation has ended, on some thread.
+  /// A closure that Foundation calls once the operation has ended, on an arbitrary thread.
   public override var completionBlock: (@Sendable () -> Void)? {
     get { super.completionBlock }
     set {
@@ -185,7 +187,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     }
   }
 
-  /// Its priority among the ready operations of the queue that it was added to.
+  /// The priority among the ready operations of the queue that it was added to.
   public override var queuePriority: QueuePriority {
     get { super.queuePriority }
     set {
@@ -194,7 +196,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     }
   }
 
-  /// Its share of the system's resources in the queue that it was added to.
+  /// The share of the system's resources in the queue that it was added to.
   public override var qualityOfService: QualityOfService {
     get { super.qualityOfService }
     set {

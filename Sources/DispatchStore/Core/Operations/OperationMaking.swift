@@ -1,13 +1,13 @@
 /// The initializers of `ActionOperation`, one for each kind of block; no other type may conform to it.
 ///
 /// For a program they are initializers like any others: `ActionOperation(action: action, store: store) { … }`.
-/// They stand in a protocol because only there may an initializer return an object that exists: making a
-/// Foundation `Operation` costs more than most reducers do, so they reuse one that the library ran and to which no
-/// reference is left.
+/// The initializers are in a protocol, because only there may an initializer return an existing object. Making a
+/// Foundation `Operation` costs more than most reducers do. They therefore reuse one that the library ran and that
+/// has no references left.
 public protocol OperationMaking {
-  /// What the operation's store has.
+  /// The model of the operation's store.
   associatedtype Model: Sendable
-  /// What the operation handles.
+  /// The action that the operation handles.
   associatedtype Action: ActionType
 }
 

@@ -29,7 +29,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     return running
   }
 
-  /// Does what `deinit` does, and keeps the object as the thread's spare one.
+  /// Abandons the operation as `deinit` does, and keeps this object as the thread's spare one.
   ///
   /// The caller has the only strong reference to it.
   @inlinable
@@ -70,7 +70,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   /// names the action, and the operation does not end before they were notified. After the operation's
   /// end this changes nothing, and is an incident.
   ///
-  /// - Returns: The closure's result; nil where the operation had ended.
+  /// - Returns: The closure's result; nil if the operation had ended.
   @discardableResult
   public func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value

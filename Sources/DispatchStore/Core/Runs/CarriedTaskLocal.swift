@@ -1,7 +1,7 @@
-/// A task-local value that is read where an action is dispatched, and bound where it runs.
+/// A task-local value that is read when an action is dispatched, and bound when it runs.
 ///
-/// An operation queue does not propagate task-local values. A dispatcher binds those that it was made
-/// with in blocks, hooks, inline observers and completions.
+/// An operation queue does not propagate task-local values. A dispatcher binds the values that it was created with in
+/// blocks, hooks, inline observers and completions.
 public struct CarriedTaskLocal: Sendable {
   let calls: CapturedTaskLocal.Calls
 

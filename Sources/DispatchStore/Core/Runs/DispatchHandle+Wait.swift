@@ -3,9 +3,9 @@ import Dispatch
 extension DispatchHandle {
   /// Blocks this thread until the dispatch has ended: its completion has run.
   ///
-  /// For threads of the program's own, and for synchronous code in a block; asynchronous code awaits `result`.
-  /// What the dispatch needs gets a thread meanwhile. Where it waits itself for the code that calls this, the
-  /// wait ends at once, with the error `wouldDeadlock`. Not to be called inside an exclusive section.
+  /// Call it from your own threads and from synchronous code in a block; asynchronous code awaits `result`. Meanwhile
+  /// the dispatch gets a thread if it needs one. If the dispatch itself waits for the calling code, the wait ends at
+  /// once, with the error `wouldDeadlock`. Do not call it inside an exclusive section.
   ///
   /// - Returns: How the dispatch ended.
   @available(*, noasync, message: "Await `result`.")
@@ -15,13 +15,15 @@ extension DispatchHandle {
     return dispatch.wait(for: nil, at: CallSite(fileID: fileID, line: line))!
   }
 
-  /// The same with a limit, after which the dispatch goes on.
+  /// Blocks this thread until the dispatch has ended, or for a limited time.
+  ///
+  /// The dispatch continues after the limit.
   ///
   /// - Parameters:
-  ///   - limit: For so long the thread is blocked at most; not at all where it is zero or less.
+  ///   - limit: The longest time to block the thread. If it is zero or less, the thread is not blocked.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: How the dispatch ended; nil where it has not.
+  /// - Returns: How the dispatch ended; nil if it has not ended yet.
   @available(*, noasync, message: "Await `result`.")
   public func wait(
     for limit: Duration, fileID: StaticString = #fileID, line: UInt = #line
@@ -30,15 +32,15 @@ extension DispatchHandle {
     return dispatch.wait(for: limit, at: CallSite(fileID: fileID, line: line))
   }
 
-  /// Calls a closure once the dispatch has ended: after its completion, and, unless it has timed out, after its lane was
-  /// released.
+  /// Calls a closure once the dispatch has ended.
   ///
-  /// On the concurrent queue, also where that is suspended; where the dispatch has ended, at once on this
-  /// thread. Each closure is called once; closures of one handle may be called at the same time.
+  /// The closure runs after the completion, and after the lane was released, unless the dispatch has timed out. It
+  /// runs on the concurrent queue, even while that is suspended. If the dispatch has already ended, it runs at once
+  /// on this thread. Each closure is called once; closures of one handle may be called at the same time.
   public func whenEnded(_ body: @escaping @Sendable (DispatchResult) -> Void) {
     guard let dispatch, dispatch.result == nil else { return body(resultIfEnded!) }
     let workers = dispatch.schedulerForWaits.workers
-    // It may have ended meanwhile, and has no scheduler then.
+    // The dispatch may have ended since the check above, and then has no scheduler.
     if workers == nil, let result = dispatch.result { return body(result) }
     dispatch.whenEnded {
       let step: @Sendable () -> Void = { body(dispatch.result!) }
@@ -48,7 +50,9 @@ extension DispatchHandle {
 }
 
 extension Dispatch {
-  /// Nil where the limit has passed.
+  /// Blocks this thread until the dispatch has ended.
+  ///
+  /// Returns nil if the limit has passed.
   fileprivate func wait(for limit: Duration?, at callSite: CallSite) -> DispatchResult? {
     if let result { return result }
     let thread = ThreadState.current
@@ -57,7 +61,7 @@ extension Dispatch {
     if let error = BlockingRegion.refusal(on: thread, at: callSite) {
       return DispatchResult(transaction: id, error: error)
     }
-    // The wait of a dispatch of no action: in the graph, and in messages.
+    // Represents this wait, in the graph and in messages, as a dispatch without an action.
     let waiter = Dispatch()
     waiter.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: nil, nil,

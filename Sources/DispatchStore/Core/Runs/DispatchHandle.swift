@@ -26,7 +26,7 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// The record; nil where the dispatch ended without one, so that there is no need to wait.
+  /// The record; nil if the dispatch ended without one, so that there is nothing to wait for.
   var dispatch: Dispatch? {
     if case .dispatch(let dispatch) = subject { dispatch } else { nil }
   }
@@ -39,12 +39,14 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// Whether it has ended: its completion has run.
+  /// Whether the dispatch has ended: its completion has run.
   public var hasEnded: Bool {
     dispatch?.hasEnded ?? true
   }
 
-  /// Whether its stores have ended, too: later than the dispatch, where that has ended at its deadline.
+  /// Whether the stores have ended, too.
+  ///
+  /// That is later than the end of the dispatch if it has ended at its deadline.
   package var isOver: Bool { dispatch?.isOver ?? true }
 
   /// How the dispatch ended; nil until its completion has run.
@@ -63,20 +65,19 @@ public struct DispatchHandle: Sendable {
 
   /// Cancels the dispatch: stores that have not started do not run.
   ///
-  /// Those registered with `runsRegardless` do, and are not cancelled, once any store of the dispatch has
-  /// started. A dispatch that waits ends promptly as cancelled, with its completion on the concurrent queue. An
-  /// operation that has started has `isCancelled` set, and decides how to end. After the end this has no
-  /// effect.
+  /// Stores registered with `runsRegardless` still run, and are not cancelled, once any store of the dispatch has
+  /// started. A waiting dispatch ends promptly as cancelled, with its completion on the concurrent queue. A running
+  /// operation has `isCancelled` set, and decides how to end. After the end, `cancel()` has no effect.
   public func cancel() {
     dispatch?.cancel()
   }
 
   /// How the dispatch ended, once its completion has run.
   ///
-  /// Cancelling the task that awaits it neither cancels the dispatch nor ends the wait. Where the dispatch
-  /// itself waits for the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`
-  /// (`DispatchError.Code.wouldDeadlock` says which rings are not seen). A task for which no operation
-  /// waits, such as one made by `Task { … }` or `Task.immediate { … }` in a block, may await any dispatch.
+  /// Cancelling the task that awaits this neither cancels the dispatch nor ends the wait. If the dispatch waits for
+  /// the operation that awaits it, the wait ends at once, with the error `wouldDeadlock`.
+  /// `DispatchError.Code.wouldDeadlock` says which deadlocks are not detected. A task for which no operation waits
+  /// may await any dispatch: for example one made by `Task { … }` or `Task.immediate { … }` in a block.
   public var result: DispatchResult {
     get async {
       guard let dispatch else { return resultIfEnded! }
@@ -84,13 +85,17 @@ public struct DispatchHandle: Sendable {
     }
   }
 
-  /// Waits for the end, once its completion has run; `result` for a statement that does not use it.
+  /// Waits until the completion has run.
+  ///
+  /// Use it instead of `result` if you do not need the result.
   @discardableResult
   public func ended() async -> DispatchResult {
     await result
   }
 
-  /// Waits for the end; throws the first error: a store's own, `CancellationError` or `DispatchError`.
+  /// Waits until the completion has run.
+  ///
+  /// Throws the first error: a store's own, `CancellationError` or `DispatchError`.
   @discardableResult
   public func get() async throws -> DispatchResult {
     try await result.get()
@@ -98,7 +103,7 @@ public struct DispatchHandle: Sendable {
 }
 
 extension DispatchHandle: Hashable {
-  /// Whether both stand for the same dispatch.
+  /// Whether both handles stand for the same dispatch.
   public static func == (lhs: DispatchHandle, rhs: DispatchHandle) -> Bool {
     lhs.transaction == rhs.transaction
   }
@@ -110,7 +115,7 @@ extension DispatchHandle: Hashable {
 }
 
 extension Dispatch {
-  /// - Parameter context: That of the block which waits for the task.
+  /// - Parameter context: The context of the block that waits for the task.
   fileprivate func awaitResult(in context: DispatchContext?) async -> DispatchResult {
     if let result { return result }
     let wait: WaitGraph.Wait?
@@ -121,7 +126,7 @@ extension Dispatch {
     } catch {
       return DispatchResult(transaction: id, error: error)
     }
-    // The thread that blocks until this task goes on, if there is one, may wait for that queue.
+    // A thread that blocks until this task resumes may wait for that queue.
     let queue = context == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
     defer { queue?.endWait() }

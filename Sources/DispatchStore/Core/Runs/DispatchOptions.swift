@@ -4,12 +4,14 @@ public struct DispatchOptions: Sendable {
   public var after: [DispatchHandle]
   /// Whether a sequence continues after an action that failed, was vetoed or cancelled.
   public var continuesOnFailure: Bool
-  /// What controls the dispatch; nil for most.
+  /// The admission control of the dispatch; nil for most.
   @usableFromInline var control: DispatchAdmission?
-  /// Within how many nanoseconds it ends; the greatest number where it has no limit.
+  /// The time limit in nanoseconds; `Int64.max` if there is none.
   @usableFromInline var timeLimit: Int64
 
-  /// Makes options; by default it waits for no dispatch, and ends a sequence on failure.
+  /// Makes options.
+  ///
+  /// By default the dispatch waits for no other, and a sequence ends on failure.
   @inlinable
   public init(after: [DispatchHandle] = [], continuesOnFailure: Bool = false) {
     self.after = after
@@ -18,7 +20,7 @@ public struct DispatchOptions: Sendable {
     timeLimit = .max
   }
 
-  /// Whether something controls the dispatch, or limits its time.
+  /// Whether the dispatch has admission control or a time limit.
   @inlinable var isControlled: Bool { control != nil || timeLimit != .max }
 
   /// The dispatches in `after` that have not ended.

@@ -42,13 +42,15 @@ final class EndedDispatch {
     self.makeDetails = makeDetails
   }
 
-  /// Links it with what follows it; false, and nothing done, where nothing is to do that.
+  /// Links the dispatch with a follower.
+  ///
+  /// Returns false, without an effect, if nothing is to follow it.
   func lead(to member: any FamilyMember, standingIn standIn: Dispatch) -> Bool {
     details.adopt(
       .init(id: standIn.id, details: standIn.makeDetails(), member: member, follows: true))
   }
 
-  /// When it would have timed out, or what is around it, by the dispatcher's clock; nil where that is past.
+  /// The deadline of the dispatch or of its enclosing block, by the dispatcher's clock; nil if it has passed.
   var deadline: Int64? {
     details.inheritedDeadline.flatMap { $0 > dispatcher.clock.nanoseconds ? $0 : nil }
   }

@@ -4,7 +4,7 @@ import Foundation
 extension ActionOperation {
   /// Whether it is ready; if not, `onReady` is called once, on any thread, when it becomes ready.
   ///
-  /// Throws `wouldDeadlock` where what it depends on waits for the store run.
+  /// Throws `wouldDeadlock` if a dependency waits for the store run.
   func isReady(
     for storeRun: StoreRun, orElse onReady: @escaping @Sendable () -> Void
   ) throws(DispatchError) -> Bool {
@@ -36,10 +36,10 @@ extension ActionOperation {
     return false
   }
 
-  /// The operations of the library among these and among those that they depend on.
+  /// The library's operations among these and their dependencies.
   ///
-  /// Looked up here, since `dependencies` and `isFinished` of others may be the program's code, which runs
-  /// under no lock of the library.
+  /// Looked up here, outside of the library's locks, since `dependencies` and `isFinished` of other operations may be
+  /// user code.
   private static func dependentOperations(
     of operations: [Operation]
   ) -> [any DependentOperation] {
@@ -49,7 +49,7 @@ extension ActionOperation {
       guard !operation.isFinished else { continue }
       if let dependent = operation as? any DependentOperation {
         found.append(dependent)
-        // The rest of the way is the dispatch's.
+        // The dispatch knows its further dependencies.
         if dependent.standing() != nil { continue }
       }
       path += operation.dependencies.filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -76,7 +76,9 @@ extension ActionOperation {
     onReady?()
   }
 
-  /// A finished operation keeps its dependencies alive, and those have unowned references to it.
+  /// Removes the dependencies.
+  ///
+  /// Otherwise a finished operation would keep them alive, and they have unowned references to it.
   func forgetDependencies() {
     for dependency in dependencies { removeDependency(dependency) }
   }
@@ -97,7 +99,8 @@ extension ActionOperation: DependentOperation {
 
   func standing() -> OperationStanding? {
     withState { state in
-      // Also where it belongs to one: it may be about to wait itself, and would close a ring without a search.
+      // Set even if it belongs to a dispatch: it may be about to wait, and would close a deadlock cycle without a
+      // search.
       if !isPlanted(.unseenDependent) { state.isReached = true }
       guard let dispatch = state.storeRun?.dispatch ?? state.dispatch else { return nil }
       return OperationStanding(
@@ -106,7 +109,7 @@ extension ActionOperation: DependentOperation {
     }
   }
 
-  /// Ends it when it is started, without its block.
+  /// Fails the operation when it is started, without its block.
   func failBeforeStart(_ error: DispatchError) {
     withState { _ = $0.life.finish(.failed(error)) }
   }

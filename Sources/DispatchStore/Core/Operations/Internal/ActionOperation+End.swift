@@ -2,7 +2,9 @@ import Foundation
 
 /// The updates through an operation, and its end.
 extension ActionOperation {
-  /// After the block of an inline run has returned: it has ended, or is finished later.
+  /// Ends the block of an inline run, which has returned.
+  ///
+  /// The operation has ended, or is finished later.
   @usableFromInline
   func endInline(_ requested: StoreOutcome?) -> InlineStep {
     let end = withState { state -> StoreOutcome? in
@@ -68,19 +70,21 @@ extension ActionOperation {
     if case .end(let outcome) = finish { ended(outcome) }
   }
 
-  /// Its action, and where that was dispatched.
+  /// The action and its call site, for messages.
   private var nameInMessages: String {
     let callSite = withState { $0.callSite }
     return "The operation for \(action)" + (callSite.map { " (\($0))" } ?? "")
   }
 
-  /// The dispatch or store run on behalf of which it changes its store.
+  /// The dispatch or store run that owns the operation's commits.
   @usableFromInline
   var commitOwner: (any CommitOwner)? {
     withState { $0.commitOwner }
   }
 
-  /// - Parameter reducer: On whose behalf the closure may say that it has changed nothing.
+  /// Updates the model through the operation.
+  ///
+  /// - Parameter reducer: The reducer on whose behalf the closure may say that it has changed nothing.
   func update<Value, Failure: Error>(
     by reducer: Reducer<Model, Action>? = nil, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
@@ -101,14 +105,15 @@ extension ActionOperation {
     guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
       DispatchContext.currentTransaction(on: thread) != owner.transaction
     else { return try store.commit(for: owner, action: action, by: reducer, body) }
-    // In a callback: the operation waits for its thread, and so for what observers wait for there.
+    // In a callback the operation waits for this thread, and thus for everything that observers wait for here.
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
       try store.commit(for: owner, action: action, by: reducer, body)
     }
   }
 
-  /// It has ended, and the caller has the only reference: it becomes this thread's spare one, where nothing has ever
-  /// referred to it but the library.
+  /// Keeps an ended operation as this thread's spare one, if only the library has ever referred to it.
+  ///
+  /// The caller has the only reference.
   func keepAsSpare() {
     guard hasNoWeakOrUnownedReferences(self), core.endPrivateUse() else { return }
     let type = store.operationType
@@ -116,7 +121,7 @@ extension ActionOperation {
     ThreadState.current.keepSpareOperation(self, of: type)
   }
 
-  /// After the block or an update has returned.
+  /// Notes that the block or an update has returned.
   ///
   /// - Parameter outcome: Counts unless the operation was finished before.
   func returned(_ outcome: StoreOutcome?) {

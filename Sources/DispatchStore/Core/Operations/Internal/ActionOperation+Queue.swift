@@ -1,11 +1,12 @@
 import Foundation
 
-/// An operation that is both in a queue and a dispatch's would end for one while the other one runs it.
+/// Checks that no operation is both in a queue and run by a dispatch. It would end for one while the other still runs
+/// it.
 ///
-/// Foundation for Linux does not check that, and corrupts its lists of operations. It reads `isReady` of an
-/// operation that is added to a queue, at once and on the thread that adds it.
+/// Foundation for Linux does not check that, and corrupts its lists of operations. It reads `isReady` of an operation
+/// that is added to a queue, at once and on the adding thread.
 extension ActionOperation {
-  /// Called where `isReady` is read.
+  /// Called when `isReady` is read.
   func checkReadinessRead() {
     let isClaimed = withState { state in
       state.wasReadinessRead = true
@@ -36,7 +37,7 @@ extension ActionOperation {
     withState(\.wasReadinessRead) && queueState != nil
   }
 
-  /// What it is to a queue, as far as Foundation has it.
+  /// The state of the operation in its queue, as far as Foundation exposes it.
   private var queueState: FoundationState.Phase? {
     #if canImport(ObjectiveC)
       nil

@@ -6,13 +6,17 @@ extension ActionOperation {
     core.withState(body)
   }
 
-  /// Claims the operation for a dispatch; false where it was claimed or started before, or is in a queue.
+  /// Claims the operation for a dispatch.
+  ///
+  /// Returns false if it was claimed or started before, or is in a queue.
   func claim() -> Bool {
     // A queue to which it is added after this finds that it was claimed.
     withState { $0.life.claim() } && !isInQueue
   }
 
-  /// Assigns it to a store run, of which it calls `operationEnded`; its outcome where it has ended.
+  /// Assigns the operation to a store run, whose `operationEnded` it calls later.
+  ///
+  /// Returns the outcome if it has ended.
   func join(_ storeRun: StoreRun) -> StoreOutcome? {
     withState { state in
       state.dispatch = nil
@@ -23,9 +27,9 @@ extension ActionOperation {
     }
   }
 
-  /// Assigns it to a store run, and looks whether it is ready.
+  /// Assigns the operation to a store run, and checks whether it is ready.
   func enter(_ storeRun: StoreRun) -> StoreRunStart {
-    // It may have been added to a queue before it was claimed, which then has run it.
+    // If it was added to a queue before it was claimed, the queue may have run it.
     if let outcome = join(storeRun) { return .ended(outcome) }
     storeRun.started(self)
     do {
@@ -34,14 +38,14 @@ extension ActionOperation {
       failBeforeStart(error)
       return .ready
     }
-    // What it depends on may have finished while the reducer ran: that was no time of its own.
+    // Dependencies may have finished while the reducer ran. That time does not belong to the operation.
     if storeRun.startedAt != nil, withState({ $0.hasDependencies }) {
       storeRun.startedAt = storeRun.now
     }
     return .ready
   }
 
-  /// Calls the block, or ends at once where it was finished or cancelled before.
+  /// Calls the block, or ends at once if the operation was finished or cancelled before.
   func run() {
     switch withState({ $0.life.start() }) {
     case .run:
@@ -56,7 +60,9 @@ extension ActionOperation {
     }
   }
 
-  /// Claims it for an inline run, and runs it where it may end at once; nil where it was claimed before.
+  /// Claims the operation for an inline run, and runs it if it may end at once.
+  ///
+  /// Nil if it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }
@@ -66,7 +72,7 @@ extension ActionOperation {
       let isSuspending = state.life.isPending && block?.isSuspending == true
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
-      // One that ends without its block gets no reference to the dispatch, which it may outlive.
+      // An operation that ends without its block gets no reference to the dispatch, because it may outlive that.
       if case .run = start { state.dispatch = dispatch }
       state.callSite = dispatch.callSite
       return (start, true)
@@ -87,9 +93,9 @@ extension ActionOperation {
     }
   }
 
-  /// Calls the block; compiled for the store's types where `ReducerCalls` is.
+  /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.
   ///
-  /// - Returns: The outcome, where the block's return decides it; whether the block has returned.
+  /// - Returns: The outcome, if the block's return decides it, and whether the block has returned.
   @inlinable
   func callBlock(on thread: ThreadState) -> (requested: StoreOutcome?, hasReturned: Bool) {
     let block = block.unsafelyUnwrapped

@@ -22,7 +22,9 @@ final class DependencyWatch: Operation, @unchecked Sendable {
     self.onFinish = onFinish
   }
 
-  /// Starts watching; calls the closure on this thread where the operation has finished already.
+  /// Starts watching.
+  ///
+  /// Calls the closure on this thread if the operation has already finished.
   func begin() {
     #if canImport(ObjectiveC)
       observation = watched.observe(\.isFinished, options: [.initial]) { [weak self] watched, _ in

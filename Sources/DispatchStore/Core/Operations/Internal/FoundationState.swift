@@ -4,14 +4,15 @@ import Foundation
   @_spi(Reflection) private import Swift
 #endif
 
-/// Where Foundation for Linux keeps what an operation is to its queue, which no public property says.
+/// The place where Foundation for Linux stores an operation's state in its queue, for which there is no public
+/// property.
 ///
-/// One byte, which Foundation writes under a lock of its own: it may be out of date when it has been read. Found
-/// by the field's name; where there is none, nothing is checked. Tests show that it is there.
+/// The state is one byte, which Foundation writes under a lock of its own, so a value read here may be out of date.
+/// The byte is found by the field's name. If there is no such field, nothing is checked. Tests show that it exists.
 struct FoundationState: Sendable {
-  /// Named as Foundation's.
+  /// The phases, named as in Foundation.
   enum Phase: String {
-    /// It is being added to a queue.
+    /// The operation is being added to a queue.
     case enqueuing
     /// The queue has not come to it.
     case enqueued
@@ -20,7 +21,7 @@ struct FoundationState: Sendable {
   }
 
   private let offset: Int
-  /// By the byte's value.
+  /// The phases by the byte's value.
   private let phases: [UInt8: Phase]
 
   #if !canImport(ObjectiveC)
@@ -43,7 +44,7 @@ struct FoundationState: Sendable {
     guard MemoryLayout<Value>.size == 1 else { return nil }
     self.offset = offset
     var phases: [UInt8: Phase] = [:]
-    // They are among the first cases, whose values are consecutive.
+    // The phases are among the first cases, whose values are consecutive.
     for byte in UInt8(0)..<8 where phases.count < 3 {
       let name = String(describing: withUnsafeBytes(of: byte) { $0.load(as: Value.self) })
       phases[byte] = Phase(rawValue: name)
@@ -52,7 +53,7 @@ struct FoundationState: Sendable {
     self.phases = phases
   }
 
-  /// Nil where it is in no queue, or was started.
+  /// Returns the phase of an operation; nil if it is in no queue, or was started.
   func phase(of operation: Operation) -> Phase? {
     let object = Unmanaged.passUnretained(operation).toOpaque()
     return phases[object.load(fromByteOffset: offset, as: UInt8.self)]

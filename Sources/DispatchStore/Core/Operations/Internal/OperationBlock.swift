@@ -9,7 +9,7 @@ enum OperationBlock<Model: Sendable, Action: ActionType> {
   /// Runs in a task; ends when the block returns or throws.
   case suspending(
     @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void)
-  /// The same, and the block notes a reply; with the isolation of the program's own one.
+  /// Runs in a task and notes the block's reply, with the isolation of the user's block.
   case replying(
     isolation: (any Actor)?, @Sendable (Action, Store<Model, Action>) async throws -> Void)
   /// Calls a reducer's `reduce(into:action:)`.

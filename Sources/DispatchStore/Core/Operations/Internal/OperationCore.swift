@@ -15,7 +15,7 @@ struct OperationCore: @unchecked Sendable {
     var storeRun: StoreRun?
     /// The dispatch that runs it inline; nil again before that can be released.
     unowned(unsafe) var dispatch: Dispatch?
-    /// Where its action was dispatched, for messages; kept after the end.
+    /// The call site of its dispatch, for messages; kept after the end.
     var callSite: CallSite?
     /// The watches of unfinished dependencies, by operation.
     var watches: [ObjectIdentifier: DependencyWatch] = [:]
@@ -35,7 +35,7 @@ struct OperationCore: @unchecked Sendable {
     /// Whether only the library has ever had a reference to it since its reducer returned it: nothing is notified.
     var isPrivate = false
 
-    /// Makes it as it was at first, where only the library has had a reference to it, and it has ended.
+    /// Resets the state of an ended operation that only the library has ever referred to.
     mutating func resetPrivate() {
       guard task == nil, storeRun == nil, onReady == nil, watches.isEmpty, awaited.isEmpty else {
         self = State()
@@ -78,7 +78,7 @@ struct OperationCore: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  /// Without the lock: it stays what it was when the operation was claimed.
+  /// Readable without the lock, since it is constant once the operation was claimed.
   var isPrivate: Bool { state.pointee.isPrivate }
 
   // MARK: Without the lock, for a caller with the only reference to the operation
@@ -90,7 +90,9 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.isReduction = true
   }
 
-  /// Starts it for an inline run; false where it was changed since it was made.
+  /// Starts the operation for an inline run.
+  ///
+  /// Returns false if it was changed since it was made.
   @usableFromInline
   func beginInline(for dispatch: Dispatch) -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }
@@ -100,8 +102,9 @@ struct OperationCore: @unchecked Sendable {
     return true
   }
 
-  /// Claims it for a dispatch, whose `async` block gets no reference to it; false where it was changed since it was
-  /// made.
+  /// Claims the operation for a dispatch, whose `async` block gets no reference to it.
+  ///
+  /// Returns false if it was changed since it was made.
   @usableFromInline
   func claimPrivately() -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies, !state.pointee.isTouched
@@ -121,10 +124,11 @@ struct OperationCore: @unchecked Sendable {
     return true
   }
 
-  /// After its block has returned: whether it has ended as finished and can be reused, as no property
-  /// that stays with it was changed.
+  /// Ends the operation after its block has returned.
   ///
-  /// - Parameter isFinished: Whether its block's return finishes it; nil where other code does, on any thread.
+  /// Returns whether it has finished and can be reused, because no property that stays with it was changed.
+  ///
+  /// - Parameter isFinished: Whether its block's return finishes it; nil if other code does, on any thread.
   @usableFromInline
   func endInline(isFinished: Bool?) -> Bool {
     if isFinished == nil {

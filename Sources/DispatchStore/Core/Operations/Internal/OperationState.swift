@@ -1,7 +1,7 @@
 /// The state machine of one operation, without locks or threads.
 ///
-/// It ends when an outcome was requested and no call is in progress: its synchronous block, and updates
-/// through it on other threads.
+/// The operation ends when an outcome was requested and no call is in progress. Calls are its synchronous block, and
+/// updates through it on other threads.
 struct OperationState {
   private enum Phase {
     /// Not started. Can become running or ended.
@@ -31,14 +31,16 @@ struct OperationState {
 
   var isPending: Bool { phase == .pending }
 
-  /// Whether it is as it was made.
+  /// Whether the operation is unchanged since it was made.
   var isUntouched: Bool {
     isPending && !isClaimed && !isCancelled && requested == nil
   }
 
   var isRunning: Bool { phase == .running }
 
-  /// Claims it for a dispatch; false where it was started or claimed already.
+  /// Claims the operation for a dispatch.
+  ///
+  /// Returns false if it was already started or claimed.
   mutating func claim() -> Bool {
     guard isPending, !isClaimed else { return false }
     isClaimed = true
@@ -52,7 +54,9 @@ struct OperationState {
     busy = 1
   }
 
-  /// Whether it ends as finished, now that its block has returned; it is then as it was made.
+  /// Whether it ends as finished, now that its block has returned.
+  ///
+  /// If so, the state is reset for reuse.
   ///
   /// - Parameter isFinished: Whether the block's return requests that.
   mutating func endsForReuse(_ isFinished: Bool) -> Bool {
@@ -65,7 +69,7 @@ struct OperationState {
   enum Start {
     case run
     case end(StoreOutcome)
-    /// It was started before.
+    /// The operation was started before.
     case ignore
   }
 
@@ -82,9 +86,9 @@ struct OperationState {
 
   enum Finish {
     case end(StoreOutcome)
-    /// It ends when the calls in progress have returned, or when it is started.
+    /// The operation ends when the calls in progress have returned, or when it is started.
     case later
-    /// It had been finished before.
+    /// The operation had been finished before.
     case repeated
   }
 
@@ -93,13 +97,15 @@ struct OperationState {
       return isPlanted(.doubleFinish) ? .end(outcome) : .repeated
     }
     guard requested == nil else { return .repeated }
-    // One that was cancelled before its start stays that.
+    // A cancellation before the start remains the outcome.
     let isCancelledBefore = isPending && (isCancelled || outcome.isCancelled)
     requested = isCancelledBefore ? .cancelled(hasStarted: false) : outcome
     return endIfIdle().map(Finish.end) ?? .later
   }
 
-  /// Finishes it, and begins to keep its reply, as an update; false where it was finished before.
+  /// Finishes the operation, and begins to keep its reply, as an update.
+  ///
+  /// Returns false if it was finished before.
   mutating func beginReply() -> Bool {
     guard isRunning, requested == nil || isPlanted(.replyAfterEnd) else { return false }
     requested = .finished
@@ -107,14 +113,18 @@ struct OperationState {
     return true
   }
 
-  /// Begins an update through it; false where it has ended.
+  /// Begins an update through the operation.
+  ///
+  /// Returns false if it has ended.
   mutating func beginUpdate() -> Bool {
     if phase == .ended { return false }
     busy += 1
     return true
   }
 
-  /// After the block, or an update, has returned: the outcome, where that ends the operation.
+  /// Notes that the block or an update has returned.
+  ///
+  /// Returns the outcome, if that ends the operation.
   ///
   /// - Parameter outcome: Counts unless the operation was finished before.
   mutating func returned(requesting outcome: StoreOutcome? = nil) -> StoreOutcome? {
@@ -123,7 +133,9 @@ struct OperationState {
     return endIfIdle()
   }
 
-  /// False where it was cancelled before or has ended.
+  /// Cancels the operation.
+  ///
+  /// Returns false if it was cancelled before or has ended.
   mutating func cancel() -> Bool {
     if phase == .ended { return false }
     defer { isCancelled = true }

@@ -1,5 +1,5 @@
 extension Store {
-  /// Calls `operation(for:in:)`, and runs the operation on this thread, to its end where it can.
+  /// Calls `operation(for:in:)`, and runs the operation on this thread, to its end if possible.
   ///
   /// Inlined into the module that makes the store, so that it is specialized for the store's types.
   @inlinable
@@ -8,7 +8,7 @@ extension Store {
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> InlineStep {
     var operation = reducer.operation(for: action, in: self)
-    // It starts without its lock, where no other code has a reference to it and it is as it was made.
+    // The operation starts without its lock if it is unchanged and no other code has a reference to it.
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
       operation.block?.isSuspending == false, operation.core.beginInline(for: dispatch),
@@ -56,7 +56,7 @@ extension Store {
       && operation.block?.isSuspending == true && operation.core.claimPrivately()
   }
 
-  /// The same for an operation to which other code has, or may have had, a reference.
+  /// Runs an operation to which other code has, or may have had, a reference.
   @usableFromInline
   func run(
     _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,

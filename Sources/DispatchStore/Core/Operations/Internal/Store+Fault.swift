@@ -30,7 +30,9 @@ extension Store {
       storeIdentifiers: [identifier])
   }
 
-  /// Whether it is another action, as far as its type allows to compare; some do not equal themselves.
+  /// Whether the actions differ, as far as the type can be compared.
+  ///
+  /// Some actions do not equal themselves.
   private func isOther(_ made: Action, than action: Action) -> Bool {
     if haveSameBytes(made, action) { return false }
     if let made = made as? any Equatable { return !made.equals(action) && made.equals(made) }

@@ -1,26 +1,28 @@
-/// A task-local value as it was where an action was dispatched; those of other keys are linked.
+/// A task-local value captured when an action was dispatched.
+///
+/// Values of other keys follow in a linked list.
 @usableFromInline
 final class CapturedTaskLocal: @unchecked Sendable {
   // because `attachment` belongs to the step that runs, and the rest is constant from the capture until it is used again, by
   // the only reference to it
   private let calls: Calls
-  /// Where the value is.
+  /// The memory of the value.
   ///
-  /// Several threads may read it at a time: those of a group's steps, or that of a deadline.
+  /// Several threads may read it at a time: the threads of a group's steps, or the thread of a deadline.
   private let value: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var hasValue = false
   private let next: CapturedTaskLocal?
-  /// The number of the dispatcher that carries the values; of the first one.
+  /// The number of the dispatcher that carries the values; set in the first element of the list only.
   @exclusivity(unchecked) private var dispatcher = UInt64.max
-  /// What else the dispatch has that carries the value.
+  /// The attachment that the dispatch keeps besides the task-local values.
   @exclusivity(unchecked) var attachment = Dispatch.Attachment.none
 
-  /// What is done with a value, compiled for its type where the program names that.
+  /// The operations on a value, compiled for its concrete type if the program names it.
   @usableFromInline
   final class Calls: Sendable {
     let size: Int
     let alignment: Int
-    /// Reads the value that is bound here.
+    /// Reads the value that is bound in the current context.
     let capture: @Sendable (_ memory: UnsafeMutableRawPointer) -> Void
     let copy:
       @Sendable (_ value: UnsafeMutableRawPointer, _ memory: UnsafeMutableRawPointer) -> Void
@@ -54,11 +56,11 @@ final class CapturedTaskLocal: @unchecked Sendable {
     value.deallocate()
   }
 
-  /// Captures values, as they are bound here; nil where there are none.
+  /// Captures the values that are bound in the current context; nil if there are none.
   ///
   /// - Parameters:
   ///   - dispatcher: The number of the dispatcher that carries them.
-  ///   - spare: What was used before, for that dispatcher or another one.
+  ///   - spare: An earlier capture to reuse, of that dispatcher or another one.
   static func capture(
     _ locals: [CarriedTaskLocal], of dispatcher: UInt64, using spare: CapturedTaskLocal? = nil
   ) -> CapturedTaskLocal? {
@@ -75,7 +77,9 @@ final class CapturedTaskLocal: @unchecked Sendable {
     return first
   }
 
-  /// The same values for another dispatch; those after the first are shared, so that neither is used again.
+  /// Copies the values for another dispatch.
+  ///
+  /// The copy shares all values after the first, so that neither can be reused.
   func copy() -> CapturedTaskLocal {
     let copy = CapturedTaskLocal(calls, before: next)
     calls.copy(value, copy.value)
@@ -83,7 +87,7 @@ final class CapturedTaskLocal: @unchecked Sendable {
     return copy
   }
 
-  /// Releases the values: it is to be used again.
+  /// Releases the values, so that the memory can be reused.
   func clear() {
     attachment = .none
     var present: CapturedTaskLocal? = self

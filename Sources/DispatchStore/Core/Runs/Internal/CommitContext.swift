@@ -1,13 +1,15 @@
-/// On whose behalf code changes a store; `end` follows the commit.
+/// The dispatch or store run on whose behalf code changes a store.
+///
+/// Call `end` after the commit.
 @usableFromInline
 struct CommitContext {
   private enum Kind {
-    /// Of code outside of dispatches, in hooks or in completions.
+    /// Code outside of dispatches, in hooks or in completions.
     case none
     case owner(any CommitOwner)
-    /// An inline run's store, whose record is made where another thread is to deliver the commit.
+    /// An inline run's store. Its record is made only if another thread is to deliver the commit.
     case run(InlineRun.Address)
-    /// A store run's task, or one made there: the store run's end waits for the commit's.
+    /// A task of a store run, or a task made there: the store run ends only after the commit.
     case task(StoreRun)
   }
 
@@ -20,10 +22,10 @@ struct CommitContext {
   @usableFromInline
   static func owner(_ owner: any CommitOwner) -> CommitContext { CommitContext(.owner(owner)) }
 
-  /// Of code that runs on this thread and names no owner.
+  /// Returns the context of code that runs on this thread and names no owner.
   ///
-  /// A block that runs on this thread can't end meanwhile; one whose task commits, or made the task that does,
-  /// could, so its end waits for that.
+  /// A block on this thread can't end during the commit. A block whose task commits could, and so could one whose
+  /// task made the committing task. Their end therefore waits for the commit.
   @usableFromInline
   static func current(on thread: ThreadState) -> CommitContext {
     if let run = thread.run { return CommitContext(run.pointee.isInStore ? .run(run) : .none) }
@@ -48,7 +50,7 @@ struct CommitContext {
     }
   }
 
-  /// The action for commits to a store; nil where it is another one's.
+  /// The action for commits to a store; nil if the action belongs to another store.
   @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>, on thread: ThreadState) -> Action? {
     switch kind {
@@ -70,11 +72,11 @@ struct CommitContext {
     }
   }
 
-  /// The commit has been delivered, or left to a notifier.
+  /// Ends the commit, which has been delivered or left to a notifier.
   @usableFromInline
   func end(on thread: ThreadState) {
     guard case .task = kind else { return }
-    // Nil where the thread has blocked meanwhile.
+    // Nil if the thread has blocked meanwhile.
     if let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
   }
 }

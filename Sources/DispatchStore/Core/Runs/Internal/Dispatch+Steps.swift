@@ -1,7 +1,7 @@
-// What schedulers call, and what follows when a round has closed: the steps of a dispatch. Each runs as far
-// as it can on one thread; where it has to wait, another step follows.
+// The steps of a dispatch: called by schedulers, and after a round has closed. Each step runs as far as it can on one
+// thread. If it has to wait, another step follows.
 extension Dispatch {
-  /// The scheduler starts it, in its turn.
+  /// Starts the dispatch, called by the scheduler when its turn has come.
   ///
   /// - Parameter dispatch: The scheduler's only reference.
   static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
@@ -16,7 +16,7 @@ extension Dispatch {
     case .park:
       return .continues
     case .skip:
-      // It was cancelled, and ends elsewhere: its place is free.
+      // A cancelled dispatch ends elsewhere: its position is free.
       return isPlanted(.keptPlace) ? .continues : .ended
     }
     guard let task = details.scheduler?.asTask else { return run(&dispatch, on: thread) }
@@ -48,12 +48,12 @@ extension Dispatch {
     }
   }
 
-  /// It is not to run before these have ended.
+  /// Makes the dispatch wait for these dispatches before it runs.
   func wait(for dispatches: [Dispatch]) {
     if !dispatches.isEmpty { makeDetails().withState { $0.wait(for: dispatches) } }
   }
 
-  /// Unparks it once each of these has ended.
+  /// Unparks the dispatch once all of these have ended.
   func resume(after dispatches: [Dispatch]) {
     for dispatch in dispatches {
       dispatch.whenEnded {
@@ -68,9 +68,9 @@ extension Dispatch {
 
   // MARK: Rounds
 
-  /// The details for a round, whose steps may run on any thread.
+  /// Returns the details for a round, whose steps may run on any thread.
   ///
-  /// - Parameter task: The caller's, where the rounds go on there.
+  /// - Parameter task: The caller's task, if the rounds continue there.
   func makeDetails(
     forRoundsOf dispatcher: Dispatcher?, in task: TaskScheduler?, on thread: ThreadState
   ) -> (DispatchDetails, Scheduler) {
@@ -84,13 +84,15 @@ extension Dispatch {
     return (details, scheduler)
   }
 
-  /// Goes on with a round where an inline run has stopped.
+  /// Continues with a round after an inline run has stopped.
   func begin(_ round: Round, after remainder: InlineRemainder, _ begun: StoreRun?) {
     yieldPoint(.beginRound, id.description)
     if round.begin(after: remainder, begun) { roundClosed(round) }
   }
 
-  /// All stores of a round have ended: the last step.
+  /// Completes the dispatch: all stores of a round have ended.
+  ///
+  /// This is the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
@@ -118,7 +120,7 @@ extension Dispatch {
     scheduler.release(self)
   }
 
-  /// Lets begin what follows the dispatch.
+  /// Begins the followers of the dispatch.
   @inline(never)
   private func beginFollowers(after session: MiddlewareSession, _ result: DispatchResult) {
     let ended = EndedDispatch(session, self.result ?? result) {
@@ -134,12 +136,14 @@ extension Dispatch {
     cancel { $0.cancel() }
   }
 
-  /// Ends it where it waits: it would do so for ever.
+  /// Ends a waiting dispatch with an error, because it would wait forever.
   func refuse(with error: DispatchError) {
     endAcceptance(refusing: error)
   }
 
-  /// Ends it with an error where it has not started; false where it has, or has ended.
+  /// Ends the dispatch with an error if it has not started.
+  ///
+  /// Returns false if it has started or ended.
   func drop(with error: DispatchError) -> Bool {
     var isDropped = false
     cancel { state in
@@ -149,14 +153,16 @@ extension Dispatch {
     return isDropped
   }
 
-  /// Its scheduler has it, which others knew before: where it is in a ring with what began to wait for it, it ends.
+  /// Applies a pending cancellation once the scheduler has the dispatch.
+  ///
+  /// Refuses it if a dispatch that already waits for it closes a deadlock cycle.
   func accepted(isInLane: Bool) {
-    // What began to wait could not see what the dispatch would be behind.
+    // An early waiter could not see what the dispatch would wait behind.
     let mayWait = (isInLane || isHeldBack || isGated) && !isPlanted(.lateRing)
     endAcceptance(refusing: mayWait ? WaitGraph.ring(around: self)?.error : nil)
   }
 
-  /// Others knew it before its scheduler had it; a cancellation that came meanwhile takes effect, as does its refusal.
+  /// Applies a cancellation or refusal that came after the dispatch was announced and before its scheduler had it.
   func endAcceptance(refusing error: DispatchError? = nil) {
     cancel { $0.endAcceptance(refusing: error) }
   }
@@ -165,7 +171,9 @@ extension Dispatch {
     if cancelAlone(transition) { cancelChildren() }
   }
 
-  /// The same without what its blocks have dispatched; whether that is to be cancelled.
+  /// Cancels without the dispatches that its blocks made.
+  ///
+  /// Returns whether the caller is to cancel those.
   func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
@@ -182,7 +190,7 @@ extension Dispatch {
     case .cancel(let work):
       work.cancel()
     case .endEarly(let early, let work):
-      // Before the result says what has started.
+      // Stop further starts before the result says which stores have started.
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
       work.cancel()
@@ -206,13 +214,15 @@ extension Dispatch {
     if wasParked { scheduler.releaseParked(self) } else { scheduler.noteSkipped() }
   }
 
-  /// Ends a dispatch that does not begin: no hook was called, and none is.
+  /// Ends a dispatch that was cancelled before it began.
+  ///
+  /// No hook was called, and none will be.
   private func endDelayed() {
     leaveScheduler()
     complete(resultBeforeStart(refusal ?? CancellationError()))
   }
 
-  /// The result of one that is not taken to its stores.
+  /// Returns the result of a dispatch that never reaches its stores.
   func resultBeforeStart(_ error: any Error) -> DispatchResult {
     let identifiers = route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
     return DispatchResult(
@@ -220,9 +230,9 @@ extension Dispatch {
       outcomes: identifiers.map { _ in .cancelled(hasStarted: false) }, error: error)
   }
 
-  /// Ends it at its deadline: on the concurrent queue, while the stores go on where they run.
+  /// Ends the dispatch at its deadline, on the concurrent queue, while its stores continue.
   ///
-  /// No state of the record is read any longer, which belongs to what runs there.
+  /// From here on this must not read the record's state, which belongs to the step that runs the stores.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
     early.dispatcher?.pool.resume {
@@ -254,7 +264,9 @@ extension Dispatch {
     withContext(of: storeRun, on: .current) { bound(body) }
   }
 
-  /// Runs user code for which the dispatch waits, on any thread: no state of the dispatch is read.
+  /// Runs user code that the dispatch waits for, on any thread.
+  ///
+  /// Reads no state of the dispatch.
   func withContext<Value, Failure: Error>(
     of storeRun: StoreRun?, on thread: ThreadState, early: EarlyEnd? = nil,
     _ body: () throws(Failure) -> Value
@@ -270,17 +282,19 @@ extension Dispatch {
 }
 
 extension Dispatch: TimerTarget {
-  /// Its deadline has come.
+  /// Called when the deadline has passed.
   func timerFired() {
     if let limit = details?.withState(\.limit) { timeOut(limit.deadline.duration) }
   }
 
-  /// It has timed out after that time, unless it has ended.
+  /// Times the dispatch out after this duration, unless it has ended.
   func timeOut(_ duration: Duration) {
     if timeOutAlone(duration) { cancelChildren() }
   }
 
-  /// The same without what its blocks have dispatched; whether that is to time out.
+  /// Times out without the dispatches that its blocks made.
+  ///
+  /// Returns whether the caller is to cancel those.
   func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)

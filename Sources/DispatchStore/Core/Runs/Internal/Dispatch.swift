@@ -1,52 +1,56 @@
 import Synchronization
 
-/// The record of one call of `dispatch`: one action, or several in sequence, on their way to a result.
+/// The record of one call of `dispatch`: an action, or a sequence of actions, on its way to a result.
 ///
-/// A scheduler queues it and starts it. Mostly one step then takes its action through all stores
-/// (`InlineRun`), and the record is used again if no handle refers to it. `DispatchDetails` come along where
-/// other threads take part, and a `Round` where a store can't end at once.
+/// A scheduler enqueues and starts it. Usually a single step takes its action through all stores (`InlineRun`), and
+/// the record is reused if no handle refers to it. `DispatchDetails` are added when other threads take part. A
+/// `Round` is added when a store can't end at once.
 ///
-/// A pending dispatch is 152 bytes. What is not atomic belongs to the step that runs.
+/// A pending dispatch takes 152 bytes. State that is not atomic belongs to the step that runs.
 @usableFromInline
 final class Dispatch: DispatchContext, @unchecked Sendable {
   // because the scheduler hands it from step to step, and other threads see its details only
   private(set) var id = TransactionID(rawValue: 0)
   private var parentID = UInt64.max
-  /// The next one in a lane's inbox, or among spare ones.
+  /// The next record in a lane's inbox, or in the pool of spare records.
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
   /// The stores; nil for a sequence.
   @exclusivity(unchecked) private(set) var route: Unmanaged<Route>?
-  /// What it is queued at or runs at, which exists meanwhile; nil on the caller's thread.
+  /// The scheduler where the dispatch is queued or runs, which exists meanwhile; nil on the caller's thread.
   ///
-  /// Atomic, since a stream's consumer that delivers a commit reads it, while a task that has made a record for that goes
-  /// on in a round: both are schedulers, but not the same.
+  /// Atomic, because two threads may touch it at a time. A stream's consumer that delivers a commit reads it.
+  /// Meanwhile a task that made a record for that commit may continue in a round. The two have different schedulers.
   private let schedulerBits = Atomic<UInt>(0)
   private(set) var callSite = CallSite(fileID: "", line: 0)
-  /// While it is pending.
+  /// Set while the dispatch is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
   @exclusivity(unchecked) private var completion: Completion?
-  /// Whether it carries task-local values: does not change while another thread may refer to it.
+  /// Whether it carries task-local values.
+  ///
+  /// Constant while another thread may refer to the dispatch.
   @exclusivity(unchecked) private(set) var isCarrying = false
-  /// Whether it is of one action of a sequence; set before another thread knows it.
+  /// Whether this is one action of a sequence.
+  ///
+  /// Set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
   @exclusivity(unchecked) private var stored = Attachment.none
   /// A `DispatchWord`.
   private let word = Atomic<UInt>(DispatchWord.waiting.bits)
 
-  /// What it needs before it runs and while it runs.
+  /// The object that a dispatch needs before or while it runs.
   enum Attachment {
     case none
-    /// While it is pending.
+    /// Before it runs.
     case session(MiddlewareSession)
     /// While it runs on its caller's thread.
     case outer(DispatchContext)
-    /// To its end, with that context where there is one.
+    /// Until its end. The sequence holds the outer context, if there is one.
     case sequence(DispatchSequence)
-    /// To its end, with one of the others.
+    /// Until its end. The values hold one of the other attachments.
     case carrying(CapturedTaskLocal)
-    /// Between two dispatches, and in the next one if it needs none: the sequence of the last one, to be used again.
+    /// Between two dispatches: the previous sequence, kept for reuse until a dispatch needs the field.
     case spareSequence(DispatchSequence)
-    /// Likewise, the task-local values that the last one carried, without these.
+    /// Between two dispatches: the storage of the previous task-local values, emptied for reuse.
     case spareCarried(CapturedTaskLocal)
   }
 
@@ -76,7 +80,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     self.completion = completion
     self.callSite = callSite
     isStep = false
-    // Others may know it before it has a scheduler, and its last one may be gone.
+    // Other threads may see it before it has a scheduler, and its previous scheduler may be gone.
     activeScheduler = nil
     word.store(DispatchWord.waiting.bits, ordering: .relaxed)
   }
@@ -92,14 +96,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// The scheduler will queue it.
+  /// Sets the scheduler that will enqueue the dispatch.
   func enter(_ scheduler: Scheduler) {
     activeScheduler = Unmanaged.passUnretained(scheduler)
   }
 
-  /// Another one will: a named lane that has retired since it was looked up.
+  /// Changes the scheduler: its named lane was removed after it was looked up.
   func move(to scheduler: Scheduler) {
-    // Where something watches it there are details, and another thread may look at its scheduler.
+    // A watched dispatch has details, and another thread may read its scheduler.
     if let details {
       details.withState { _ in enter(scheduler) }
     } else {
@@ -107,9 +111,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Keeps its action while it is pending; it has none.
+  /// Stores the action of a pending dispatch that has none.
   func put(_ action: __owned any ActionType) {
-    // Without a look at what is there before, which would be released.
+    // Initialises without reading the old value, which would be released.
     withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
   }
 
@@ -117,7 +121,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   func takeAction() -> any ActionType {
     withUnsafeMutablePointer(to: &action) { pointer in
-      // Moved, where reading and clearing it would copy it.
+      // Moves the action, because reading and clearing it would copy it.
       let action = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: (any ActionType).self)
         .move()
       pointer.initialize(to: nil)
@@ -125,14 +129,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Keeps another route, which counts it as outstanding.
+  /// Sets another route, which counts the dispatch as outstanding.
   func keep(_ route: Unmanaged<Route>) {
     self.route = route
   }
 
   func takeRoute() -> Unmanaged<Route>? { route.take() }
 
-  /// Why its dispatcher, which is closed, refuses it.
+  /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
 
   func keep(_ completion: Completion) {
@@ -145,7 +149,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     completion.take()
   }
 
-  /// Keeps the session until it runs.
+  /// Keeps the session until the dispatch runs.
   func keep(_ session: MiddlewareSession?) {
     attachment = session.map(Attachment.session) ?? .none
   }
@@ -164,7 +168,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Its code runs on this thread now, inside another context.
+  /// Sets the enclosing context of the code that this thread now runs.
   func keep(outer: DispatchContext?) {
     if let sequence {
       sequence.outer = outer
@@ -173,12 +177,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// It is to run a sequence; before another thread knows it.
+  /// Sets the sequence to run, before the dispatch is shared.
   func put(_ sequence: DispatchSequence) {
     attachment = .sequence(sequence)
   }
 
-  /// The sequence of its last use, to be used again.
+  /// Takes the spare sequence of the previous use.
   func takeSpareSequence() -> DispatchSequence? {
     guard case .spareSequence = stored else { return nil }
     var former = Attachment.none
@@ -187,9 +191,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return spare
   }
 
-  /// Keeps its sequence, which has ended, for its next use, where nothing else refers to that.
+  /// Keeps the ended sequence for the next use, if nothing else refers to it.
   private func keepSpareSequence() {
-    // Moved, where a copy of the reference would be counted.
+    // Moves the sequence, because a copy of the reference would be counted.
     var former = Attachment.none
     swap(&stored, &former)
     guard case .sequence(var spare) = consume former, isUniquelyReferencedForReuse(&spare),
@@ -199,7 +203,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     stored = .spareSequence(spare)
   }
 
-  /// What carried the task-local values of its last use, to be used again.
+  /// Takes the spare storage of task-local values from the previous use.
   func takeSpareCarried() -> CapturedTaskLocal? {
     guard case .spareCarried = stored else { return nil }
     var former = Attachment.none
@@ -208,8 +212,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     return spare
   }
 
-  /// Keeps what it carried for its next use, without the values, where nothing else refers to it; the record has been
-  /// cleared.
+  /// Keeps the storage of task-local values, emptied, for the next use, if nothing else refers to it.
+  ///
+  /// The record has been cleared.
   @inline(never)
   func keepSpare(_ carried: consuming CapturedTaskLocal) {
     guard isUniquelyReferencedForReuse(&carried), hasNoWeakOrUnownedReferences(carried) else {
@@ -219,7 +224,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     stored = .spareCarried(carried)
   }
 
-  /// It binds task-local values where it runs.
+  /// Attaches task-local values to bind when the dispatch runs.
   func carry(_ values: CapturedTaskLocal?) {
     guard let values else { return }
     values.attachment = stored
@@ -227,12 +232,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     isCarrying = true
   }
 
-  /// The task-local values that it binds where it runs.
+  /// The task-local values to bind when the dispatch runs.
   var carried: CapturedTaskLocal? {
     if isCarrying, case .carrying(let carried) = stored { carried } else { nil }
   }
 
-  /// Calls a closure with these values bound.
+  /// Calls a closure with the carried values bound.
   func bound<Result>(_ body: () -> Result) -> Result {
     if let carried { carried.bind(body) } else { body() }
   }
@@ -243,22 +248,28 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
-  /// Whether something comes before its stores; one that joins another has no route.
+  /// Whether hooks or other preparation come before its stores.
+  ///
+  /// False for a dispatch that joins another: it has no route.
   var needsPreparation: Bool {
     route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
-  /// Whether all of its stores only reduce; before it is scheduled.
+  /// Whether all of its stores only reduce.
+  ///
+  /// Valid before it is scheduled.
   var onlyReduces: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
   }
 
-  /// Whether it has one store, which only reduces; before it is scheduled.
+  /// Whether it has one store, which only reduces.
+  ///
+  /// Valid before it is scheduled.
   var isReduction: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
   }
 
-  /// Whether it is of one action: it has a route.
+  /// Whether this is a dispatch of one action, which has a route.
   var isAction: Bool { route != nil }
 
   /// The sequence that it runs, until its end; nil for an action.
@@ -266,14 +277,16 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     if case .sequence(let sequence) = attachment { sequence } else { nil }
   }
 
-  /// Runs on this thread only: no other one knows it.
+  /// Begins on this thread, and is never shared with another.
   func beginHere(inside outer: DispatchContext?) {
     word.store(DispatchWord.running.bits, ordering: .relaxed)
     activeScheduler = nil
     stored = outer.map(Attachment.outer) ?? .none
   }
 
-  /// Its scheduler starts it, and no other thread takes part; false where the details have the state.
+  /// Begins when its scheduler starts it and no other thread takes part.
+  ///
+  /// False if the details hold the state.
   func beginInline() -> Bool {
     yieldPoint(.takeUp, id.description)
     return exchange(.waiting, for: .running).exchanged
@@ -294,32 +307,33 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
   }
 
-  /// Whether it was dispatched from inside of another one.
+  /// Whether it was dispatched from inside another dispatch.
   var hasParent: Bool { parentID != UInt64.max }
 
-  /// Where its steps run, for the thread that runs or ends it.
+  /// The scheduler of its steps, for the thread that runs or ends it.
   var scheduler: Scheduler { details?.scheduler ?? queuedAt }
 
-  /// Whether that is suspended.
+  /// Whether its scheduler is suspended.
   var isSchedulerSuspended: Bool {
     if let scheduler = details?.scheduler { return scheduler.isSuspended }
-    // Without a counted reference.
+    // Avoids a counted reference.
     return activeScheduler?._withUnsafeGuaranteedRef(\.isSuspended)
       ?? CallerThread.any.isSuspended
   }
 
-  /// Where its steps run, for a thread that looks for who waits for whom: where the dispatch has ended meanwhile, its
-  /// scheduler may be gone.
+  /// The scheduler of its steps, for a thread that searches the wait graph.
+  ///
+  /// Once the dispatch has ended, its scheduler may be gone.
   var schedulerForWaits: Scheduler {
     makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? CallerThread.any
   }
 
-  /// What it is queued at; to be read while it needs that.
+  /// The scheduler where it is queued; valid only while the dispatch needs it.
   var queuedAt: Scheduler {
     activeScheduler?.takeUnretainedValue() ?? CallerThread.any
   }
 
-  /// Its place is skipped: the scheduler no longer has it.
+  /// Clears the scheduler, which no longer has the dispatch and skips its position.
   func leaveScheduler() {
     activeScheduler = nil
   }
@@ -327,12 +341,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it runs on its caller's thread.
   var isSynchronous: Bool { activeScheduler == nil }
 
-  /// Whether it runs in its caller's task, where it has its turn or goes on in a round.
+  /// Whether it runs in its caller's task, in its turn or in a round.
   ///
-  /// Read under the details' lock: a thread that drains a lane reads it of what is next, which another may cancel.
+  /// Read under the details' lock: a thread that drains a lane reads it for the next dispatch, which another thread
+  /// may cancel.
   var isOfTask: Bool { withDetails(\.isOfTask) == true }
 
-  /// Whether stores that do not wait for each other run beside each other.
+  /// Whether stores that do not wait for each other run concurrently.
   var runsConcurrently: Bool {
     activeScheduler?._withUnsafeGuaranteedRef(\.runsStoresConcurrently) == true
   }
@@ -350,31 +365,32 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// The context that waits for its end: its caller's, or the sequence's.
+  /// The context that waits for this dispatch: its caller's, or the sequence's.
   var caller: DispatchContext? {
     guard let outer else { return nil }
-    // Not of a completion at the deadline: the record belongs to the thread that still runs its stores.
+    // Not for a completion at the deadline: the record belongs to the thread that still runs its stores.
     let waits = isStep && !outer.isEarly && outer.dispatch.id == parent
     return isSynchronous || isOfTask || waits ? outer : nil
   }
 
   // MARK: Details
 
-  /// What other threads see of it; nil where none has taken part yet.
+  /// The state that other threads see; nil if none has taken part yet.
   var details: DispatchDetails? { presentWord.details?.takeUnretainedValue() }
 
   var hasDetails: Bool { presentWord.details != nil }
 
-  /// Passes the details to a closure, without the reference that the record has; nil where there are none.
+  /// Passes the details to a closure without retaining them; nil if there are none.
   @inline(__always)
   func withDetails<Result>(_ body: (DispatchDetails) -> Result) -> Result? {
     presentWord.details?._withUnsafeGuaranteedRef(body)
   }
 
-  /// The details, made where there are none: the one transition that hands the state over to them.
+  /// Returns the details, and makes them if there are none.
   ///
-  /// Any thread may do it that has a reference. The step that runs the dispatch finds the details before it
-  /// can end.
+  /// Making them is the only transition that hands the state over to them.
+  ///
+  /// Any thread with a reference may do it. The step that runs the dispatch finds the details before it can end.
   func makeDetails() -> DispatchDetails {
     var word = presentWord
     while true {
@@ -388,12 +404,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Whether it can be used again where it simply finishes and the caller has the only reference.
+  /// Whether the record can be reused after a simple finish, if the caller has the only reference.
   var isReusable: Bool {
     withDetails { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
-  /// Keeps its details as spare ones; the caller has the only reference.
+  /// Keeps the details as spare ones.
+  ///
+  /// The caller has the only reference.
   func recycleRest(on thread: ThreadState) {
     guard let details = takeDetails() else { return }
     if details.hasFamily { details.recordIsGone() } else { thread.keepSpare(details) }
@@ -409,7 +427,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     takeDetails()?.recordIsGone()
   }
 
-  /// Keeps a dispatch that has ended as a spare one, with its details, where nothing else refers to it.
+  /// Keeps an ended dispatch and its details as spare ones, if nothing else refers to it.
   static func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&dispatch), hasNoWeakOrUnownedReferences(dispatch)
     else { return }
@@ -419,10 +437,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: A time limit
 
-  /// The last store has ended, and its `didDispatch` was not called: looks at the time, and from here on no deadline
-  /// changes how the dispatch ends.
+  /// Checks the deadline after the last store has ended, before its `didDispatch`.
   ///
-  /// Without effect from the second call on.
+  /// Afterwards no deadline changes how the dispatch ends. Only the first call has an effect.
   func settleDeadline() {
     if isStep {
       if whole !== self, whole.sequence?.isAtLastAction == true { whole.settleDeadline() }
@@ -431,7 +448,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// The stores of its inline run have ended: from here on no deadline changes how it ends.
+  /// Notes that the stores of its inline run have ended.
+  ///
+  /// Afterwards no deadline changes how the dispatch ends.
   @inline(__always)
   func storesEnded() {
     if hasDetails { endStores() }
@@ -448,21 +467,24 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Before its end; without details, whether another thread could see that depends on when the compiler releases a
-  /// handle.
+  /// Yields to the test scheduler before the end.
+  ///
+  /// Without details it does not, because only the compiler's release of a handle decides whether another thread
+  /// could see it.
   func yieldBeforeEnd() {
     if hasDetails { yieldPoint(.notifyWaiters, id.description) }
   }
 
-  /// Ends it; all that only the way to the end needed is released before waiting threads and tasks resume,
-  /// since a handle may be kept for long.
+  /// Ends the dispatch.
+  ///
+  /// Everything else is released before waiting threads and tasks resume, since a handle may live long.
   func end(_ result: DispatchResult) {
     let details = makeDetails()
     release(details)
     details.end(result)
   }
 
-  /// In a function of its own, so that nothing refers any longer to what was released when the result is there.
+  /// A separate function, so that no reference to released objects is left when the result is published.
   private func release(_ details: DispatchDetails) {
     details.beginEnding()
     let releases = details.withState { $0.takeReleases() }
@@ -471,7 +493,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     for release in releases { release() }
   }
 
-  /// Releases what only the way to the end needed; the record may then be used again.
+  /// Releases everything that the end no longer needs.
+  ///
+  /// The record may then be reused.
   func clear(keepingSequence: Bool = false) {
     noteEnd()
     action = nil
@@ -483,7 +507,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 }
 
-// What other threads call.
+// Called by other threads.
 extension Dispatch {
   var hasEnded: Bool { withDetails { $0.hasEnded.load(ordering: .acquiring) } ?? false }
 
@@ -491,16 +515,16 @@ extension Dispatch {
 
   var isCancelled: Bool { withDetails { $0.withState(\.isCancelled) } ?? false }
 
-  /// Whether commits of the inline run's present store are not delivered.
+  /// Whether commits of the inline run's current store are undelivered.
   var hasUndeliveredCommits: Bool { withDetails(\.hasUndeliveredCommits) ?? false }
 
-  /// Why it was cancelled, where it would have waited for ever, or its time has passed.
+  /// The error of a cancellation because of a deadlock or a passed deadline.
   var refusal: DispatchError? { details?.withState(\.refusal) }
 
-  /// The dispatches before it, while it waits for them.
+  /// The dispatches that it waits for before it runs.
   var dispatchesBefore: [Dispatch] { details?.withState(\.before) ?? [] }
 
-  /// The same, and whether it has to pass a gate after that.
+  /// The dispatches that it waits for, and whether it has to pass a gate after them.
   var obstacles: (before: [Dispatch], isGated: Bool) {
     details?.withState { ($0.before, $0.isGated) } ?? ([], false)
   }
@@ -508,34 +532,42 @@ extension Dispatch {
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
-  /// Whether it is a sequence without actions.
+  /// Whether this is a sequence without actions.
   var isEmpty: Bool { sequence?.isEmpty ?? false }
 
-  /// Whether it runs, or waits for its turn: it still needs its scheduler.
+  /// Whether it still needs its scheduler: it runs or waits for its turn.
   var needsScheduler: Bool { details?.withState(\.needsScheduler) ?? true }
 
-  /// Whether a `.sync` caller need not stay: only notifiers have to deliver what was deferred.
+  /// Whether a `.sync` caller may return, because only deferred deliveries by notifiers are left.
   var onlyDeliveryIsLeft: Bool { details?.withState(\.work).onlyDeliveryIsLeft ?? false }
 
-  /// Whether only one store's part of a round is under way.
+  /// Whether only one store of a round is running.
   var isAlone: Bool { details?.withState(\.work).isAlone ?? false }
 
-  /// Whether its stores have ended, which may be after the end at its deadline.
+  /// Whether its stores have ended.
+  ///
+  /// That may be after the dispatch has ended at its deadline.
   var isOver: Bool { details?.withState(\.isOver) ?? false }
 
-  /// Calls a closure once its stores have ended, before its result is there; at once where they have ended.
+  /// Calls a closure once its stores have ended, before the result is published.
   ///
-  /// Whoever has the result finds released what the closure releases.
+  /// If they have ended, calls it at once.
+  ///
+  /// Whoever reads the result finds released everything that the closure releases.
   func beforeResult(_ release: @escaping @Sendable () -> Void) {
     if !makeDetails().withState({ $0.keepRelease(release) }) { release() }
   }
 
-  /// Calls back once its stores have ended, and nothing of it runs any longer: at once where they have.
+  /// Calls back once its stores have ended and none of its code runs.
+  ///
+  /// If so already, calls back at once.
   func whenOver(_ waiter: @escaping @Sendable () -> Void) {
     if !makeDetails().withState({ $0.waitUntilOver(waiter) }) { waiter() }
   }
 
-  /// Calls back once the dispatch has ended: at once where it has, else on the thread that ends it.
+  /// Calls back once the dispatch has ended, on the thread that ends it.
+  ///
+  /// If it has ended already, calls back at once.
   func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
     if details != nil { yieldPoint(.await, id.description) }
     let details = makeDetails()
@@ -544,7 +576,7 @@ extension Dispatch {
   }
 }
 
-// On whose behalf the store is changed whose part runs inline.
+// The owner of commits by the store that runs inline.
 extension Dispatch: CommitOwner {
   @usableFromInline
   var transaction: TransactionID { id }

@@ -1,35 +1,38 @@
-/// What the options of a dispatch say about whether it may begin, and what is to know it: the seam for what controls
-/// dispatches.
+/// Admission control of a dispatch: whether it may begin, and who gets to know it.
+///
+/// Features that control dispatches subclass it.
 @usableFromInline
 class DispatchAdmission: @unchecked Sendable {
   // because a subclass has only constants
   /// Whether it inherits neither cancellation nor deadline from the block that dispatches it.
   var isDetached: Bool { false }
 
-  /// When the dispatch times out, if it is dispatched now, whatever its options say besides.
+  /// Returns the deadline of a dispatch made now, apart from its options.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
-  /// With which priority it waits for the concurrent queue, or for its turn in a lane; nil for the normal one.
+  /// Returns the priority on the concurrent queue, or for a turn in a lane; nil for the normal one.
   func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityInbox.Level? { nil }
 
-  /// By which stores run again that have failed.
+  /// The rule by which failed stores are retried.
   var retryRule: (any RetryRule)? { nil }
 
-  /// What a dispatch has to pass in its turn, before it starts; nil for most.
+  /// Returns the gate that a dispatch has to pass in its turn, before it starts; nil for most.
   ///
-  /// On the dispatching thread, before hooks and scheduling.
+  /// Called on the dispatching thread, before hooks and scheduling.
   func gate(for dispatcher: Dispatcher) -> StartGate? { nil }
 
-  /// What controls one dispatch, for which it may block its thread; in most cases itself.
+  /// Returns the admission control of one dispatch, usually itself.
   ///
-  /// On the dispatching thread, before hooks and scheduling.
+  /// It may block the thread for that.
   ///
-  /// - Parameter deadline: The dispatch's own, up to which its thread is blocked at most.
+  /// Called on the dispatching thread, before hooks and scheduling.
+  ///
+  /// - Parameter deadline: The dispatch's own deadline. The thread is blocked until then at most.
   func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> DispatchAdmission { self }
 
-  /// Takes what a dispatch needs that a task sends, before it begins; nil where that needs nothing.
+  /// Acquires the resources of a dispatch sent from a task, before it begins; nil if it needs none.
   func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? { nil }
@@ -37,76 +40,85 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether it is ready: `begin` and `send` were called, or have nothing to do.
   var isReady: Bool { false }
 
-  /// Whether `admit` makes a dispatch known to others, that may wait for it, or end it before it begins.
+  /// Whether `admit` shares a dispatch with others, which may wait for it or end it before it begins.
   var makesKnown: Bool { false }
 
-  /// Decides whether a dispatch begins; throws why not.
+  /// Decides whether a dispatch begins.
   ///
-  /// On the dispatching thread, before hooks and scheduling; no other thread knows the dispatch.
+  /// Throws the reason if not.
   ///
-  /// - Parameter delay: By which it may begin later; nil where it ends at once with an error of the dispatcher's.
+  /// Called on the dispatching thread, before hooks and scheduling, while no other thread knows the dispatch.
+  ///
+  /// - Parameter delay: The means to begin later; nil if the dispatch ends at once with an error of the dispatcher's.
   func admit(
     _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
   ) throws -> Admission { .begins }
 
-  /// Whether others can get a handle of the dispatch, once it is announced.
+  /// Whether others can get a handle of the dispatch once it is announced.
   var isFindable: Bool { false }
 
-  /// Makes the dispatch known to others, before its stores can begin: from here on they may cancel it.
+  /// Makes the dispatch known to others before its stores can begin.
   ///
-  /// - Returns: Those that are cancelled once the scheduler has it.
+  /// They may cancel it from here on.
+  ///
+  /// - Returns: The dispatches to cancel once the scheduler has this one.
   func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] { [] }
 
-  /// The scheduler has the dispatch, which may have ended by now; the caller's thread or task is about to run it.
+  /// Called when the scheduler has the dispatch, or when the caller's thread or task is about to run it.
+  ///
+  /// The dispatch may have ended.
   func entered(_ dispatch: Dispatch, of dispatcher: Dispatcher) {}
 }
 
-/// What becomes of a dispatch that is not refused.
+/// The decision about a dispatch that is not refused.
 enum Admission {
-  /// It begins now.
+  /// The dispatch begins now.
   case begins
-  /// It begins once its delay has ended.
+  /// The dispatch begins once its delay has ended.
   case waits
-  /// It runs nothing, and ends as this one does.
+  /// The dispatch runs nothing, and ends as the other one does.
   case joins(Dispatch)
 }
 
-/// What a task does that sends a dispatch.
+/// The next step of a task that sends a dispatch.
 enum SendAdmission {
-  /// It begins the dispatch, with this.
+  /// Begins the dispatch with this admission control.
   case ready(DispatchAdmission)
-  /// It waits first.
+  /// Waits before it begins the dispatch.
   case waits(AdmissionWait)
 }
 
-/// What a task that sends waits for before its dispatch begins.
+/// A wait of a sending task before its dispatch begins.
 @usableFromInline
 class AdmissionWait: @unchecked Sendable {
   // because a subclass says why
-  /// Returns what the dispatch begins with, also where the task was cancelled or the time has passed.
+  /// Waits, and returns the admission control for the dispatch, even if the task was cancelled or its time has
+  /// passed.
   nonisolated(nonsending) func ended() async -> DispatchAdmission {
     fatalError("AdmissionWait is abstract.")
   }
 }
 
-/// What controls the dispatches of a dispatcher, whatever their options say.
+/// Admission control for all dispatches of a dispatcher, apart from their options.
 class DefaultAdmission: @unchecked Sendable {
   // because a subclass has only constants
-  /// What controls a dispatch with this mode; in all modes but `sync`.
+  /// Returns the admission control of a dispatch with this mode.
+  ///
+  /// Not called for `.sync`.
   func admission(in mode: Dispatcher.Mode, with own: DispatchAdmission?) -> DispatchAdmission? {
     own
   }
 }
 
-/// A dispatch that was admitted, with what is to be done before and after its scheduler gets it.
+/// An admitted dispatch, with the actions before and after its scheduler gets it.
 struct AdmittedDispatch {
   private let dispatch: Dispatch
   private let admission: DispatchAdmission?
   private let parent: Dispatch?
   private let isInLane: Bool
-  /// Those that it replaces, once it is announced.
+  /// The dispatches that it replaces, once it is announced.
   private var older: [Dispatch]?
-  /// Nil where it begins at once.
+  /// The delay; nil if the dispatch begins at once.
   let delay: DispatchDelay?
 
   init(
@@ -120,24 +132,26 @@ struct AdmittedDispatch {
     self.admission = admission
   }
 
-  /// A scheduler is about to get it, which may start it at once: its block already finds what makes it known.
+  /// Makes the dispatch known before a scheduler gets it.
   ///
-  /// A cancellation that comes before the scheduler has it is noted, and takes effect in `enter`.
+  /// The scheduler may start it at once, and its block already finds it.
+  ///
+  /// A cancellation before the scheduler has it is noted, and takes effect in `enter`.
   mutating func announce(by dispatcher: Dispatcher) {
     guard let admission else { return }
-    // One that is delayed can be ended as it is.
+    // A delayed dispatch can be ended as it is.
     if delay == nil { dispatch.makeDetails().withState { $0.awaitAcceptance() } }
     older = admission.announce(dispatch, of: dispatcher)
   }
 
   private var isAnnounced: Bool { older != nil }
 
-  /// The scheduler has it, or is about to run it on this thread.
+  /// Called when the scheduler has the dispatch, or is about to run it on this thread.
   func enter(by dispatcher: Dispatcher) {
     if delay == nil, let admission {
       let isFound = admission.isFindable || admission.makesKnown
       if isAnnounced {
-        // What has a handle of it may have begun to wait, and could not see what it would be behind.
+        // Another thread may already wait for this handle. It could not yet know what the dispatch would wait behind.
         if isFound { dispatch.accepted(isInLane: isInLane) } else { dispatch.endAcceptance() }
       } else if admission.makesKnown {
         dispatch.refuseRing()
@@ -153,12 +167,16 @@ struct AdmittedDispatch {
   }
 }
 
-/// On what terms a dispatch is made.
+/// The terms of a dispatch: its admission control, parent and deadlines.
 struct DispatchTerms {
   let admission: DispatchAdmission?
-  /// The dispatch whose block makes it, unless it is detached; of a task, what cancels that cancels the dispatch.
+  /// The dispatch whose block makes it, unless it is detached.
+  ///
+  /// Nil in a task, whose cancellation cancels the dispatch.
   let parent: Dispatch?
-  /// Its own one, and that or a sooner one that it inherits.
+  /// The dispatch's own deadline.
+  ///
+  /// `deadline` is that one or a sooner, inherited one.
   let ownDeadline: Deadline?
   let deadline: Deadline?
 
@@ -180,14 +198,14 @@ struct DispatchTerms {
 }
 
 extension Dispatcher {
-  /// What controls a dispatch; nil for most.
+  /// Returns the admission control of a dispatch; nil for most.
   @inline(__always)
   func control(_ options: DispatchOptions, _ mode: Mode) -> DispatchAdmission? {
     guard let defaultAdmission, !mode.isSync else { return options.control }
     return defaultAdmission.admission(in: mode, with: options.control)
   }
 
-  /// The soonest deadline that the options of a dispatch say, if it is dispatched now.
+  /// Returns the soonest deadline that the options of a dispatch made now set.
   func deadline(
     _ options: DispatchOptions, _ admission: DispatchAdmission?, at callSite: CallSite
   ) -> Deadline? {
@@ -197,7 +215,7 @@ extension Dispatcher {
     return if let other, other.time < own.time { other } else { own }
   }
 
-  /// Decides whether a dispatch begins that this thread has made; nil where nothing controls it.
+  /// Decides whether a dispatch of this thread begins; nil if nothing controls it.
   @inline(__always)
   func admit(
     _ dispatch: Dispatch, _ options: DispatchOptions, _ mode: Mode, on thread: ThreadState
@@ -214,13 +232,13 @@ extension Dispatcher {
     dispatch.hasParent && thread.run?.pointee.isInStore != false
   }
 
-  /// The same on terms that were worked out when the dispatch was made.
+  /// Decides whether a dispatch begins, on terms that were worked out when it was made.
   @inline(never)
   func admit(
     _ dispatch: Dispatch, _ terms: DispatchTerms, _ mode: Mode
   ) throws -> AdmittedDispatch? {
     if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
-    // Before it has a unit, a key or a lane, for which an end might wait.
+    // Before the dispatch acquires a unit, a key or a lane that an end might wait for.
     if terms.admission?.isReady == false { pool.runSurplusEnds(on: .current) }
     if let details = terms.parent?.details {
       let inheritance = details.inheritance()
@@ -229,7 +247,7 @@ extension Dispatcher {
     }
     let admission = terms.admission?.begin(
       for: self, at: dispatch.callSite, until: terms.ownDeadline)
-    // What is put there before another thread takes part, all that runs the dispatch finds.
+    // Added before another thread takes part, so that every step finds it.
     if admission != nil || terms.ownDeadline != nil { dispatch.makeDetails().isControlled = true }
     if let admission {
       let details = dispatch.makeDetails()
@@ -238,7 +256,7 @@ extension Dispatcher {
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
       if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
       let delay = try begin(dispatch, by: admission, mode)
-      // One that joins another runs nothing.
+      // A joining dispatch runs nothing.
       if !details.isJoining, let gate = admission.gate(for: self) { dispatch.wait(at: gate) }
       return AdmittedDispatch(
         dispatch, by: admission, inBlockOf: terms.parent,
@@ -251,7 +269,9 @@ extension Dispatcher {
       isInLane: !mode.isSync && !mode.isAsync)
   }
 
-  /// Makes a dispatch known where that has to be, and decides; the delay where it begins later.
+  /// Makes a dispatch known if necessary, and decides.
+  ///
+  /// Returns the delay if it begins later.
   private func begin(
     _ dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
   ) throws -> DispatchDelay? {
@@ -276,7 +296,7 @@ extension Dispatcher {
     return nil
   }
 
-  /// A dispatch runs nothing, and ends as another one does: an empty sequence after that.
+  /// Turns a dispatch into an empty sequence that runs nothing and ends as another dispatch does.
   private func join(_ dispatch: Dispatch, to other: Dispatch, _ mode: Mode) {
     yieldPoint(.join, dispatch.id.description)
     dispatch.makeDetails().isJoining = true
@@ -292,7 +312,7 @@ extension Dispatcher {
     guard deadline.time > clock.nanoseconds else {
       throw .timedOut(dispatch.callSite, after: deadline.duration)
     }
-    // Not where a caller's thread or task waits for the stores.
+    // Not if a caller's thread or task waits for the stores.
     let endsEarly = !mode.isSync && details.scheduler?.isTask != true
     details.put(
       TimeLimit(
@@ -300,10 +320,12 @@ extension Dispatcher {
         isOfReduction: !endsEarly && details.retry == nil && dispatch.isReduction))
   }
 
-  /// Ends a dispatch that was not admitted: no hook has been called, and none is.
+  /// Ends a dispatch that was not admitted.
   ///
-  /// The completion runs on the concurrent queue, for `.sync` and in tasks here; without one nothing is queued there. Of
-  /// many refused ones no more than a bound are queued (`PendingEnds`).
+  /// No hook was called, and none will be.
+  ///
+  /// The completion runs on the concurrent queue; for `.sync` and in tasks it runs here. Without a completion nothing
+  /// is enqueued. `PendingEnds` bounds the number of refused dispatches that are enqueued.
   @inline(never)
   func refuse(
     _ dispatch: Dispatch, _ error: any Error, _ mode: Mode
@@ -313,7 +335,7 @@ extension Dispatcher {
     if mode.isSync || !dispatch.hasCompletion {
       dispatch.complete(result)
     } else {
-      // A cancellation that comes before that has nothing to do, and no scheduler for it.
+      // A later cancellation finds nothing to do, and needs no scheduler.
       dispatch.makeDetails().beginEnding()
       pool.runSurplusEnds(on: .current)
       pool.resumeEnd { dispatch.complete(result) }

@@ -1,35 +1,41 @@
 import Synchronization
 
-/// Inside which dispatch some code runs: the cause of what it dispatches, and what its waits hold up.
+/// The dispatch whose code runs, and its outer contexts.
 ///
-/// A dispatch is the context of the code of its inline run (`InlineRun`). Store runs of a round, which may
-/// run at the same time, and tasks have others (`StoreRunContext`, `TaskContext`).
+/// The context is the cause of new dispatches, and says which dispatches a wait in it blocks.
+///
+/// A dispatch is itself the context of its inline run (`InlineRun`). Tasks have contexts of their own
+/// (`StoreRunContext`, `TaskContext`), and so have the store runs of a round, which may run concurrently.
 @usableFromInline
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
-  /// The same for code that knows no stores: nil where no others run at the same time.
+  /// The store run, for code that knows no stores.
+  ///
+  /// Nil if no other store runs at the same time.
   final var part: AnyObject? { owner }
-  /// The context that does not go on before this one has ended, on this thread or as its caller.
+  /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
-  /// This one and those around it, from inside to outside.
+  /// This context and its outer contexts, innermost first.
   final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
-  /// Whether it is that of an `async` block's task, and not of a step.
+  /// Whether this is the context of an `async` block's task, and not of a step.
   var isOfBlock: Bool { false }
-  /// What runs the jobs of the `async` block around; nil for the system's pool.
+  /// The scheduler of the jobs of the enclosing `async` block; nil for the system's pool.
   var jobScheduler: Scheduler? { outer?.jobScheduler }
-  /// Whether what its code dispatches is cancelled with the dispatch, and times out with it: that of blocks.
+  /// Whether cancellation and timeouts of the dispatch extend to the dispatches made here.
+  ///
+  /// True for blocks.
   var passesOn: Bool {
     guard let owner else { return false }
     return !owner.runsRegardless
   }
-  /// Whether the dispatch has ended at its deadline, so that what runs here holds up nothing of it.
+  /// Whether the dispatch has ended at its deadline, so that code here no longer blocks it.
   var isEarly: Bool { false }
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
-  /// What it holds up, and what those around it do.
+  /// Everything that a wait in this context blocks, including its outer contexts.
   var holdUps: HoldUps {
     var (next, found) = (Optional(self), HoldUps())
     while let context = next {
@@ -39,7 +45,7 @@ class DispatchContext: @unchecked Sendable {
     }
     return found
   }
-  /// The same where it was worked out before.
+  /// The hold-ups, if they were worked out before.
   var knownHoldUps: HoldUps? { nil }
 
   fileprivate final var ownHoldUps: HoldUps {
@@ -51,15 +57,16 @@ class DispatchContext: @unchecked Sendable {
     return own
   }
 
-  /// Whether the current task, whose context it is, is that of an `async` block or a child of it, for which the block's
-  /// end waits.
+  /// Whether the end of an `async` block waits for the current task, whose context this is: the block's task or a
+  /// child task.
   var waitsForTask: Bool { false }
 
   /// The context of an `async` block, in its task and in all tasks made there.
   @TaskLocal static var inTask: DispatchContext?
 
-  /// The same for code that runs in no block most of the time: where the runtime has no value, reading it takes four
-  /// times as long as this.
+  /// The current task's context.
+  ///
+  /// Checks the address first: that is four times as fast as reading a task-local value that is not bound.
   private static var ofBlockAround: DispatchContext? {
     isInTaskOfBlock ? inTask : nil
   }
@@ -67,32 +74,33 @@ class DispatchContext: @unchecked Sendable {
   /// Whether the current task is that of an `async` block, or was made there.
   static var isInTaskOfBlock: Bool { TaskLocalAddress.current(of: $inTask) != 0 }
 
-  /// Whether code that runs here may block its thread for a delivery turn.
+  /// Whether code on this thread may block it for a delivery turn.
   ///
-  /// Outside of dispatches, and in `.sync` ones: there a caller waits anyway.
+  /// True outside of dispatches, and in `.sync` ones, for which a caller waits anyway.
   static func mayBlock(on thread: ThreadState) -> Bool {
     if let run = thread.run { return !run.pointee.isScheduled }
     return cause(on: thread)?.dispatch.isSynchronous ?? true
   }
 
-  /// The store run of a round whose code runs here.
+  /// The store run of a round whose code runs on this thread.
   static func storeRun(on thread: ThreadState) -> StoreRun? {
     cause(on: thread)?.owner
   }
 
-  /// The context outside of inline runs; of a task's code that of the task, since an actor may run the
-  /// code of others in a job.
+  /// The context of code on this thread, inline runs aside.
+  ///
+  /// In a task it is the task's context, since an actor may run others' code in a job.
   static func cause(on thread: ThreadState) -> DispatchContext? {
     guard let context = thread.context, !context.isOfBlock else { return ofBlockAround }
     return context
   }
 
-  /// The transaction that causes what is dispatched here.
+  /// The transaction that causes new dispatches on this thread.
   static func currentTransaction(on thread: ThreadState) -> TransactionID? {
     transaction(of: thread.run, on: thread)
   }
 
-  /// The same for an innermost run.
+  /// The transaction of an innermost run, or else of the code that runs here.
   static func transaction(
     of run: InlineRun.Address?, on thread: ThreadState
   ) -> TransactionID? {
@@ -100,28 +108,30 @@ class DispatchContext: @unchecked Sendable {
     return cause(on: thread)?.dispatch.id
   }
 
-  /// The number of the dispatcher whose code runs here; nil where that has ended.
+  /// The number of the dispatcher whose code runs here; nil if the dispatch has ended.
   var dispatcherUnderWay: UInt64? {
     guard !dispatch.hasEnded else { return nil }
-    // A store run's route is constant; a dispatch's own belongs to the thread that runs it, which is this one, or waits
-    // for the task that runs here.
+    // A store run's route is constant. A dispatch's own route belongs to the thread that runs it. That is this
+    // thread, or one that waits for the current task.
     return owner?.dispatcherNumber ?? dispatch.dispatcherNumber
   }
 
-  /// Whether code of a dispatch under way runs here, of this dispatcher, or waits for what runs here.
+  /// Whether code of this dispatcher runs here, in an unfinished dispatch, or waits for code that runs here.
   static func isInside(of dispatcher: UInt64, on thread: ThreadState) -> Bool {
     if InlineRun.isInside(of: dispatcher, thread.run) { return true }
     guard let cause = cause(on: thread) else { return false }
-    // What is around a task that nobody waits for may go on meanwhile, and end.
+    // The outer context of a task that nobody waits for may continue meanwhile, and end.
     guard !cause.isOfBlock || cause.waitsForTask else {
       return cause.dispatcherUnderWay == dispatcher
     }
     return cause.andAround.contains { $0.dispatcherUnderWay == dispatcher }
   }
 
-  // MARK: What blocks pass on
+  // MARK: Inheritance through blocks
 
-  /// The dispatch whose block runs here: what it dispatches is cancelled with it, and by its deadline.
+  /// The dispatch whose block runs here.
+  ///
+  /// Its cancellation and its deadline extend to the dispatches made here.
   ///
   /// Nil in hooks, observers and completions, and in stores that run regardless.
   @inline(never)
@@ -129,7 +139,7 @@ class DispatchContext: @unchecked Sendable {
     ofBlock(from: thread.run, on: thread)
   }
 
-  /// The same for code around an inline run.
+  /// The dispatch whose block runs here, found from an inline run outwards.
   static func ofBlock(from innermost: InlineRun.Address?, on thread: ThreadState) -> Dispatch? {
     var next = innermost
     while let run = next {
@@ -137,7 +147,7 @@ class DispatchContext: @unchecked Sendable {
         return nil
       }
       if let record = run.pointee.recordToCancel(on: thread) { return record }
-      // A `.sync` dispatch: nothing cancels it but what is around it.
+      // A `.sync` dispatch is cancelled only by its outer context.
       next = run.pointee.outer
     }
     guard !thread.isNotice(in: nil), let context = cause(on: thread), context.passesOn else {
@@ -146,8 +156,9 @@ class DispatchContext: @unchecked Sendable {
     return context.dispatch
   }
 
-  /// The same, with a record of its own also where nothing else can cancel it, linked to the dispatch around it, and so
-  /// on.
+  /// The dispatch whose block runs here, linked to the dispatch around it, and so on outwards.
+  ///
+  /// Makes a record even if nothing else can cancel that dispatch.
   @inline(never)
   static func linkedBlock(
     from innermost: InlineRun.Address?, on thread: ThreadState
@@ -162,7 +173,7 @@ class DispatchContext: @unchecked Sendable {
     return isBlock ? run.pointee.linkedRecord(on: thread) : nil
   }
 
-  /// Why what the block dispatches that runs here does not begin; nil where nothing has cancelled it.
+  /// The error with which new dispatches of the current block fail; nil if the block was not cancelled.
   @inline(never)
   static func cancellation(on thread: ThreadState, at callSite: CallSite) -> (any Error)? {
     guard let inheritance = ofBlock(on: thread)?.details?.inheritance(), inheritance.isCancelled
@@ -171,31 +182,31 @@ class DispatchContext: @unchecked Sendable {
       ? DispatchError.timedOut(callSite, after: .zero) : CancellationError()
   }
 
-  // MARK: What a wait holds up
+  // MARK: Contexts that a wait blocks
 
-  /// The innermost context that is held up where this thread blocks.
+  /// The innermost context that is blocked if this thread blocks.
   static func blocked(on thread: ThreadState) -> DispatchContext? {
     if let run = thread.run { return run.pointee.makeContext(on: thread) }
     return enclosing(nil, on: thread)
   }
 
-  /// The same from a run on, which needs no record; what is there is held up also by code called from here.
+  /// The innermost context that is blocked from a run outwards, which needs no record.
   ///
-  /// Only what is on the thread's stack counts, down to the task whose job it runs: not what the dispatch
-  /// was made in whose code is called, since another thread may be about to end it.
+  /// Only the thread's stack counts, down to the task whose job it runs. The context in which a dispatch was made
+  /// does not count, since another thread may be about to end that.
   static func enclosing(
     _ run: InlineRun.Address?, on thread: ThreadState
   ) -> DispatchContext? {
     guard let context = InlineRun.recorded(run, on: thread) else { return ofTask }
-    // A task that was made immediately, on top of the job's, has the same task-local values; the task of
-    // another caller of an actor, in the place of the job's, does not.
+    // A task made immediately, on top of the job's, has the same task-local values. Another caller's task, in place
+    // of the job's on an actor, does not.
     return !context.isOfBlock || context === inTask ? context : ofTask
   }
 
-  /// The context that a `.sync` dispatch of this thread holds up.
+  /// The context that a `.sync` dispatch of this thread blocks.
   ///
   /// - Parameters:
-  ///   - parent: Its cause; without one, there is nothing to look for.
+  ///   - parent: Its cause; nil if there is no outer context to look for.
   ///   - run: The innermost inline run around it.
   static func around(
     _ parent: TransactionID?, _ run: InlineRun.Address?, on thread: ThreadState
@@ -203,20 +214,21 @@ class DispatchContext: @unchecked Sendable {
     parent == nil ? nil : enclosing(run, on: thread)
   }
 
-  /// The context that is held up where the current task suspends: its stack goes on, but for the block that
-  /// waits for the task.
+  /// The context that is blocked if the current task suspends.
+  ///
+  /// The thread continues, and only the block that waits for the task is blocked.
   static var ofTask: DispatchContext? {
     guard let context = ofBlockAround, context.waitsForTask else { return nil }
     return context
   }
 }
 
-/// What a wait inside of a context holds up besides dispatches.
+/// The resources that a wait inside of a context blocks, besides dispatches.
 struct HoldUps: OptionSet {
   let rawValue: UInt8
 
   static let mainQueue = HoldUps(rawValue: 1)
-  /// One of the system's threads for tasks, which is blocked until the context has ended.
+  /// A system thread for tasks, which is blocked until the context has ended.
   static let taskThread = HoldUps(rawValue: 2)
 }
 
@@ -226,7 +238,7 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
   private let ofDispatch: Dispatch
   private let ofOwner: StoreRun?
   private let around: DispatchContext?
-  /// Of a completion at the deadline: the number of the dispatcher.
+  /// The number of the dispatcher; only for a completion at the deadline.
   private let early: UInt64?
 
   init(
@@ -247,20 +259,20 @@ final class StoreRunContext: DispatchContext, @unchecked Sendable {
   override var outer: DispatchContext? { around }
 }
 
-/// The context of an `async` block, or of what follows a dispatch, in its task and in those made there.
+/// The context of an `async` block, or of a follower of a dispatch, in its task and in tasks made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
   // because `address` is atomic, and all else is constant
-  /// Nil for what follows a dispatch.
+  /// Nil for a follower.
   private let storeRun: StoreRun?
-  /// Of what follows a dispatch, the number of the dispatcher.
+  /// The number of a follower's dispatcher.
   private let dispatcher: UInt64?
-  /// The same, the dispatch that stands for it.
+  /// The dispatch that represents a follower.
   private let following: Dispatch?
   private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
   private let isOnMainQueue: Bool
   private var ofAll = HoldUps()
-  /// Where the block's task has bound it, until the block has returned.
+  /// The address of the block's task-local binding, until the block has returned.
   private let address = Atomic<UInt>(0)
 
   init(
@@ -276,9 +288,9 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ofAll = ownHoldUps.union(caller?.holdUps ?? [])
   }
 
-  /// For what follows a dispatch.
+  /// Creates the context of a follower.
   ///
-  /// - Parameter dispatch: Stands for that, until it has ended.
+  /// - Parameter dispatch: The dispatch that represents the follower, until it has ended.
   init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
     self.dispatcher = dispatcher.number
     following = dispatch
@@ -286,11 +298,11 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ownJobScheduler = dispatcher.pool
   }
 
-  /// For the steps of a group.
+  /// Creates the context of a group's steps.
   ///
   /// - Parameters:
-  ///   - dispatch: Stands for the group, until that has ended.
-  ///   - caller: The context that waits for it.
+  ///   - dispatch: The dispatch that represents the group, until it has ended.
+  ///   - caller: The context that waits for the group.
   init(ofGroup dispatch: Dispatch, of dispatcher: Dispatcher, inside caller: DispatchContext?) {
     self.dispatcher = dispatcher.number
     following = dispatch
@@ -321,12 +333,12 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     return address != 0 && address == TaskLocalAddress.current(of: Self.$inTask)
   }
 
-  /// The block runs in the current task, which has bound the context.
+  /// Notes that the block runs in the current task, which has bound the context.
   func begin() {
     address.store(TaskLocalAddress.current(of: Self.$inTask), ordering: .relaxed)
   }
 
-  /// The block has returned: a later value may have the address.
+  /// Forgets the address once the block has returned, because a later value may reuse it.
   func end() {
     address.store(0, ordering: .relaxed)
   }

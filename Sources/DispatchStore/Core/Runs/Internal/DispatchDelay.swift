@@ -1,16 +1,20 @@
-/// The time between the call that makes a dispatch and its beginning: what controls the dispatch ends it.
+/// The time between the call that makes a dispatch and its start.
+///
+/// Admission control ends it.
 final class DispatchDelay: Sendable {
   let dispatch: Dispatch
-  /// Whether the dispatch may wait: not where it would block one of the system's threads for tasks.
+  /// Whether the dispatch may wait.
+  ///
+  /// False if it would block a system thread for tasks.
   let isPossible: Bool
   private let state = Locked(State.waiting(nil))
 
   private enum State {
-    /// Can become ended or dropped; with what follows, once that is known.
+    /// Can become ended or dropped. Holds the continuation, once that is known.
     case waiting((@Sendable () -> Void)?)
-    /// The time has come.
+    /// The time has passed.
     case ended
-    /// The dispatch has ended before.
+    /// The dispatch ended before.
     case dropped
   }
 
@@ -23,7 +27,7 @@ final class DispatchDelay: Sendable {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
-  /// Its time has come: the dispatch begins, elsewhere.
+  /// Ends the delay; the dispatch begins elsewhere.
   func end() {
     let proceed = state.withLock { state -> (@Sendable () -> Void)? in
       guard case .waiting(let proceed) = state else { return nil }
@@ -33,7 +37,9 @@ final class DispatchDelay: Sendable {
     proceed?()
   }
 
-  /// Calls a closure when its time has come; at once where it has.
+  /// Calls a closure when the delay ends.
+  ///
+  /// If it has ended, calls it at once.
   func whenEnded(_ proceed: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if case .waiting = state { state = .waiting(proceed) }
@@ -43,7 +49,7 @@ final class DispatchDelay: Sendable {
     if hasEnded { proceed() }
   }
 
-  /// The dispatch does not begin.
+  /// Drops the delay, because the dispatch does not begin.
   func drop() {
     let former = state.withLock { state -> State in
       defer { if case .waiting = state { state = .dropped } }
@@ -62,7 +68,7 @@ struct DelayedDispatch: Sendable {
   let callSite: CallSite
 }
 
-/// Those of a dispatcher.
+/// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
   private let entries = Locked([TransactionID: DelayedDispatch]())
 

@@ -1,55 +1,73 @@
 import Synchronization
 
-/// What a dispatch has once several threads take part in it: its state behind a lock, and what only rounds,
-/// sequences and waits need.
+/// The part of a dispatch that exists once several threads take part.
+///
+/// Holds its state behind a lock, and data of rounds, sequences and waits.
 final class DispatchDetails: @unchecked Sendable {
-  // because what is not constant or behind the lock belongs to the step that runs
+  // because data that is neither constant nor behind the lock belongs to the step that runs
   private let state: Locked<Guarded>
   /// Whether the state has a result: read without the lock, which the end itself needs.
   let hasEnded = Atomic(false)
-  /// Read without the lock, which others that have details need not take.
+  /// Readable without the lock, so that other dispatches with details need not acquire it.
   private let hasCallsAtStoresEnd = Atomic(false)
-  /// Whether others may cancel it than its handle and its task; set before they know it.
+  /// Whether anything besides its handle and its own task can cancel this dispatch.
+  ///
+  /// Set before the dispatch is shared.
   var isControlled = false
-  /// Whether it joins no block; set with that.
+  /// Whether the dispatch joins no block.
+  ///
+  /// Set before the dispatch is shared.
   var isDetached = false
-  /// With which priority it waits for the concurrent queue, or in its lane, where that is another one than the normal;
-  /// set with these.
+  /// The priority on the concurrent queue or in a lane; nil for the normal one.
+  ///
+  /// Set before the dispatch is shared.
   var priority: PriorityInbox.Level?
-  /// Whether others know it before its scheduler has it; set before they do.
+  /// Whether the dispatch is shared before its scheduler has it.
+  ///
+  /// Set before it is shared.
   var isKnown = false
-  /// Whether it joins another one, and so has no turn of its own; set before others know it.
+  /// Whether the dispatch joins another one, and so has no turn of its own.
+  ///
+  /// Set before it is shared.
   var isJoining = false
-  /// Whether stores run again that have failed; set before others know it, until the end.
+  /// The retry of failed stores.
+  ///
+  /// Set before the dispatch is shared, until the end.
   var retry: StoreRetry?
-  /// Whether the record of the dispatch is gone, and with that all handles.
+  /// Whether the record of the dispatch is gone, and so are all handles.
   let hasNoRecord = Atomic(false)
   /// For the rounds of the dispatch, until the end.
   var dispatcher: Dispatcher?
-  /// Guarded by the wait graph: what this one waits for while it runs, and whether a search has reached it.
+  /// The wait graph's edges from this running dispatch, and whether a search has reached it.
+  ///
+  /// The graph's lock guards them.
   var waits: [Int: WaitGraph.Edge] = [:]
   var isReached = false
-  /// Likewise: whether its caller's block awaits it, which sent it.
+  /// Whether the sending block awaits this dispatch.
+  ///
+  /// The wait graph's lock guards it.
   var isAwaited = false
 
   private struct Guarded {
     var life: DispatchState
-    /// Where steps run, of a dispatch that has several: kept, since operations report on any thread.
+    /// The scheduler for later steps.
+    ///
+    /// Strong, because operations report from arbitrary threads.
     var scheduler: Scheduler?
-    /// Commits of the inline run's present store that were deferred.
+    /// Deferred commits of the inline run's current store.
     var undelivered = 0
-    /// What stores have replied, by their identifiers.
+    /// The replies of stores, by their identifiers.
     var replies: [String: any Sendable] = [:]
-    /// What is called once its stores have ended, before the completion.
+    /// Closures to call once its stores have ended, before the completion.
     var atStoresEnd: [@Sendable () -> Void] = []
-    /// What it is linked with.
+    /// The links of the dispatch.
     var family: DispatchFamily?
-    /// Of one that has no limit of its own, that of the block that it runs in.
+    /// The deadline inherited from the enclosing block, if this dispatch has no time limit.
     var linkedDeadline: Int64?
-    /// The store run to which the inline run's present store has been passed.
+    /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
 
-    /// Whether nothing was set but its phase, its scheduler, its limit, and what needs no release.
+    /// Whether only its phase, scheduler, limit and values that need no release were set.
     var isPlain: Bool {
       life.isUndisturbed && replies.isEmpty && atStoresEnd.isEmpty && family == nil
         && successor == nil
@@ -60,7 +78,7 @@ final class DispatchDetails: @unchecked Sendable {
     state = Locked(making: { Guarded(life: DispatchState(isRunning: isRunning)) })
   }
 
-  /// Makes them, or uses this thread's spare ones.
+  /// Makes details, or reuses this thread's spare ones.
   static func make(isRunning: Bool) -> DispatchDetails {
     guard let spare = ThreadState.current.takeSpareDetails() else {
       return DispatchDetails(isRunning: isRunning)
@@ -69,9 +87,9 @@ final class DispatchDetails: @unchecked Sendable {
     return spare
   }
 
-  /// Whether there is nothing in them that concerns the end.
+  /// Whether the details hold nothing that concerns the end.
   ///
-  /// Not if the dispatch runs in a task: a search may find it through its lane, which has it until after its end.
+  /// False if the dispatch runs in a task: a search may find it through its lane until after its end.
   var isForgettable: Bool {
     state.withLock { state in
       state.life.isUndisturbed && state.replies.isEmpty
@@ -80,7 +98,9 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// Makes them as they were at first; false where they have had links: another thread may still look at these.
+  /// Resets the details for reuse.
+  ///
+  /// Returns false if they had links, because another thread may still read those.
   func reset() -> Bool {
     guard resetPlain() || resetAll() else { return false }
     hasEnded.store(false, ordering: .relaxed)
@@ -92,7 +112,9 @@ final class DispatchDetails: @unchecked Sendable {
     return true
   }
 
-  /// The same for a state in which little was set; false, and nothing done, for another one.
+  /// Resets a state in which few fields were set.
+  ///
+  /// For any other state it does nothing and returns false.
   private func resetPlain() -> Bool {
     // Released outside of the lock.
     var (former, limit): (Scheduler?, TimeLimit?) = (nil, nil)
@@ -110,7 +132,7 @@ final class DispatchDetails: @unchecked Sendable {
   private func resetAll() -> Bool {
     var fresh = Guarded(life: DispatchState(isRunning: false))
     if isPlanted(.keptReplies) { fresh.replies = replies }
-    // The former one is released outside of the lock.
+    // The former state is released outside of the lock.
     return state.withLock { state in
       guard state.family == nil else { return false }
       swap(&state, &fresh)
@@ -130,9 +152,12 @@ final class DispatchDetails: @unchecked Sendable {
     set { state.withLock { $0.scheduler = newValue } }
   }
 
-  /// Makes a transition; with the scheduler, if the dispatch needs it, which it may leave from then on.
+  /// Makes a transition with the scheduler, which is nil if the dispatch no longer needs it.
   ///
-  /// - Parameter queued: The scheduler that it is queued at, which exists as long as the dispatch needs it.
+  /// The dispatch may leave the scheduler afterwards.
+  ///
+  /// - Parameter queued: Returns the scheduler where the dispatch is queued, which exists as long as the dispatch
+  ///   needs it.
   func withScheduler<Result>(
     queuedAt queued: () -> Scheduler, _ body: (inout DispatchState, Scheduler?) -> Result
   ) -> Result {
@@ -158,18 +183,20 @@ final class DispatchDetails: @unchecked Sendable {
 
   // MARK: The end of its stores
 
-  /// Calls a closure once all of its stores have ended, before the completion, on that thread.
+  /// Calls a closure once all of its stores have ended, before the completion, on the same thread.
   ///
-  /// To be called while one of them runs, also under that one's lock.
+  /// Call it while a store runs. You may hold that store's lock.
   func atStoresEnd(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.atStoresEnd.append(body) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Whether closures are to be called at the end of its stores, or it has a time limit.
+  /// Whether closures are to be called at the end of its stores, or the dispatch has a time limit.
   var callsAtStoresEnd: Bool { hasCallsAtStoresEnd.load(ordering: .acquiring) }
 
-  /// The thread that is about to run the completion calls these closures, in the dispatch's context.
+  /// Calls the closures for the end of the stores.
+  ///
+  /// Called in the dispatch's context, on the thread that is about to run the completion.
   func storesEnded() {
     guard callsAtStoresEnd else { return }
     hasCallsAtStoresEnd.store(false, ordering: .relaxed)
@@ -182,38 +209,44 @@ final class DispatchDetails: @unchecked Sendable {
 
   // MARK: Time limits
 
-  /// Before it is scheduled.
+  /// Sets the limit before the dispatch is scheduled.
   func put(_ limit: TimeLimit) {
     withState { $0.put(limit) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Others know it: from now on its limit, if it has one, ends what the target stands for.
+  /// Starts the timer of the limit, if there is one, once the dispatch is shared.
   ///
-  /// - Parameter startsHere: Whether this thread is about to run it, if nothing holds it back.
+  /// The timer ends the target.
+  ///
+  /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
   func startTimer(for target: any TimerTarget, startsHere: Bool = false) {
     let limit = withState { state in
       state.needsTimer(startsHere: startsHere) ? state.limit?.timing : nil
     }
     guard let (dispatcher, deadline) = limit else { return }
     let timer = dispatcher.timers.add(target, at: deadline.time)
-    // It may be about to end by now, or have ended.
+    // The dispatch may have ended meanwhile, or be about to.
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
 
-  /// A store of an inline run starts; false where the dispatch has timed out.
+  /// Notes that a store of an inline run starts.
+  ///
+  /// Returns false if the dispatch has timed out.
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { $0.noteStart(at: index, of: identifiers) }
   }
 
-  /// A store of an inline run has ended.
+  /// Notes that a store of an inline run has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
     guard callsAtStoresEnd else { return }
     withState { $0.notes?.note(outcome, at: index, of: identifiers) }
   }
 
-  /// It is to run a sequence; whether that is to note its steps.
+  /// Begins a sequence.
+  ///
+  /// Returns whether the sequence is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
       state.notes?.actionCount = actionCount
@@ -221,19 +254,21 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// An action of a sequence has ended.
+  /// Notes that an action of a sequence has ended.
   func note(_ step: DispatchResult) {
     withState { $0.notes?.note(step) }
   }
 
-  /// How a dispatch ends at its deadline.
+  /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: TransactionID) -> DispatchResult? {
     let (work, error) = withState { ($0.work, $0.refusal) }
     if case .round(let round) = work { return round.result }
     return withState { $0.limit?.early?.result(of: id, error) }
   }
 
-  /// Decides, when the last store has ended, whether the dispatch has timed out; no deadline changes that any longer.
+  /// Decides whether the dispatch has timed out, after its last store has ended.
+  ///
+  /// No deadline changes that decision.
   func settleDeadline(at callSite: CallSite) {
     if isPlanted(.lostDeadline) { return }
     let limit = withState { $0.isUnsettled ? $0.limit?.timing : nil }
@@ -251,7 +286,7 @@ final class DispatchDetails: @unchecked Sendable {
     if let (timer, dispatcher) = timer { dispatcher?.timers.remove(timer) }
   }
 
-  /// It ends at its deadline; resumes those that wait for that.
+  /// Ends the dispatch at its deadline, and resumes its waiters.
   func endEarly(_ result: DispatchResult) {
     resume(
       withState { state in
@@ -260,9 +295,9 @@ final class DispatchDetails: @unchecked Sendable {
       })
   }
 
-  // MARK: What its blocks dispatch
+  // MARK: Dispatches of its blocks
 
-  /// What a block dispatches, now, has from the dispatch of that block.
+  /// Returns the state that a new dispatch inherits from the dispatch of its block.
   func inheritance() -> Inheritance {
     withState { state in
       if state.isOver { return Inheritance() }
@@ -270,7 +305,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// The deadline of what a block of it dispatches: its own, or that of the block that it runs in.
+  /// The deadline that dispatches of its blocks inherit: its own, or the one of its enclosing block.
   var inheritedDeadline: Int64? {
     state.withLock { state in
       if state.life.isOver { return nil }
@@ -278,7 +313,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// That of the block that it runs in, on the caller's thread or in its task.
+  /// The deadline of the enclosing block, on the caller's thread or in its task.
   var linkedDeadline: Int64? {
     get { state.withLock { $0.linkedDeadline } }
     set { state.withLock { $0.linkedDeadline = newValue } }
@@ -292,7 +327,9 @@ final class DispatchDetails: @unchecked Sendable {
 
   var hasFamily: Bool { withFamily { family, _ in family != nil } }
 
-  /// The same without waiting for the lock; nil where that is not free.
+  /// Accesses the links without waiting for the lock.
+  ///
+  /// Returns nil if the lock is not free.
   func withFamilyIfFree<Result>(
     _ body: (inout DispatchFamily?, inout DispatchState) -> Result
   ) -> Result? {
@@ -325,9 +362,11 @@ final class DispatchDetails: @unchecked Sendable {
     successor?.commitDelivered()
   }
 
-  /// Stores are under way beside an inline run; whether they are to be cancelled first.
+  /// Begins work besides the inline run.
   ///
-  /// - Parameter successor: The store run that takes over the deferred commits of the inline run's present store.
+  /// Returns whether its stores are to be cancelled first.
+  ///
+  /// - Parameter successor: The store run that takes over the deferred commits of the inline run's current store.
   func begin(_ work: DispatchWork, _ successor: StoreRun?) -> Bool {
     state.withLock { state in
       for _ in 0..<state.undelivered { successor?.commitDeferred() }
@@ -337,7 +376,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// They have ended.
+  /// Ends the work: all of its stores have ended.
   func endWork() {
     let former = state.withLock { state in
       state.life.endWork()
@@ -348,7 +387,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Releases what only the way to the end needed: chains of handles and closures end here.
+  /// Releases everything that the end no longer needs, so that chains of handles and closures end here.
   func clear() {
     dispatcher = nil
     retry = nil
@@ -359,9 +398,9 @@ final class DispatchDetails: @unchecked Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Resumes those that wait for the end.
+  /// Ends the dispatch, and resumes its waiters.
   func end(_ result: DispatchResult) {
-    // Under the lock: a thread that finds there that the dispatch has ended finds the result, too.
+    // Set under the lock: a thread that sees the end under the lock sees the result, too.
     let (waiters, family) = state.withLock { state in
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }

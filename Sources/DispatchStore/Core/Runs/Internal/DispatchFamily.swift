@@ -1,33 +1,36 @@
 import Synchronization
 
-/// What can be cancelled of a family: a dispatch, or what follows one.
+/// A member of a family that can be cancelled: a dispatch, or a follower of one.
 protocol FamilyMember: AnyObject, Sendable {
-  /// Cancels it; whether what it has led to is to be cancelled, too.
+  /// Cancels this member alone. Returns whether its descendants are to be cancelled, too.
   func cancelAlone(timedOut: Bool, after duration: Duration) -> Bool
 }
 
-/// The links of a dispatch: with the one whose block has made it, or that it follows, and with those that it has led to.
+/// The links of a dispatch: to its parent, and to its children.
 ///
-/// Of the details, not of the record. A cancellation goes through them, and `settled` waits until none leads down. A
-/// dispatch that is over keeps its links only while it has at least two below it, or a handle refers to it: else it
-/// hands on its only one. So there are never more links than twice as many as dispatches in flight and handles.
+/// The parent is the dispatch whose block made it, or the one that it follows.
+///
+/// Links belong to the details, not to the record. Cancellation goes along them, and `settled` waits until the
+/// dispatch has no children. A finished dispatch keeps its links only while it has two children or more, or a handle
+/// refers to it. Otherwise it hands its only child on to its parent. So there are at most twice as many links as
+/// running dispatches and handles.
 final class DispatchFamily: @unchecked Sendable {
   // because the lock of the details guards it
   struct Child: Sendable {
     let id: TransactionID
     let details: DispatchDetails
-    /// Nil once that is over, and stands only for what it has led to.
+    /// The dispatch or follower; nil once it is over, and the link stands only for its own children.
     var member: (any FamilyMember)?
-    /// Whether it goes on after the dispatch, which is cancelled without it.
+    /// Whether this is a follower, which continues after the dispatch and is not cancelled with it.
     var follows = false
     var number = 0
   }
 
   var parent: DispatchDetails?
   fileprivate(set) var children: [ObjectIdentifier: Child] = [:]
-  /// Whether nothing is to follow the dispatch, nor what it has led to.
+  /// Whether later followers of the dispatch and of its descendants are refused.
   var refusesFollowers = false
-  /// Called once the dispatch is over, and so is all that it has led to.
+  /// Called once the dispatch and all of its descendants are over.
   var waiters: [@Sendable () -> Void] = []
   private var lastNumber = 0
 
@@ -38,28 +41,31 @@ final class DispatchFamily: @unchecked Sendable {
     children[ObjectIdentifier(child.details)] = child
   }
 
-  /// In the order of their transactions, and of their coming.
+  /// The children in the order of their transactions, and then of their arrival.
   var sortedChildren: [Child] {
     children.values.sorted { ($0.id, $0.number) < ($1.id, $1.number) }
   }
 }
 
-/// What a dispatch passes on to what its block dispatches.
+/// The state that a new dispatch inherits from the dispatch of its block.
 struct Inheritance {
   var isCancelled = false
   var hasTimedOut = false
-  /// Whether what follows it, and what it has led to, was cancelled.
+  /// Whether its followers and descendants were cancelled.
   var refusesFollowers = false
 }
 
 extension Dispatch: FamilyMember {
-  /// It runs on its caller's thread, and begins to wait: where that is in a block, it is cancelled with that.
+  /// Links the dispatch, which runs on its caller's thread and begins to wait, to the enclosing block.
+  ///
+  /// It is then cancelled with that block.
   @inline(never)
   func joinBlock(on thread: ThreadState) {
     link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
   }
 
-  /// It runs in its caller's task, and its block dispatches something: that belongs to the block around it, too.
+  /// Links the dispatch, which runs in its caller's task, to the enclosing block before its own block dispatches
+  /// something.
   func linkToCaller() {
     var unlinked: [(Dispatch, to: Dispatch)] = []
     var next = self
@@ -70,33 +76,36 @@ extension Dispatch: FamilyMember {
     for (dispatch, outer) in unlinked.reversed() { dispatch.link(to: outer) }
   }
 
-  /// Whether it has not joined another one, and may.
+  /// Whether it may still join another dispatch.
   var mayLink: Bool { details.map { !$0.isDetached && !$0.hasParent } ?? true }
 
-  /// It runs in a block of another dispatch, and joins that, unless it has joined one.
+  /// Links the dispatch to the block that it runs in, unless it has already joined one.
   func link(to block: @autoclosure () -> Dispatch?) {
     guard mayLink, let block = block() else { return }
     makeDetails().linkedDeadline = block.makeDetails().inheritedDeadline
     join(block)
   }
 
-  /// It is cancelled with the dispatch whose block has made it, from now on.
+  /// Joins the dispatch whose block made it, and is cancelled with that from now on.
   func join(_ parent: Dispatch) {
     yieldPoint(.adopt, id.description)
-    // One that has ended in the meantime stands for what it has led to.
+    // If it has ended meanwhile, it represents its own children.
     if isOver, details?.hasChildren != true { return }
     let details = makeDetails()
     parent.makeDetails().adopt(.init(id: id, details: details, member: self))
   }
 
-  /// An action of a sequence has ended, which this is: what its blocks have dispatched is cancelled with the sequence.
+  /// Takes over the children of an action of this sequence that has ended, so that they are cancelled with the
+  /// sequence.
   @inline(never)
   func adopt(_ step: Dispatch) {
     guard let ended = step.details, ended.hasChildren else { return }
     makeDetails().adopt(.init(id: step.id, details: ended))
   }
 
-  /// The dispatch of which it is a part: of one action of a sequence, the whole; on the thread that runs it.
+  /// The sequence of which this is one action, or else the dispatch itself.
+  ///
+  /// Call it on the thread that runs the dispatch.
   var whole: Dispatch {
     if isStep, let whole = outer?.dispatch, whole.id == parent { whole } else { self }
   }
@@ -106,18 +115,18 @@ extension Dispatch: FamilyMember {
       timedOut
       ? timeOutAlone(details?.withState(\.limit)?.deadline.duration ?? duration)
       : cancelAlone { $0.cancel() }
-    // One that was about to end by then is not cancelled, and so passes nothing on itself.
+    // A dispatch that was about to end is not cancelled, and its children must be.
     return isCancelled || details?.withState(\.isEnding) == true
   }
 
-  /// Cancels what its blocks have dispatched, as itself was.
+  /// Cancels the dispatches that its blocks made, for the same reason as the dispatch itself.
   func cancelChildren() {
     guard let details else { return }
     let (hasTimedOut, limit) = details.withState { ($0.refusal != nil, $0.limit) }
     details.cancelChildren(timedOut: hasTimedOut, after: limit?.deadline.duration ?? .zero)
   }
 
-  /// Cancels it, what its blocks have dispatched, and what goes on after that.
+  /// Cancels the dispatch, the dispatches that its blocks made, and its followers.
   func cancelWithFollowers() {
     let details = makeDetails()
     details.refuseFollowers()
@@ -125,15 +134,15 @@ extension Dispatch: FamilyMember {
     details.cancelChildren(withFollowers: true)
   }
 
-  /// Calls back once it is over, and so is all that it has led to: at once where that is so, else on a thread that ends
-  /// a part of it.
+  /// Calls back once the dispatch and all of its descendants are over.
+  ///
+  /// Calls on a thread that ends one of them, or at once if all are over.
   func whenSettled(_ body: @escaping @Sendable () -> Void) {
     if !makeDetails().waitUntilSettled(body) { body() }
   }
 }
 
-// Locks are taken from parents to children. So no two threads wait for each other: a parent never becomes a child of
-// what it was above.
+// Locks are acquired from parent to child. No deadlock is possible, because an ancestor never becomes a descendant.
 extension DispatchDetails {
   var hasParent: Bool { withFamily { family, _ in family?.parent != nil } }
   var hasChildren: Bool { withFamily { family, _ in family?.children.isEmpty == false } }
@@ -142,7 +151,9 @@ extension DispatchDetails {
     withFamily { family, _ in family?.sortedChildren ?? [] }
   }
 
-  /// Whether that was so before: what it has led to is cancelled then.
+  /// Refuses later followers.
+  ///
+  /// Returns whether they were refused before: its descendants have then been cancelled.
   @discardableResult
   func refuseFollowers() -> Bool {
     withFamily { family, _ in
@@ -153,7 +164,9 @@ extension DispatchDetails {
     }
   }
 
-  /// Whether the closure will be called.
+  /// Adds a closure for the end of all descendants.
+  ///
+  /// Returns whether it will be called.
   func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     withFamily { family, life in
       if life.isOver, family?.children.isEmpty != false { return false }
@@ -165,7 +178,9 @@ extension DispatchDetails {
 
   // MARK: Coming
 
-  /// Links it with something that it has led to; false, and nothing done, where it is over, or nothing is to follow it.
+  /// Adds a child.
+  ///
+  /// Returns false, without an effect, if the dispatch is over or refuses followers.
   @discardableResult
   func adopt(_ child: DispatchFamily.Child) -> Bool {
     let inheritance = withFamily { family, life -> Inheritance? in
@@ -182,7 +197,7 @@ extension DispatchDetails {
     }
     guard let inheritance else { return false }
     child.pass(inheritance, after: .zero)
-    // It may have ended meanwhile.
+    // The child may have ended meanwhile.
     child.details.leaveFamily()
     return true
   }
@@ -197,7 +212,7 @@ extension DispatchDetails {
 
   // MARK: Cancelling
 
-  /// Cancels what it has led to; without what follows a dispatch, unless that is asked for.
+  /// Cancels its descendants, without followers unless you ask for those.
   func cancelChildren(
     timedOut: Bool = false, after duration: Duration = .zero, withFollowers: Bool = false
   ) {
@@ -220,7 +235,7 @@ extension DispatchFamily {
 }
 
 extension DispatchFamily.Child {
-  /// It has got a parent to which this has happened.
+  /// Applies the state of a new parent to this child.
   fileprivate func pass(_ inheritance: Inheritance, after duration: Duration) {
     if inheritance.isCancelled {
       DispatchFamily.cancel([self], inheritance.hasTimedOut, after: duration, false)
@@ -231,21 +246,23 @@ extension DispatchFamily.Child {
 
 // MARK: - Leaving
 
-/// What a change of links leads to, once no lock is held.
+/// The effects of changed links, to apply once no lock is held.
 private struct FamilyChange {
   var released: [DispatchFamily.Child] = []
   var waiters: [@Sendable () -> Void] = []
-  /// What was handed on, and what that inherits.
+  /// The child that was handed on, and the state that it inherits.
   var moved: (DispatchFamily.Child, Inheritance)?
-  /// What may have to leave, too.
+  /// The details that may have to leave, too.
   var next: [DispatchDetails] = []
 }
 
 extension DispatchDetails {
-  /// Leaves its family, or hands on its links, where it is over; then those do that need it no longer.
+  /// Leaves the family or hands on its links, if the dispatch is over.
+  ///
+  /// Then lets relatives leave that are no longer needed.
   @inline(never)
   func leaveFamily() {
-    // A record that was released under a lock has not handed on what it is linked with.
+    // A record released under a lock has not handed on its links.
     var rest = withFamily { family, _ in [family?.parent, self].compactMap(\.self) }
     while let details = rest.popLast() {
       let change = details.leave(waits: true)
@@ -255,10 +272,10 @@ extension DispatchDetails {
     }
   }
 
-  /// No handle refers to the dispatch any longer, and it runs no more.
+  /// Notes that the dispatch is over and no handle refers to it.
   ///
-  /// Possibly while this thread has locked something: so it waits for no lock. Where one is not free, the end of what it
-  /// is linked with does the same.
+  /// This thread may hold a lock, so it waits for none. If a lock is not free, the end of a relative does the work
+  /// later.
   func recordIsGone() {
     hasNoRecord.store(true, ordering: .sequentiallyConsistent)
     var rest = [self]
@@ -277,12 +294,12 @@ extension DispatchDetails {
     repeat {
       guard let parent = lock(waits, { family, _ in .some(family?.parent) }) else { break }
       if let change = parent.map({ leave($0, waits) }) ?? leaveAsRoot(waits) { return change }
-      // It has got another parent meanwhile.
+      // Tries again with the new parent, which it got meanwhile.
     } while waits
     return FamilyChange()
   }
 
-  /// Nothing can reach what it is linked with but by its handle.
+  /// Releases children that only a handle of this dispatch can reach.
   private func leaveAsRoot(_ waits: Bool) -> FamilyChange? {
     lock(waits) { family, life in
       guard let family, life.isOver else { return FamilyChange() }
@@ -324,7 +341,7 @@ extension DispatchDetails {
           var child = child
           child.follows = child.follows || around.children[key]?.follows == true
           let inheritance = parent.inheritance(around, aroundLife, for: child)
-          // Cancelling calls other code.
+          // Cancelling calls foreign code.
           if !waits, inheritance.isCancelled || inheritance.refusesFollowers { return nil }
           let isFree: Bool? = child.details.lock(waits) { own, _ in
             own?.parent = isPlanted(.lostFollowUp) ? nil : parent

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Dispatches on their way back from the threads that ran them to those that dispatch.
+/// Spare dispatches on their way back from the threads that ran them to the threads that dispatch.
 ///
-/// Memory that one thread allocates and another one frees is slow: so it goes around. Stacks are put on
-/// top, and all that there is is taken at once, so that no link is read by two threads.
+/// Memory that one thread allocates and another frees is slow, so it circulates. Stacks are pushed on top, and
+/// everything is popped at once, so that no two threads read the same link.
 final class DispatchReturns: Sendable {
   private let top = Atomic<UInt>(0)
-  /// The stacks put since all was taken; a hint.
+  /// The number of stacks pushed since the last `takeAll()`; a hint.
   private let stackCount = Atomic<Int>(0)
   private static let limit = 64
 
@@ -16,7 +16,9 @@ final class DispatchReturns: Sendable {
     left.removeAll()
   }
 
-  /// Takes in the dispatches of a thread that has more than it needs; releases them where there are enough.
+  /// Takes the surplus dispatches of a thread.
+  ///
+  /// Releases them if there are enough.
   @inline(never)
   func put(_ stack: inout DispatchStack) {
     guard stackCount.load(ordering: .relaxed) < Self.limit else { return stack.removeAll() }
@@ -35,7 +37,7 @@ final class DispatchReturns: Sendable {
     }
   }
 
-  /// All that there is, linked.
+  /// Takes all dispatches, linked.
   @inline(__always)
   func takeAll() -> Unmanaged<Dispatch>? {
     guard top.load(ordering: .relaxed) != 0 else { return nil }

@@ -1,38 +1,42 @@
-/// Several actions of one dispatch, each a dispatch by itself, one after the other where the whole runs.
+/// The actions of one dispatch.
+///
+/// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
 final class DispatchSequence: TransactionScope, @unchecked Sendable {
-  // because what changes belongs to the step that runs, and the rest is constant from `make` until it is used again, by the
-  // only reference to it
+  // because mutable state belongs to the step that runs, and the rest is constant from `make` until the only
+  // reference reuses it
   @exclusivity(unchecked) private var ofDispatcher: Dispatcher!
   @exclusivity(unchecked) private(set) var storeIdentifier: String?
   @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.serial
   @exclusivity(unchecked) private(set) var actions: [any ActionType] = []
-  /// The dispatch whose result it has, of one without actions.
+  /// The dispatch whose result this one returns; only for a sequence without actions.
   @exclusivity(unchecked) private var joined: Dispatch?
   @exclusivity(unchecked) private var middlewares: [any DispatchMiddleware] = []
   @exclusivity(unchecked) private var watchers: [any DispatchWatcher] = []
-  /// Where something watches it, until its end.
+  /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   @exclusivity(unchecked) private var continuesOnFailure = false
   @exclusivity(unchecked) private var steps: [Step] = []
-  /// Of a dispatch with a time limit, where its steps are noted.
+  /// The details that note its steps; only for a dispatch with a time limit.
   @exclusivity(unchecked) var limited: DispatchDetails?
-  /// Whether none of them failed, and whether the last one did not.
+  /// Whether all steps have succeeded.
+  ///
+  /// `mayContinue` says whether the last one has.
   @exclusivity(unchecked) private var isSuccess = true
   @exclusivity(unchecked) private var mayContinue = true
-  /// The context around it on its caller's thread, while it runs there.
+  /// The enclosing context on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
-  /// By which it was accepted, or not, and counts as under way; nil once it has ended.
+  /// The route that accepted or refused it, and counts it as outstanding; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
-  /// By the dispatcher's clock, where there are middlewares: when it was dispatched, and when its first action was.
+  /// Times by the dispatcher's clock, if there are middlewares: of the dispatch, and of its first action.
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
 
-  /// One that had more steps does not keep their memory.
+  /// The largest number of steps whose memory is kept for reuse.
   private static let mostSteps = 64
 
   /// How an action ended.
   private enum Step {
-    /// It finished, without a record.
+    /// The action finished without a record.
     case finished(DispatchHandle)
     indirect case ended(DispatchResult)
 
@@ -44,7 +48,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     }
   }
 
-  /// Makes one, or uses a spare one.
+  /// Makes a sequence, or reuses a spare one.
   static func make(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
     continuesOnFailure: Bool, by dispatcher: Dispatcher, using spare: DispatchSequence? = nil,
@@ -66,7 +70,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     return sequence
   }
 
-  /// Runs nothing, and ends as another dispatch does, which it waits for.
+  /// Makes a sequence that runs nothing.
+  ///
+  /// It waits for another dispatch, and ends as that does.
   static func make(
     joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
     on thread: ThreadState
@@ -81,7 +87,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     endAcceptance()
   }
 
-  /// It was accepted by this route when it was made: so it runs, also if the dispatcher was closed since.
+  /// Notes the route that accepted the sequence when it was made.
+  ///
+  /// It then runs even if the dispatcher was closed since.
   func wasAccepted(by route: Unmanaged<Route>?) {
     guard let route else { return }
     if rejection?.code == .dispatcherClosed {
@@ -92,13 +100,14 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     }
   }
 
-  /// It no longer counts as under way, also where a hook has kept it.
+  /// Stops counting it as outstanding, even if a hook still keeps it.
   func endAcceptance() {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
-  /// Makes it a spare one, as it was at first but for its memory; the caller has the only reference, and all of its
-  /// actions have finished.
+  /// Clears the sequence for reuse, but keeps its memory.
+  ///
+  /// The caller has the only reference, and all actions have finished.
   func clear() {
     removeValues()
     endAcceptance()
@@ -115,36 +124,36 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(ofDispatcher) }
 
-  /// What it counts in as under way.
+  /// The generation in which it counts as outstanding.
   var generation: DispatchGeneration {
     acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.presentGeneration)
   }
 
-  /// Why none of its actions runs.
+  /// The reason why none of its actions runs.
   private var rejection: DispatchError? {
     acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.failure)
   }
 
   var isEmpty: Bool { actions.isEmpty }
 
-  /// Whether another action follows one that was dispatched.
+  /// Whether another action follows the last dispatched one.
   var isBetweenActions: Bool { steps.count < actions.count }
 
-  /// Whether no action follows the one that is under way.
+  /// Whether no action follows the running one.
   var isAtLastAction: Bool { steps.count + 1 == actions.count }
 
-  /// Whether all of its actions were dispatched, and none failed.
+  /// Whether all of its actions were dispatched and succeeded.
   var hasSucceeded: Bool {
     isSuccess && !isBetweenActions && rejection == nil && joined == nil
   }
 
-  /// The action that is next; nil at the end, and after one that did not succeed.
+  /// The next action; nil at the end, and after an action that did not succeed.
   var next: (any ActionType)? {
     guard isBetweenActions, continuesOnFailure || mayContinue, rejection == nil else { return nil }
     return actions[steps.count]
   }
 
-  /// Its first action is about to be dispatched.
+  /// Notes the time before its first action is dispatched.
   func start() {
     if !middlewares.isEmpty, steps.isEmpty { startedAt = dispatcher.clock.nanoseconds }
   }
@@ -153,7 +162,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     append(.ended(result), result.isSuccess)
   }
 
-  /// Adds an action that has ended; mostly without a record.
+  /// Adds an action that has ended, usually without a record.
   func append(_ handle: DispatchHandle) {
     if let dispatch = handle.dispatch { return append(dispatch.result!) }
     append(.finished(handle), true)
@@ -168,7 +177,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     self.isSuccess = self.isSuccess && isSuccess
   }
 
-  /// - Parameter error: Why it ends before its last action, where no action has failed.
+  /// Returns the result of the sequence.
+  ///
+  /// - Parameter error: The reason for an end before the last action, if no action has failed.
   func result(
     of id: TransactionID, cutBy error: (any Error)?, refusal: DispatchError? = nil
   ) -> DispatchResult {
@@ -182,7 +193,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 }
 
 extension DispatchSequence {
-  /// What another one has ended with, where that was waited for.
+  /// Returns the result of the joined dispatch, if the wait for it succeeded.
   private func result(
     of joined: Dispatch, _ id: TransactionID, _ error: (any Error)?
   ) -> DispatchResult {
@@ -194,7 +205,7 @@ extension DispatchSequence {
     for middleware in middlewares { middleware.dispatchWillBegin(info(of: dispatch)) }
   }
 
-  /// Lets other threads look at the dispatch from now on, which therefore has details, and its scheduler.
+  /// Lets other threads watch the dispatch, which therefore gets details, and its scheduler.
   func watch(_ dispatch: Dispatch) {
     if watchers.isEmpty { return }
     _ = dispatch.makeDetails()
@@ -230,9 +241,12 @@ extension Dispatch {
     return endSequence(&dispatch, on: thread)
   }
 
-  /// Runs steps in a context of their own: that is the record, where nothing is bound, no caller waits and nothing is around.
+  /// Runs steps in a context of their own.
   ///
-  /// What is around is a constant of another context: tasks of a step look at it, also once this thread has gone on.
+  /// The record serves as context if no values are bound, no caller waits and no context is outside.
+  ///
+  /// Otherwise the outer context is a constant of a new context, because a step's tasks may read it after this thread
+  /// has moved on.
   @inline(never)
   private func runSteps(on thread: ThreadState) -> Bool {
     guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
@@ -247,9 +261,9 @@ extension Dispatch {
     return runSteps(of: sequence, on: thread)
   }
 
-  /// Goes on after an action that another thread has ended.
+  /// Continues after an action that another thread has ended.
   private func continueSequence() {
-    // Kept, since nothing else does after the end.
+    // Retained, because nothing else does after the end.
     let scheduler = scheduler
     var dispatch = self
     if case .continues = Self.runSequence(&dispatch, on: .current) { return }
@@ -257,7 +271,8 @@ extension Dispatch {
   }
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {
-    // The sequence keeps it; a reference for each action would be counted where all threads count.
+    // The sequence retains the dispatcher. One more reference per action would be a counter that all threads contend
+    // for.
     let dispatcher = sequence.unretainedDispatcher
     while !isCancelled, let action = sequence.next {
       sequence.start()
@@ -270,7 +285,9 @@ extension Dispatch {
     return true
   }
 
-  /// Runs the dispatch of an action; false where it goes on.
+  /// Runs the dispatch of an action.
+  ///
+  /// Returns false if that continues elsewhere.
   private func run(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
@@ -285,7 +302,9 @@ extension Dispatch {
     return true
   }
 
-  /// The dispatch of one action, which runs where the sequence does; no other thread can start it.
+  /// Makes the dispatch of one action on the scheduler of the sequence.
+  ///
+  /// No other thread can start it.
   private func makeStep(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
@@ -309,7 +328,9 @@ extension Dispatch {
     return step
   }
 
-  /// Goes on once a step has ended on another thread; false where it has ended already.
+  /// Continues once a step has ended on another thread.
+  ///
+  /// Returns false if it has already ended.
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     step.makeDetails().withState { life in
       life.wait {
@@ -323,15 +344,17 @@ extension Dispatch {
     yieldPoint(.closeRound, id.description)
     let details = makeDetails()
     details.withState { $0.endWork() }
-    // What the step's blocks have dispatched is cancelled with the sequence.
+    // Dispatches of the step's blocks are cancelled with the sequence.
     adopt(step)
     sequence.append(step.result!)
   }
 
-  /// Waits for a suspended queue between two actions, where its lane stays held; false where none is suspended.
+  /// Waits between two actions while the queue is suspended; its lane stays held.
+  ///
+  /// Returns false if the queue is not suspended.
   private func pause(_ sequence: DispatchSequence) -> Bool {
     guard sequence.isBetweenActions, isSchedulerSuspended else { return false }
-    // Read before the pause: from then on, a cancellation may take it out of the scheduler.
+    // Read before the pause: afterwards a cancellation may remove the dispatch from the scheduler.
     let scheduler = scheduler
     guard makeDetails().withState({ $0.pause() }) else { return false }
     scheduler.unpark(self)
@@ -354,7 +377,9 @@ extension Dispatch {
     return .ended
   }
 
-  /// Runs the completion and the hooks; whether all actions have finished.
+  /// Runs the completion and the hooks.
+  ///
+  /// Returns whether all actions have finished.
   @inline(never)
   private func completeSequence() -> Bool {
     guard let sequence else { return false }

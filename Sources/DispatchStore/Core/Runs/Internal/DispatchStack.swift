@@ -1,11 +1,11 @@
-/// Dispatches that have ended, linked by themselves, that one thread keeps to be used again.
+/// Spare dispatches that one thread keeps for reuse, in a linked stack.
 struct DispatchStack {
   private var top: Unmanaged<Dispatch>?
-  /// How many were put on top since all were given up or taken over.
+  /// The number of dispatches pushed since the last hand-over.
   private var pushed = 0
   private static let capacity = 64
 
-  /// Whether there are more than its thread needs itself.
+  /// Whether there are more dispatches than its thread needs.
   var isFull: Bool { pushed >= Self.capacity }
 
   @inline(__always)
@@ -17,7 +17,7 @@ struct DispatchStack {
     return dispatch
   }
 
-  /// Keeps a dispatch to which nothing else refers.
+  /// Keeps a dispatch that has no other references.
   @inline(__always)
   mutating func push(_ dispatch: consuming Dispatch) {
     dispatch.next = top
@@ -29,13 +29,13 @@ struct DispatchStack {
     while pop() != nil {}
   }
 
-  /// Gives all of them up, linked from the top.
+  /// Hands over all dispatches, linked from the top.
   mutating func giveUp() -> Unmanaged<Dispatch>? {
     pushed = 0
     return top.take()
   }
 
-  /// Takes over what was given up, where it has none itself.
+  /// Takes over dispatches, if the stack is empty.
   mutating func takeOver(_ top: Unmanaged<Dispatch>?) {
     guard self.top == nil else { return }
     self.top = top

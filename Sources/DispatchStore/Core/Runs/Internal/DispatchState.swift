@@ -1,51 +1,51 @@
-/// The life of one dispatch that several threads take part in, without threads.
+/// The state machine of one dispatch that several threads take part in, without threads.
 struct DispatchState {
   private enum Phase {
-    /// Waits for its turn at the scheduler, for other dispatches, or between two actions of a sequence for
-    /// the queue to be resumed. Can become running or ending.
+    /// Waits for its turn at the scheduler, for other dispatches, or between two actions for a suspended queue. Can
+    /// become running or ending.
     case waiting(Waiting)
-    /// Its actions run. Can become waiting (between two actions) or ending.
+    /// The actions run. Can become waiting (between two actions) or ending.
     case running(DispatchWork)
-    /// Its completion runs. Can become ended.
+    /// The completion runs. Can become ended.
     case ending
-    /// Nothing follows.
+    /// The final phase.
     case ended(DispatchResult)
   }
 
   private struct Waiting {
-    /// Others know it, and its scheduler has it not yet, so that a cancellation is only noted.
+    /// Whether it is shared, but not yet with its scheduler, so that a cancellation is only noted.
     ///
-    /// It was made inside an exclusive section, or is being scheduled.
+    /// True while it is being scheduled, and for a dispatch made inside an exclusive section.
     var isUnaccepted = false
-    /// It begins later, and is not scheduled before.
+    /// Whether it begins later, and is not scheduled before.
     var isDelayed = false
-    /// The scheduler has started it, and keeps its place.
+    /// Whether the scheduler has started it, and keeps its position.
     var isParked = false
-    /// The dispatches to be waited for, and how many of them have not ended.
+    /// The dispatches to wait for, and how many of them have not ended.
     var before: [Dispatch] = []
     var missing = 0
-    /// What it passes after these have ended, before it starts; nil for most.
+    /// The gate to pass after these have ended, before it starts; nil for most.
     var turn: GateTurn?
   }
 
   private var phase: Phase
   private var waiters: [@Sendable () -> Void] = []
   private(set) var isCancelled = false
-  /// Why it was cancelled, where it would have waited for ever, or its time has passed.
+  /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
-  /// Its time limit, where it has one.
+  /// The time limit, if any.
   private(set) var limit: TimeLimit?
-  /// What is called once its stores have ended, after the waiters.
+  /// Closures to call once its stores have ended, after the waiters.
   private var overWaiters: [@Sendable () -> Void] = []
-  /// What is called once its stores have ended, before its result is there.
+  /// Closures to call once its stores have ended, before its result is published.
   private var releases: [@Sendable () -> Void] = []
 
-  /// For a dispatch that one thread had to itself until now.
+  /// Creates the state of a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
     phase = isRunning ? .running(.none) : .waiting(Waiting())
   }
 
-  /// How it ended: with its stores, or at its deadline.
+  /// The result once it has ended, with its stores or at its deadline.
   var result: DispatchResult? {
     if let early = limit?.early, early.isClaimed { return early.result }
     return if case .ended(let result) = phase { result } else { nil }
@@ -59,24 +59,28 @@ struct DispatchState {
     }
   }
 
-  /// Whether its stores have ended: where it has ended at its deadline, that may be later.
+  /// Whether its stores have ended.
+  ///
+  /// If the dispatch has ended at its deadline, that may be later.
   var isOver: Bool {
     if case .ended = phase { true } else { false }
   }
 
-  /// Whether no closure waits for its end, it was not cancelled, and nothing is left of its limit's timer.
+  /// Whether nothing waits for its end, it was not cancelled, and its limit has no timer left.
   var isUndisturbed: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
       && overWaiters.isEmpty && releases.isEmpty
   }
 
-  /// Makes it as it was at first, if it is undisturbed; the limit that it had, to be released outside of the lock.
+  /// Resets an undisturbed state.
+  ///
+  /// Returns the former limit, to be released outside of the lock.
   mutating func reset() -> TimeLimit? {
     phase = .waiting(Waiting())
     return limit.take()
   }
 
-  /// How many closures wait for its end.
+  /// The number of closures that wait for its end.
   var waiterCount: Int { waiters.count }
 
   /// Whether it runs, or will run, at its scheduler.
@@ -92,7 +96,9 @@ struct DispatchState {
     if case .waiting = phase { true } else { false }
   }
 
-  /// Whether another dispatch may take its place: not while a thread takes it to its stores.
+  /// Whether another dispatch may replace it.
+  ///
+  /// False while a thread is taking it to its stores.
   var isDroppable: Bool {
     if case .waiting(let waiting) = phase { !waiting.isUnaccepted && !isCancelled } else { false }
   }
@@ -107,12 +113,12 @@ struct DispatchState {
     if case .waiting(let waiting) = phase { waiting.turn?.gate } else { nil }
   }
 
-  /// Whether it has such a gate; without a reference to that.
+  /// Whether it has a gate that it has not passed; needs no reference to the gate.
   var isGated: Bool {
     if case .waiting(let waiting) = phase { waiting.turn != nil } else { false }
   }
 
-  /// The same gate where it has come to it.
+  /// The gate, if its turn has come and it has not passed.
   var gateAtTurn: StartGate? {
     guard case .waiting(let waiting) = phase, let turn = waiting.turn, turn.isReached else {
       return nil
@@ -120,29 +126,29 @@ struct DispatchState {
     return turn.gate
   }
 
-  /// Whether its end releases what others may wait for.
+  /// Whether its end releases resources that others may wait for.
   var isHolder: Bool { !releases.isEmpty }
 
-  /// What runs of it.
+  /// The work that is running.
   var work: DispatchWork {
     if case .running(let work) = phase { work } else { .none }
   }
 
-  /// It is not to run before these have ended.
+  /// Makes it wait for these dispatches before it runs.
   mutating func wait(for before: [Dispatch]) {
     guard case .waiting(var waiting) = phase else { return }
     (waiting.before, waiting.missing) = (before, before.count)
     phase = .waiting(waiting)
   }
 
-  /// It is to pass a gate after that, before it runs.
+  /// Makes it pass a gate before it runs, after the dispatches that it waits for.
   mutating func wait(at gate: StartGate) {
     guard case .waiting(var waiting) = phase else { return }
     waiting.turn = GateTurn(gate)
     phase = .waiting(waiting)
   }
 
-  /// Others know it before its scheduler has it.
+  /// Notes that it is shared before its scheduler has it.
   mutating func awaitAcceptance() {
     guard case .waiting(var waiting) = phase else { return }
     waiting.isUnaccepted = true
@@ -156,14 +162,16 @@ struct DispatchState {
     if case .waiting(let waiting) = phase { waiting.isDelayed } else { false }
   }
 
-  /// It may begin later.
+  /// Delays the beginning.
   mutating func beginDelay() {
     guard case .waiting(var waiting) = phase else { return }
     waiting.isDelayed = true
     phase = .waiting(waiting)
   }
 
-  /// It begins; false where it has ended, or is about to.
+  /// Ends the delay.
+  ///
+  /// Returns false if the dispatch has ended, or is about to.
   ///
   /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
   mutating func endDelay(isUnaccepted: Bool) -> Bool {
@@ -174,14 +182,16 @@ struct DispatchState {
     return true
   }
 
-  /// It does not begin.
+  /// Ends it with an error before it begins.
   mutating func skip(_ error: DispatchError) -> Cancel {
     guard case .waiting = phase, !isCancelled else { return .none }
     refusal = refusal ?? error
     return cancel()
   }
 
-  /// Its scheduler has it; what a refusal, or a cancellation that came meanwhile, leads to.
+  /// Notes that its scheduler has it.
+  ///
+  /// Returns the effect of a refusal, or of a cancellation that came meanwhile.
   mutating func endAcceptance(refusing error: DispatchError?) -> Cancel {
     guard case .waiting(var waiting) = phase else { return .none }
     waiting.isUnaccepted = false
@@ -191,17 +201,17 @@ struct DispatchState {
   }
 
   enum Start {
-    /// Its actions run now.
+    /// Run the actions now.
     case run
-    /// Its place is kept until the dispatches before it have ended.
+    /// Keep the position until the dispatches that it waits for have ended.
     case park
-    /// The same, and this thread tries its gate.
+    /// Keep the position, and try this gate on this thread.
     case tryGate(StartGate)
-    /// It was cancelled; its place is skipped.
+    /// Skip the position of a cancelled dispatch.
     case skip
   }
 
-  /// The scheduler starts it.
+  /// Starts it, called by the scheduler.
   mutating func start() -> Start {
     guard case .waiting(var waiting) = phase, !isCancelledUnaccepted else { return .skip }
     if waiting.missing == 0, waiting.turn == nil {
@@ -215,17 +225,17 @@ struct DispatchState {
   }
 
   enum GateTrial {
-    /// Its actions run now.
+    /// Run the actions now.
     case run
-    /// It is parked until the gate may open.
+    /// Stay parked until the gate may open.
     case park
-    /// The gate may have opened meanwhile.
+    /// Try again, because the gate may have opened meanwhile.
     case tryAgain
-    /// It was cancelled meanwhile, and ends elsewhere.
+    /// Skip the dispatch, which was cancelled meanwhile and ends elsewhere.
     case skip
   }
 
-  /// A thread has tried its gate.
+  /// Notes that a thread has tried its gate.
   mutating func tried(_ isOpen: Bool) -> GateTrial {
     guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return .skip }
     if isOpen, !isCancelledUnaccepted {
@@ -238,7 +248,9 @@ struct DispatchState {
     return isAgain ? .tryAgain : .park
   }
 
-  /// Its gate may have opened; whether it is to be started again, at the place that it keeps.
+  /// Notes that its gate may have opened.
+  ///
+  /// Returns whether to start it again, at the position that it keeps.
   mutating func gateMayOpen() -> Bool {
     guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return false }
     let isParked = turn.mayOpen()
@@ -247,14 +259,18 @@ struct DispatchState {
     return isParked && !isCancelledUnaccepted
   }
 
-  /// It waits between two actions; false where it is cancelled, and goes on to its end.
+  /// Pauses between two actions.
+  ///
+  /// Returns false if it is cancelled, and continues to its end.
   mutating func pause() -> Bool {
     guard !isCancelled else { return false }
     phase = .waiting(Waiting(isParked: true))
     return true
   }
 
-  /// One of the dispatches before it has ended; whether it can run now, at the place that it keeps.
+  /// Notes that a dispatch that it waits for has ended.
+  ///
+  /// Returns whether it can run now, at the position that it keeps.
   mutating func oneBeforeEnded() -> Bool {
     guard case .waiting(var waiting) = phase else { return false }
     waiting.missing = isPlanted(.oneBeforeIsEnough) ? 0 : waiting.missing - 1
@@ -268,11 +284,11 @@ struct DispatchState {
   }
 
   enum Cancel {
-    /// It ends now, without having run.
+    /// The dispatch ends now, without having run.
     case end(wasParked: Bool, wasDelayed: Bool)
-    /// This is cancelled.
+    /// This work is to be cancelled.
     case cancel(DispatchWork)
-    /// The same, and it ends now: what is given out does not wait for the stores.
+    /// This work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
     case endEarly(EarlyEnd, DispatchWork)
     case none
   }
@@ -294,12 +310,12 @@ struct DispatchState {
     }
   }
 
-  /// It gets a time limit, before it is scheduled.
+  /// Sets a time limit, before it is scheduled.
   mutating func put(_ limit: TimeLimit) {
     self.limit = limit
   }
 
-  /// Its deadline has come: it is cancelled, and has timed out.
+  /// Times out: its deadline has passed, so it is cancelled.
   mutating func timeOut(_ error: DispatchError) -> Cancel {
     switch phase {
     case .waiting:
@@ -317,7 +333,7 @@ struct DispatchState {
     }
   }
 
-  /// Whether something may wait or run that the deadline ends before the dispatch looks at the time itself.
+  /// Whether a wait or a step may last past the deadline before the dispatch checks the time itself.
   func needsTimer(startsHere: Bool) -> Bool {
     guard limit?.isOfReduction == true else { return true }
     guard case .waiting(let waiting) = phase else { return false }
@@ -331,7 +347,7 @@ struct DispatchState {
 
   /// Notes that the last store has ended; returns the timer, to be removed.
   ///
-  /// - Parameter error: How it has timed out, if its deadline has passed.
+  /// - Parameter error: The timeout, if its deadline has passed.
   mutating func settle(_ error: DispatchError?) -> TimerToken? {
     guard isUnsettled else { return nil }
     limit?.isSettled = true
@@ -339,70 +355,86 @@ struct DispatchState {
     return limit?.timer.take()
   }
 
-  /// Keeps its timer until its stores have ended; false if that is about to happen, or has.
+  /// Keeps its timer until its stores have ended.
+  ///
+  /// Returns false if they have, or are about to.
   mutating func keep(_ timer: TimerToken) -> Bool {
     guard needsScheduler, limit?.isSettled == false else { return false }
     limit?.timer = timer
     return true
   }
 
-  /// Notes how far the dispatch comes, for an end at the deadline; nil if no such end comes, or it has.
+  /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
   var notes: EarlyEnd? { mutating get { limit?.notes } }
 
-  /// A store of an inline run starts; false if the dispatch has ended at its deadline.
+  /// Notes that a store of an inline run starts.
+  ///
+  /// Returns false if the dispatch has ended at its deadline.
   mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     limit?.noteStart(at: index, of: identifiers) ?? true
   }
 
-  /// Gives up the dispatcher at the end, to be released outside of the lock.
+  /// Takes the dispatcher at the end, to be released outside of the lock.
   mutating func takeDispatcher() -> Dispatcher? { limit?.dispatcher.take() }
 
-  /// It ends before its stores; the closures that wait for the end.
+  /// Ends it before its stores.
+  ///
+  /// Returns the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {
     limit?.early?.result = result
     defer { waiters = [] }
     return waiters
   }
 
-  /// A part of it begins; whether that is to be cancelled first.
+  /// Begins a part of the work.
+  ///
+  /// Returns whether that is to be cancelled first.
   mutating func begin(_ work: DispatchWork) -> Bool {
     phase = .running(work)
     return isCancelled
   }
 
-  /// The part that ran has ended.
+  /// Notes that the running part has ended.
   mutating func endWork() {
     if case .running = phase { phase = .running(.none) }
   }
 
-  /// From here on no deadline changes how it ends; the timer, to be removed.
+  /// Begins the end, after which no deadline changes the result.
+  ///
+  /// Returns the timer, to be removed.
   mutating func beginEnding() -> TimerToken? {
     phase = .ending
     return limit?.timer.take()
   }
 
-  /// Its stores have ended; the closures that wait for that, and for the end where it has come.
+  /// Ends it with its stores.
+  ///
+  /// Returns the closures that wait for that, and for the end of the dispatch if it has come.
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
-    // Mostly there is none.
+    // Most dispatches have none.
     if waiters.isEmpty, releases.isEmpty, overWaiters.isEmpty { return [] }
-    // Those that have come meanwhile.
+    // Closures that were added meanwhile.
     let overWaiters = releases + overWaiters
     defer { (self.overWaiters, releases) = ([], []) }
-    // One whose end was claimed at its deadline gets its result there.
+    // If the deadline has claimed the end, it publishes the result, too.
     if self.result == nil { return overWaiters }
     defer { waiters = [] }
     return waiters + overWaiters
   }
 
-  /// Whether the waiter will be called; false where the dispatch has ended.
+  /// Adds a closure for the end.
+  ///
+  /// Returns whether it will be called: false if the dispatch has ended.
   mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if result != nil { return false }
     waiters.append(waiter)
     return true
   }
 
-  /// Whether it will be called before the result is there; false where the stores have ended.
+  /// Adds a closure to call before the result is published.
+  ///
+  /// Returns whether it will be called: false if the stores have ended.
   mutating func keepRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
     if isOver { return false }
     releases.append(release)
@@ -414,7 +446,9 @@ struct DispatchState {
     return releases
   }
 
-  /// The same for the end of its stores.
+  /// Adds a closure for the end of its stores.
+  ///
+  /// Returns whether it will be called: false if they have ended.
   mutating func waitUntilOver(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if isOver { return false }
     overWaiters.append(waiter)
@@ -422,12 +456,12 @@ struct DispatchState {
   }
 }
 
-/// What runs of a dispatch, beside an inline run.
+/// The running work of a dispatch, besides an inline run.
 enum DispatchWork {
   case none
-  /// Its action, store by store.
+  /// A single action, store by store.
   case round(Round)
-  /// Of a sequence, the dispatch of one action.
+  /// The dispatch of one action of a sequence.
   case step(Dispatch)
 
   func cancel() {
@@ -438,7 +472,7 @@ enum DispatchWork {
     }
   }
 
-  /// Whether only one store's part is under way.
+  /// Whether only one store is running.
   var isAlone: Bool {
     switch self {
     case .none: false
@@ -447,7 +481,7 @@ enum DispatchWork {
     }
   }
 
-  /// Whether only the delivery of deferred commits is under way.
+  /// Whether only deferred commits are still to be delivered.
   var onlyDeliveryIsLeft: Bool {
     switch self {
     case .none: false

@@ -1,6 +1,6 @@
-/// What is dispatched: what a dispatch that is accepted later keeps until then.
+/// The actions of a dispatch and their target, kept by a dispatch that is accepted later.
 struct DispatchSubject: Sendable {
-  /// One, unless it is a sequence.
+  /// A single action, unless it is a sequence.
   let actions: [any ActionType]
   let isSequence: Bool
   let storeIdentifier: String?
@@ -25,11 +25,13 @@ struct DispatchSubject: Sendable {
   var action: (any ActionType)? { isSequence ? nil : actions[0] }
 }
 
-// A dispatch that was made before its time: in an exclusive section, or with a delay.
+// Support for dispatches that were made early: in an exclusive section, or with a delay.
 extension Dispatcher {
-  /// Takes it to its stores or actions, as they are now, and schedules it; the caller accepts it then.
+  /// Takes the dispatch to its current stores or actions, and schedules it.
   ///
-  /// - Returns: The scheduler, which may not exist any more once the dispatch has left it.
+  /// The caller accepts it afterwards.
+  ///
+  /// - Returns: The scheduler, which may no longer exist once the dispatch has left it.
   func accept(
     _ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
@@ -39,7 +41,9 @@ extension Dispatcher {
     }
   }
 
-  /// Takes it to its stores or actions; one that joins another has neither.
+  /// Takes the dispatch to its stores or actions.
+  ///
+  /// A dispatch that joins another has neither.
   func takeUp(
     _ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
   ) {
@@ -48,7 +52,7 @@ extension Dispatcher {
       return makeSequence(of: dispatch, subject, mode, on: thread)
     }
     let route = route(to: type(of: action), identifier: subject.storeIdentifier, on: thread)
-    // One that was accepted runs, also where nothing is accepted any longer.
+    // An accepted dispatch runs, even if the dispatcher no longer accepts any.
     if dispatch.isAction, route._withUnsafeGuaranteedRef(\.refusal) != nil {
       route._withUnsafeGuaranteedRef { $0.end() }
     } else {

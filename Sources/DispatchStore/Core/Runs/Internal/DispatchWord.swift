@@ -1,5 +1,6 @@
-/// The life of a dispatch, in one word: its phase while no other thread takes part; after that the details, which
-/// have the state.
+/// The life of a dispatch in one word.
+///
+/// It holds the phase while no other thread takes part, and later the details, which hold the state.
 struct DispatchWord {
   /// A phase, or an object's address, whose low bits are free.
   let bits: UInt
@@ -14,9 +15,13 @@ struct DispatchWord {
       bits & Self.phaseBits == 0, "An object's address has fewer free bits than the word needs.")
   }
 
-  /// Marks one that is queued, or being made; can become running.
+  /// A dispatch that is queued or being made.
+  ///
+  /// Can become running.
   static let waiting = DispatchWord(bits: 1)
-  /// Marks one whose step runs, after which the record is used again, or ends with details.
+  /// A dispatch whose step runs.
+  ///
+  /// Afterwards the record is reused, or ends with details.
   static let running = DispatchWord(bits: 2)
 
   private static let phaseBits: UInt = 3

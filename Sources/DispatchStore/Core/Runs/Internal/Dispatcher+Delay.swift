@@ -1,13 +1,15 @@
-// Dispatches that begin later than they are made. The record is made at the call, with its route, by which it is
-// accepted and counted as under way; others may know it, and end it. It has no place in its lane: when its time has
-// come, it is taken to the stores that are there then, and scheduled.
+// Dispatches that begin later than they are made. The call makes the record and its route, which accepts the dispatch
+// and counts it as outstanding. Others may see the dispatch and end it. It has no position in its lane. After the
+// delay it goes to the stores that exist then, and is scheduled.
 extension Dispatcher {
-  /// Others may know a dispatch from now on, before its scheduler has it: what ends it meanwhile runs on the concurrent
-  /// queue, for `.sync` on its caller's thread, and in its task.
+  /// Prepares a dispatch to be shared before its scheduler has it.
+  ///
+  /// If it ends meanwhile, it does so on the concurrent queue. With `.sync` it ends on its caller's thread, and if a
+  /// task sends it, in that task.
   func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
     let details = dispatch.makeDetails()
     details.isKnown = true
-    // By which it is accepted.
+    // The route that accepts it.
     if !dispatch.isAction {
       dispatch.keep(route(to: WorkAcceptance.self, identifier: nil, on: thread))
     }
@@ -21,7 +23,7 @@ extension Dispatcher {
     }
   }
 
-  /// Lets a dispatch begin when its delay has ended: on the concurrent queue, for `.sync` here.
+  /// Begins a dispatch after its delay: on the concurrent queue, or here for `.sync`.
   func begin(
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
@@ -37,7 +39,7 @@ extension Dispatcher {
     admitted.enter(by: self)
   }
 
-  /// Keeps it until it begins, or ends before.
+  /// Keeps a delayed dispatch until it begins or ends.
   private func keep(
     _ dispatch: Dispatch, _ delay: DispatchDelay, _ subject: DispatchSubject, _ mode: Mode,
     _ proceed: @escaping @Sendable () -> Void
@@ -51,7 +53,9 @@ extension Dispatcher {
     delay.whenEnded(proceed)
   }
 
-  /// Its time has come; false where it does not begin, since it has ended, or times out here.
+  /// Ends the delay.
+  ///
+  /// Returns false if the dispatch has ended, or times out here.
   private func endDelay(of dispatch: Dispatch, isUnaccepted: Bool) -> Bool {
     let details = dispatch.makeDetails()
     yieldPoint(.beginDelayed, dispatch.id.description)
@@ -64,7 +68,7 @@ extension Dispatcher {
   private func beginDelayed(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode) {
     guard endDelay(of: dispatch, isUnaccepted: true) else { return }
     let thread = ThreadState.current
-    // Inside it, so that a dispatcher that was closed meanwhile accepts it.
+    // Accept it inside its own context, so that a dispatcher that was closed meanwhile still does.
     dispatch.withContext(of: nil, on: thread) {
       withExtendedLifetime(accept(dispatch, subject, mode, on: thread)) {
         dispatch.accepted(isInLane: !mode.isAsync)
@@ -86,7 +90,7 @@ extension Dispatcher {
     keep(dispatch, delay, subject, .sync) { loop.resume {} }
     admitted.enter(by: self)
     loop.run(dispatch, on: thread) { !delay.hasEnded && details.withState(\.isDelayed) }
-    // While it is delayed: what ends it there needs nothing of what follows.
+    // Check while it is delayed: if it ends in that phase, it needs none of the following.
     let (before, isGated) = dispatch.obstacles
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
@@ -113,7 +117,7 @@ extension Dispatcher {
 
   // MARK: In the caller's task
 
-  /// Lets a dispatch that a task sends begin in that task when its delay has ended.
+  /// Begins a dispatch after its delay, in the task that sends it.
   func begin(
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
@@ -150,17 +154,19 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Others knew it before it was scheduled, and could not see what it would be behind.
+  /// Refuses a dispatch that closes a deadlock cycle.
+  ///
+  /// Early waiters could not see what it would wait behind.
   func refuseRing() {
     if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) { refuse(with: ring.error) }
   }
 
-  /// Ends it before it begins, since another one was made later, or it would wait for ever.
+  /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
   func skip(with error: DispatchError) {
     cancel { $0.skip(error) }
   }
 
-  /// It no longer uses the stores that it was taken to.
+  /// Releases the route to its former stores.
   func leaveRoute() {
     takeRoute()?._withUnsafeGuaranteedRef { $0.end() }
   }

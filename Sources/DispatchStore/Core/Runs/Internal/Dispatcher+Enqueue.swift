@@ -1,7 +1,7 @@
 extension Dispatcher {
   /// Runs an action on this thread, before this returns.
   ///
-  /// - Parameter action: The action's address: it is copied only where others go on with it.
+  /// - Parameter action: The address of the action, which is copied only if another step needs it.
   @usableFromInline
   func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
@@ -28,7 +28,7 @@ extension Dispatcher {
     }
   }
 
-  /// Why a `.sync` dispatch that code of another one makes does not begin; nil for most.
+  /// The error with which a nested `.sync` dispatch is refused; nil for most.
   @inline(never)
   private func refusal(
     of route: Unmanaged<Route>, on thread: ThreadState, at callSite: CallSite
@@ -39,11 +39,13 @@ extension Dispatcher {
     return BlockingRegion.refusal(on: thread, at: callSite)
   }
 
-  /// Queues an action at its scheduler; one that has to wait for others may be `.sync`.
+  /// Enqueues an action at its scheduler.
+  ///
+  /// A `.sync` dispatch comes here, too, if it has to wait for others.
   ///
   /// - Parameters:
-  ///   - action: Moved into the record, where an argument would be copied.
-  ///   - type: The action's own, which the caller knows.
+  ///   - action: The action. An autoclosure moves it into the record; an argument would be copied.
+  ///   - type: The action's type, which the caller knows.
   @usableFromInline
   func enqueue(
     _ action: @autoclosure () -> any ActionType, of type: any ActionType.Type,
@@ -85,7 +87,7 @@ extension Dispatcher {
     return DispatchHandle(dispatch)
   }
 
-  /// Queues actions that run one after the other.
+  /// Enqueues actions that run one after the other.
   @usableFromInline
   func enqueue(
     _ actions: [any ActionType], to storeIdentifier: String?, mode: Mode, options: DispatchOptions,
@@ -137,7 +139,7 @@ extension Dispatcher {
     note(dispatch, mode, on: thread)
   }
 
-  /// Does what comes before the stores or actions of a queued dispatch, which keeps what it needs of that.
+  /// Prepares a queued dispatch before its stores or actions, which keeps the results it needs.
   func prepare(
     _ dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
@@ -171,19 +173,21 @@ extension Dispatcher {
       return
     }
     admitted.announce(by: self)
-    // One that was cancelled meanwhile is skipped by its lane, which may have retired since.
+    // A dispatch that was cancelled meanwhile is skipped by its lane, which may have been removed since.
     withExtendedLifetime(schedule(dispatch, to: storeIdentifier, mode, on: thread)) {
       admitted.enter(by: self)
     }
   }
 
-  /// - Returns: The scheduler, which may not exist any more once the dispatch has left it.
+  /// Enqueues a dispatch at its scheduler.
+  ///
+  /// - Returns: The scheduler, which may no longer exist once the dispatch has left it.
   @discardableResult
   @inline(__always)
   func schedule(
     _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
-    // It waits for nothing, and no other thread knows it.
+    // The fast path: the dispatch waits for nothing, and no other thread knows it.
     !dispatch.hasDetails && (dispatch.isAction || !dispatch.isEmpty)
       ? scheduleAtOnce(dispatch, to: storeIdentifier, mode, on: thread)
       : scheduleKnown(dispatch, to: storeIdentifier, mode, on: thread)
@@ -208,15 +212,15 @@ extension Dispatcher {
     _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
     let (before, isGated) = dispatch.obstacles
-    // Without an action there is nothing to keep in order.
+    // An empty dispatch has no action, so that order does not matter.
     let isEmpty = dispatch.isEmpty
     let scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
     let details = dispatch.details
-    // A scheduler of its own is kept by nothing else while the dispatch is parked there.
+    // A scheduler of its own is retained by nothing else while the dispatch is parked.
     let isKnown = details?.isKnown == true
     if isEmpty || isKnown { dispatch.makeDetails().scheduler = scheduler }
-    // Nor is the dispatcher, with its pool, while a dispatch waits for others.
+    // The dispatcher and its pool are not retained either while a dispatch waits for others.
     if isGated || !before.isEmpty { dispatch.details?.dispatcher = self }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     return schedule(dispatch, at: scheduler, after: before, isGated: isGated) {
@@ -227,8 +231,9 @@ extension Dispatcher {
     }
   }
 
-  /// Leaves a dispatch to a scheduler; to another one where that is a named lane which has run empty, and retired,
-  /// since it was looked up.
+  /// Enqueues a dispatch at a scheduler.
+  ///
+  /// If that is a named lane that was removed since it was looked up, it is enqueued at another one.
   @inline(__always)
   @discardableResult
   func schedule(
@@ -249,19 +254,19 @@ extension Dispatcher {
     return scheduler
   }
 
-  /// Runs a `.sync` dispatch that waits for others first, that something controls, or that is a sequence.
+  /// Runs a `.sync` dispatch that waits for others, has admission control, or is a sequence.
   private func runBlocking(
     _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, to storeIdentifier: String?,
     on thread: ThreadState
   ) {
     let (before, isGated) = dispatch.obstacles
-    // The record may have been used before, elsewhere.
+    // The record may have been used elsewhere before.
     dispatch.leaveScheduler()
     let details = dispatch.makeDetails()
     let known = details.isKnown ? details.scheduler as? SyncLoop : nil
     let loop = known ?? SyncLoop.make(on: thread)
     details.scheduler = loop
-    // Its gate may open only once others have run on this one's queue.
+    // The gate may open only after other dispatches on this dispatcher's queue have run.
     if isGated { details.dispatcher = self }
     dispatch.keep(outer: DispatchContext.blocked(on: thread))
     var wait: WaitGraph.Wait?
@@ -290,7 +295,7 @@ extension Dispatcher {
       on: thread, at: callSite)
   }
 
-  /// Ends a dispatch that is `.sync`, or sent, before it was admitted.
+  /// Ends a `.sync` or sent dispatch before it was admitted.
   @inline(never)
   func refuse(
     _ error: any Error, to route: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
@@ -301,7 +306,7 @@ extension Dispatcher {
     return refuse(dispatch, error, .sync)
   }
 
-  /// Ends a dispatch that a task sends where it can't go.
+  /// Ends a dispatch that a task sends to a place that it can't reach.
   func refuse(
     _ error: DispatchError, _ type: any ActionType.Type, to storeIdentifier: String?,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
@@ -312,7 +317,9 @@ extension Dispatcher {
     return refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!
   }
 
-  /// Ends a dispatch that can't run: its completion runs here, with the error.
+  /// Ends a dispatch that can't run.
+  ///
+  /// Its completion runs here, with the error.
   func refuse(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {

@@ -1,7 +1,7 @@
-// Dispatches from inside an exclusive section. The record is made there, with its identifier, parent and
-// task-local values; it is accepted when the section is left, since hooks and reducers may read the store.
+// Dispatches from inside an exclusive section. The record is made there, with its identifier, parent and task-local
+// values. It is accepted at the section's end, since hooks and reducers may read the store.
 extension Dispatcher {
-  /// Makes a dispatch that is accepted when the exclusive section of this thread is left.
+  /// Makes a dispatch that is accepted when this thread leaves its exclusive section.
   func makeInSection(
     _ subject: DispatchSubject, _ mode: Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
@@ -36,9 +36,9 @@ extension Dispatcher {
         return begin(dispatch, after: delay, admitted, subject, mode, on: thread)
       }
       admitted?.announce(by: self)
-      // One that its hook cancelled is skipped by its lane, which may have retired since.
+      // A dispatch that its hook cancelled is skipped by its lane, which may have been removed since.
       withExtendedLifetime(accept(dispatch, subject, mode, on: thread)) {
-        // Its handle exists.
+        // The caller already has its handle.
         dispatch.accepted(isInLane: !mode.isAsync)
         admitted?.enter(by: self)
       }
@@ -46,7 +46,9 @@ extension Dispatcher {
     return DispatchHandle(dispatch)
   }
 
-  /// Makes a dispatch that can't run; it ends when the exclusive section of this thread is left.
+  /// Makes a dispatch that can't run.
+  ///
+  /// It ends when this thread leaves its exclusive section.
   func refuseInSection(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {

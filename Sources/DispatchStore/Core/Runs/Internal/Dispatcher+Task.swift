@@ -1,23 +1,23 @@
-/// A dispatch that runs in its caller's task, as far as the call has come without waiting.
+/// The state of a dispatch in its caller's task, after the part of the call that needs no waiting.
 @usableFromInline
 enum SentDispatch {
   case ended(DispatchResult)
-  /// The rest is for `runToEnd`.
+  /// The dispatch continues in `runToEnd`.
   case underWay(Dispatch)
-  /// It runs on its lane's thread.
+  /// The dispatch runs on its lane's thread.
   case isQueued(QueuedDispatch)
-  /// It runs as what is dispatched, and the task awaits it.
+  /// The dispatch runs detached, as if not sent, and the task awaits it.
   case detached(Dispatch)
-  /// It begins once this has ended.
+  /// The dispatch begins once this wait has ended.
   case waits(AdmissionWait)
 }
 
-// Structured dispatches. Where the lane is idle, the task acquires it by one change of its word, and an inline run
-// takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
-// lane's inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the result:
-// so tasks that contend for a lane form no convoy. With another action, what starts there is the task.
+// Structured dispatches. If the lane is idle, the task acquires it with one atomic operation, and an inline run takes
+// the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the lane's
+// inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the result.
+// So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task.
 extension Dispatcher {
-  /// Runs an action on this thread, up to where its task has to wait.
+  /// Runs an action on this thread, until its task has to wait.
   @usableFromInline
   func begin(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
@@ -91,7 +91,7 @@ extension Dispatcher {
     return run.continuesInTask ? .underWay(dispatch) : .ended(dispatch.result!)
   }
 
-  /// Makes a record, which may have to wait for its turn.
+  /// Makes a record for a dispatch that may have to wait for its turn.
   private func queue(
     _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ after: [Dispatch], _ completion: Completion?,
@@ -101,7 +101,7 @@ extension Dispatcher {
     dispatch.begin(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
-    // Until it is admitted, it has no place: a named lane that is looked up is to be used.
+    // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
     let task = TaskScheduler.make(at: pool, of: self, on: thread)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
@@ -137,7 +137,7 @@ extension Dispatcher {
     return .underWay(dispatch)
   }
 
-  /// Starts a dispatch in its task, if that has its place at once, or schedules it.
+  /// Starts a dispatch in its task if its position is free at once, or schedules it.
   ///
   /// - Returns: Whether it runs on the lane's thread.
   private func start(
@@ -153,9 +153,9 @@ extension Dispatcher {
       switch details.withState({ $0.start() }) {
       case .run: task.start()
       case .tryGate(let gate): if dispatch.passes(gate) { task.start() }
-      // It keeps its place, at which it is started again.
+      // The dispatch keeps its position, at which it is started again.
       case .park: break
-      // It was cancelled, and ends elsewhere: its place is free.
+      // A cancelled dispatch ends elsewhere: its position is free.
       case .skip: task.release(dispatch)
       }
       return false
@@ -181,7 +181,7 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for what other threads do.
+  /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for other threads.
   @usableFromInline
   nonisolated(nonsending) static func runToEnd(
     _ dispatch: consuming Dispatch
@@ -222,7 +222,7 @@ extension Dispatch {
     }
   }
 
-  /// Waits for the end of a dispatch that runs outside of the task, whatever cancels that.
+  /// Waits for the end of a dispatch that runs outside of the task, even if the task is cancelled.
   @usableFromInline
   nonisolated(nonsending) static func awaitEnd(of dispatch: Dispatch) async -> DispatchResult {
     let wait = dispatch.beginWait()
@@ -235,7 +235,9 @@ extension Dispatch {
     return dispatch.result!
   }
 
-  /// Runs steps to the end; returns before with a block beside which others go on, or which is to have a child task.
+  /// Runs steps to the end.
+  ///
+  /// Returns early with a block that needs a child task, or beside which others continue.
   private nonisolated(nonsending) static func runSteps(
     of dispatch: Dispatch, in task: TaskScheduler
   ) async -> TaskScheduler.Block? {
@@ -257,7 +259,7 @@ extension Dispatch {
       case .step(let step):
         step()
       case .block(let block, let isOnly):
-        // The block's context is bound in the task that runs it, and its child tasks must not get a copy.
+        // The block's context is bound in the task that runs it. The child tasks of that task must not get a copy.
         guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
         await block()
       }
@@ -275,7 +277,9 @@ extension Dispatch {
     }
   }
 
-  /// Records the wait of the block that called; where that could not end, neither can the dispatch begin.
+  /// Records the wait of the calling block.
+  ///
+  /// If that wait could never end, refuses the dispatch.
   fileprivate func beginWait() -> BlockWait? {
     guard let context = DispatchContext.ofTask else { return nil }
     var wait: WaitGraph.Wait?
@@ -284,20 +288,22 @@ extension Dispatch {
     } catch {
       refuse(with: error)
     }
-    // The thread that blocks until this task goes on, if there is one, may wait for that queue.
+    // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
     return BlockWait(wait: wait, queue: queue)
   }
 }
 
-/// A sent dispatch that runs on its lane's thread, and the caller's task, which only waits for its end.
+/// A sent dispatch that runs on its lane's thread, with the caller's task, which only waits for its end.
 @usableFromInline
 struct QueuedDispatch {
   let dispatch: Dispatch
   let task: TaskScheduler
 
-  /// Waits for the end; if the task is cancelled, the dispatch is, too.
+  /// Waits for the end.
+  ///
+  /// If the task is cancelled, so is the dispatch.
   @usableFromInline
   nonisolated(nonsending) func result() async -> DispatchResult {
     let wait = dispatch.beginWait()

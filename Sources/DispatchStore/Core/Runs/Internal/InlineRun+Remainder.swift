@@ -1,5 +1,5 @@
 extension InlineRun.Address {
-  /// Goes on in a round with the stores that are left.
+  /// Continues in a round with the remaining stores.
   func continueInRound(
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
@@ -12,13 +12,13 @@ extension InlineRun.Address {
     pointee.holdPlace(for: record)
     if pointee.task != nil {
       pointee.continuesInTask = true
-      // The task goes on without what is on this thread's stack.
+      // The task continues without the contexts on this thread's stack.
       record.keep(outer: DispatchContext.ofTask)
     }
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
-    // A task that was cancelled between two of its stores begins no block.
+    // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, Task.isCancelled { record.cancel() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session,

@@ -1,48 +1,51 @@
 /// Takes one action through its stores on this thread, store after store, as long as each ends at once.
 ///
-/// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the
-/// completion. It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no
-/// other thread can know the dispatch. Its record is made where code needs what only a record has: an
-/// operation, the owner of an observed commit, what a wait holds up. Only the thread that runs it has
-/// access, by the address in its `ThreadState`.
+/// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the completion.
+/// It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no other thread can know
+/// the dispatch. The record is made later if code needs it: for an operation, the owner of an observed commit, or a
+/// wait that blocks the run. Only the thread that runs it has access, by the address in its `ThreadState`.
 struct InlineRun: ~Copyable {
   let transaction: TransactionID
-  /// The stores; the run, or its record where there is one, is the outstanding dispatch that has to end it.
+  /// The stores.
+  ///
+  /// The run, or its record if there is one, counts as outstanding in the route and has to end it.
   var route: Unmanaged<Route>
-  /// The address of the action that the present store gets.
+  /// The address of the action that the current store gets.
   var action: UnsafeRawPointer
   fileprivate let callSite: CallSite
-  /// Of a run that begins without a record; nil where it only reduces.
+  /// The dispatcher of a run that begins without a record; nil if it only reduces.
   let dispatcher: Unmanaged<Dispatcher>?
-  /// What a task that runs its dispatch has acquired for it, of a run that begins without a record.
+  /// The scheduler that a task has acquired for a run that begins without a record.
   let place: Unmanaged<Scheduler>?
-  /// That task, once there is a record.
+  /// The task that acquired the place, once there is a record.
   private(set) var task: TaskScheduler?
-  /// Whether a round goes on in that task.
+  /// Whether a round continues in that task.
   var continuesInTask = false
   /// The run around this one on this thread, with no other context between them.
   let outer: Address?
-  /// Unmanaged, so that the end can see whether a handle refers to it too.
+  /// The record.
+  ///
+  /// Unmanaged, so that the end can see whether a handle refers to it, too.
   ///
   /// A queued record is its starter's; one that was made here is released by `endHere`.
   fileprivate var record: Unmanaged<Dispatch>?
-  /// Of a run that began without a record; a queued record has its own.
+  /// The completion of a run that began without a record; a queued record has its own.
   var completion: Completion?
-  /// The run's reference, until all stores have ended or a round goes on.
+  /// A retained reference to the session, until all stores have ended or a round takes over.
   var session: Unmanaged<MiddlewareSession>?
-  /// By store index; empty while all have finished.
+  /// The outcomes by store index; empty while all stores have finished.
   var outcomes: [StoreOutcome] = []
-  /// What has become of the present store, where that is still to be noted.
+  /// The step of the current store, until its end is noted.
   fileprivate var begun: InlineStep?
   /// Whether there is no session, and all stores have finished so far.
   fileprivate var isPlain = true
-  /// The store whose part runs; `noStore` in hooks and in the completion.
+  /// The store that runs; `noStore` in hooks and in the completion.
   fileprivate var index = InlineRun.noStore
 
   typealias Address = UnsafeMutablePointer<InlineRun>
   fileprivate static let noStore = -1
 
-  /// For `.sync`, and for a task that has acquired a place.
+  /// Creates a run for `.sync`, or for a task that has acquired a place.
   init(
     _ action: UnsafeRawPointer, to route: Unmanaged<Route>, of dispatcher: Unmanaged<Dispatcher>?,
     at place: Scheduler? = nil, _ completion: Completion?, _ callSite: CallSite,
@@ -58,7 +61,7 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// For a dispatch that its scheduler starts, or that is prepared for it.
+  /// Creates a run for a dispatch that its scheduler starts, or that is prepared for it.
   init(of record: Dispatch, _ action: UnsafeRawPointer, on thread: ThreadState) {
     transaction = record.id
     route = record.route.unsafelyUnwrapped
@@ -82,13 +85,15 @@ struct InlineRun: ~Copyable {
 
   // MARK: Context
 
-  /// The innermost context on this thread that has a record: runs without one hold nothing up, but for a task's that
-  /// has acquired a place, for which it is made here.
+  /// The innermost context on this thread that has a record.
+  ///
+  /// A run without a record blocks nothing. A task's run that has acquired a place is the exception, and gets a
+  /// record here.
   static func recorded(on thread: ThreadState) -> DispatchContext? {
     recorded(thread.run, on: thread)
   }
 
-  /// The same from a run on.
+  /// The innermost context with a record, from a run outwards.
   static func recorded(_ innermost: Address?, on thread: ThreadState) -> DispatchContext? {
     var run = innermost
     while let present = run {
@@ -99,7 +104,7 @@ struct InlineRun: ~Copyable {
     return thread.context
   }
 
-  /// Whether a run from here on is of a dispatcher.
+  /// Whether this run or one outside it belongs to a dispatcher.
   static func isInside(of dispatcher: UInt64, _ innermost: Address?) -> Bool {
     var run = innermost
     while let present = run {
@@ -110,7 +115,7 @@ struct InlineRun: ~Copyable {
     return false
   }
 
-  /// The run's record, made where there is none.
+  /// Returns the run's record, and makes it if there is none.
   mutating func makeRecord(on thread: ThreadState) -> Dispatch {
     if let record { return record.takeUnretainedValue() }
     let made = thread.spareDispatches.pop() ?? Dispatch()
@@ -123,9 +128,12 @@ struct InlineRun: ~Copyable {
     return made
   }
 
-  /// The same for what is about to wait, or to go on in a round: a task's record holds its place from then on.
+  /// Makes the record before the run waits or continues in a round.
   ///
-  /// What comes to the place after that finds it there: before, the run waited for nothing.
+  /// A task's record holds its place from then on.
+  ///
+  /// Dispatches that come to the place later find the record there. Earlier ones need not, because the run waited for
+  /// nothing.
   mutating func makeContext(on thread: ThreadState) -> Dispatch {
     let record = makeRecord(on: thread)
     holdPlace(for: record)
@@ -141,26 +149,26 @@ struct InlineRun: ~Copyable {
     place.hold(record)
   }
 
-  /// The record of a task's dispatch has ended.
+  /// Releases the place after a task's dispatch has ended.
   fileprivate func releasePlace(_ record: Dispatch) {
     task?.release(record)
   }
 
-  /// Whether it is of the dispatch on behalf of which a store is changed.
+  /// Whether this run belongs to the dispatch that owns a commit.
   func isOf(_ owner: any CommitOwner) -> Bool {
     record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
   }
 
-  /// Whether a store's part runs; not in hooks and in the completion.
+  /// Whether a store runs; false in hooks and in the completion.
   var isInStore: Bool { index != Self.noStore }
 
-  /// On whose behalf its code changes stores, while a store's part runs.
+  /// The dispatch that owns the commits of this run, while a store runs.
   mutating func owner(on thread: ThreadState) -> (any CommitOwner)? {
     if record == nil, isPlanted(.noRecord) { return thread.context?.owner }
     return makeRecord(on: thread)
   }
 
-  /// The action, where the part of this store runs.
+  /// The action, if this store runs.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard isInStore, route._withUnsafeGuaranteedRef({ $0.entries[index].store === store }) else {
       return nil
@@ -170,7 +178,7 @@ struct InlineRun: ~Copyable {
     }
   }
 
-  /// How those ended that the present store has waited for; empty in other code than its own.
+  /// The results of the stores that the current store has waited for; empty in code of any other store.
   func prerequisiteResults(of store: any StoreType) -> [StoreResult] {
     guard isInStore else { return [] }
     return route._withUnsafeGuaranteedRef { route in
@@ -179,23 +187,24 @@ struct InlineRun: ~Copyable {
     }
   }
 
-  /// The store whose part runs; nil in hooks and in the completion.
+  /// The identifier of the store that runs; nil in hooks and in the completion.
   var storeIdentifier: String? {
     index == Self.noStore ? nil : route._withUnsafeGuaranteedRef { $0.identifiers[index] }
   }
 
-  /// Whether what the store's part dispatches is not cancelled with the dispatch.
+  /// Whether dispatches of the current store are not cancelled with this dispatch.
   var runsRegardless: Bool { route._withUnsafeGuaranteedRef { $0.runsRegardless[index] } }
 
-  /// The record of the dispatch, where others may cancel that; nil where only what is around it can be cancelled.
+  /// The record, if others can cancel the dispatch; nil if only its outer context can be cancelled.
   mutating func recordToCancel(on thread: ThreadState) -> Dispatch? {
     if place != nil, thread.exclusive == nil { return makeContext(on: thread) }
     guard let record = record?.takeUnretainedValue() else { return nil }
     return isOnCallersThread && record.mayLink ? nil : record
   }
 
-  /// The record, linked to the dispatch whose block runs around this run, so that what is dispatched here is a part of
-  /// what that leads to.
+  /// Returns the record, linked to the dispatch whose block runs around this run.
+  ///
+  /// Dispatches made here then descend from that one, too.
   mutating func linkedRecord(on thread: ThreadState) -> Dispatch {
     let record = makeContext(on: thread)
     if isOnCallersThread {
@@ -206,20 +215,20 @@ struct InlineRun: ~Copyable {
     return record
   }
 
-  /// Whether it began without a record, and not in a task.
+  /// Whether it began without a record and not in a task.
   private var isOnCallersThread: Bool {
     place == nil && record?._withUnsafeGuaranteedRef { $0.isSynchronous } != false
   }
 
-  // MARK: What it knows
+  // MARK: Progress
 
-  /// The present store has begun.
+  /// Notes that the current store has begun.
   fileprivate mutating func begin(_ step: InlineStep) {
     begun = step
     isPlain = false
   }
 
-  /// Whether the next store needs no look at verdicts, outcomes or a cancellation.
+  /// Whether the next store needs no check of verdicts, outcomes or a cancellation.
   fileprivate var isUndisturbed: Bool { isPlain && hasNoDetails }
 
   fileprivate var hasNoDetails: Bool {
@@ -227,7 +236,7 @@ struct InlineRun: ~Copyable {
     return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }
 
-  /// Whether the stores can't run one after the other in the order of their indices; in a task they do.
+  /// Whether the stores can't run one after the other in the order of their indices; false in a task.
   fileprivate var needsConcurrentOrder: Bool {
     place == nil && route._withUnsafeGuaranteedRef { !$0.isPlainConcurrently }
       && record?._withUnsafeGuaranteedRef(\.runsConcurrently) == true
@@ -237,7 +246,8 @@ struct InlineRun: ~Copyable {
     record?._withUnsafeGuaranteedRef { $0.takeCompletion() } ?? completion.take()
   }
 
-  /// Whether nothing is left of a `.sync` run but its end: all stores before a position finished, and there are no others.
+  /// Whether only the end of a `.sync` run is left: all stores before this position have finished, and it is the
+  /// last.
   fileprivate func isDone(at position: Int) -> Bool {
     isPlain && completion == nil && record == nil
       && route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
@@ -249,14 +259,16 @@ struct InlineRun: ~Copyable {
     isPlain = false
   }
 
-  /// Notes that a store starts, for a deadline that comes meanwhile; false where it has come.
+  /// Notes that a store starts, for a later end at the deadline.
+  ///
+  /// Returns false if the deadline has passed.
   fileprivate func noteStart(at index: Int, of route: Route) -> Bool {
     record?._withUnsafeGuaranteedRef {
       $0.withDetails { $0.noteStart(at: index, of: route.identifiers) }
     } ?? true
   }
 
-  /// Notes how a store has ended, likewise.
+  /// Notes how a store has ended, for a later end at the deadline.
   fileprivate func noteEnd(_ outcome: StoreOutcome, at index: Int, of route: Route) {
     record?._withUnsafeGuaranteedRef {
       _ = $0.withDetails { $0.note(outcome, at: index, of: route.identifiers) }
@@ -268,7 +280,7 @@ struct InlineRun: ~Copyable {
     place != nil || record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
   }
 
-  /// Whether its stores may run again: only a round does that.
+  /// Whether failed stores may be retried, which only a round can do.
   fileprivate var needsRound: Bool {
     record?._withUnsafeGuaranteedRef {
       $0.withDetails { $0.retry != nil } == true && !$0.isCancelled
@@ -276,7 +288,7 @@ struct InlineRun: ~Copyable {
       == true
   }
 
-  /// Whether it was queued, by a caller that went on.
+  /// Whether it was queued, by a caller that did not wait.
   fileprivate var isQueued: Bool {
     place == nil && record?._withUnsafeGuaranteedRef { !$0.isSynchronous && !$0.isOfTask } == true
   }
@@ -298,7 +310,7 @@ struct InlineRun: ~Copyable {
       DispatchResult(
         transaction: transaction, identifiers: route.identifiers, outcomes: outcomes,
         replies: details?.replies ?? [:],
-        // Why it has been cancelled, where it would have waited for ever.
+        // The reason of a cancellation because of a deadlock or a timeout.
         error: details?.withState(\.refusal) ?? route.failure)
     }
   }
@@ -307,8 +319,7 @@ struct InlineRun: ~Copyable {
 // MARK: - Before the stores
 
 extension InlineRun.Address {
-  /// Does what comes before the stores, on the dispatching thread: refines their order, and calls
-  /// middlewares.
+  /// Prepares the run on the dispatching thread, before the stores: refines their order, and calls middlewares.
   func prepare(
     _ action: @autoclosure () -> any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
@@ -337,7 +348,7 @@ extension InlineRun.Address {
     }
   }
 
-  /// Calls the hooks of the whole dispatch, at which other threads may look from now on.
+  /// Calls the hooks of the whole dispatch, and lets other threads watch it.
   @inline(never)
   private func begin(
     _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
@@ -348,7 +359,7 @@ extension InlineRun.Address {
     }
   }
 
-  /// Lets other threads look at the dispatch from now on, which therefore has details.
+  /// Lets other threads watch the dispatch from now on, which therefore gets details.
   private func watch(
     _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
   ) {
@@ -358,7 +369,7 @@ extension InlineRun.Address {
     session._withUnsafeGuaranteedRef { $0.watch(record, caller: caller) }
   }
 
-  /// The same for a queued dispatch, which keeps what was prepared.
+  /// Prepares a queued dispatch, which keeps the session.
   func prepare(
     _ record: Dispatch, _ action: any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
@@ -376,7 +387,7 @@ extension InlineRun.Address {
     return DispatchContext.transaction(of: pointee.outer, on: thread)
   }
 
-  /// Leaves out weakly held stores that are gone, and takes the order from what reducers say.
+  /// Leaves out weakly held stores that are gone, and takes the order that reducers ask for.
   private func refineRoute(
     for action: any ActionType, to storeIdentifier: String?, by dispatcher: Dispatcher,
     on thread: ThreadState
@@ -407,7 +418,7 @@ extension InlineRun.Address {
 extension InlineRun.Address {
   /// Runs a `.sync` dispatch.
   ///
-  /// Most of them go to stores that only reduce: `reduce` takes the action to these, one after the other.
+  /// Most go to stores that only reduce. `reduce` takes the action to these, one after the other.
   @inline(__always)  // with `reduce`, 15 % of `sync-reduction`
   func runHere(on thread: ThreadState) -> DispatchHandle {
     thread.run = self
@@ -419,8 +430,9 @@ extension InlineRun.Address {
     return endFinished()
   }
 
-  /// Takes the action to the first stores that only reduce, for which no record is made; the position of the
-  /// next one, which may have begun.
+  /// Takes the action to the first stores, which only reduce and need no record.
+  ///
+  /// Returns the position of the next store, which may have begun.
   @inline(__always)
   private func reduce(on thread: ThreadState) -> Int {
     guard pointee.isPlain else { return 0 }
@@ -448,7 +460,9 @@ extension InlineRun.Address {
     return end(&record, finishRun(from: 0, on: thread), on: thread)
   }
 
-  /// Goes on with the stores from a position, and runs the completion where all have ended.
+  /// Continues with the stores from a position.
+  ///
+  /// Runs the completion once all have ended.
   @inline(never)
   private func finishRun(from position: Int, on thread: ThreadState) -> InlineRemainder? {
     let remainder = runStores(from: position, on: thread)
@@ -504,9 +518,9 @@ extension InlineRun.Address {
     }
   }
 
-  /// The answer of a store that may have no turn: after a verdict, a failure before it, or a cancellation.
+  /// Returns the answer of a store that may be skipped, because of a verdict, an earlier failure or a cancellation.
   ///
-  /// Nil where the store runs although the dispatch is cancelled: in a round, which does not cancel it.
+  /// Nil if the store runs although the dispatch is cancelled. A round then runs it, and does not cancel it.
   ///
   /// - Parameter hasStarted: Whether a store's reducer has been called.
   private func answer(
@@ -536,7 +550,9 @@ extension InlineRun.Address {
     }
   }
 
-  /// Notes how a store's part ended and calls `didDispatch`; false where it has not ended.
+  /// Notes how a store ended and calls `didDispatch`.
+  ///
+  /// Returns false if it has not ended.
   private func end(
     _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
   ) -> Bool {
@@ -571,7 +587,7 @@ extension InlineRun.Address {
     MiddlewareSession.end(session, on: thread)
   }
 
-  /// Calls the hooks of the whole dispatch, and lets begin what follows it.
+  /// Calls the hooks of the whole dispatch, and begins its followers.
   @inline(never)
   private func end(_ session: MiddlewareSession, on thread: ThreadState) {
     session.dispatchEnded(pointee.result)
@@ -597,7 +613,9 @@ extension InlineRun.Address {
     }
   }
 
-  /// Ends a `.sync` dispatch; one that did not simply finish gets a record.
+  /// Ends a `.sync` dispatch.
+  ///
+  /// If it did not simply finish, it gets a record.
   private func endHere(_ remainder: InlineRemainder?, on thread: ThreadState) -> DispatchHandle {
     if pointee.record == nil {
       if remainder == nil, pointee.hasFinished { return endFinished() }

@@ -1,14 +1,14 @@
-/// What became of one store's part in an inline run.
+/// The progress of one store in an inline run.
 @usableFromInline
 enum InlineStep {
   case finished
-  /// It ended otherwise.
+  /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// Its operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
+  /// The operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
   case unfinished(AnyObject)
-  /// The same, and it has been started: it ends later.
+  /// The operation has been started, and ends later.
   case running(AnyObject)
-  /// It has not begun: earlier changes of the store are delivered first.
+  /// The store has not begun, because its earlier changes must be delivered first.
   case heldBack
 
   /// The outcome, if the part has ended.
@@ -33,13 +33,13 @@ enum InlineStep {
   }
 }
 
-/// The point at which an inline run stops: a round goes on there.
+/// The point at which an inline run stops and a round takes over.
 struct InlineRemainder {
-  /// The store runs before this position have ended.
+  /// The stores before this position have ended.
   let position: Int
-  /// By position: the store index; nil where they are the same.
+  /// The store index by position; nil if they are equal.
   let order: [Int]?
-  /// The store at that position, where it has begun.
+  /// The store at that position, if it has begun.
   let begun: (index: Int, step: InlineStep)?
 
   init(position: Int, order: [Int]?, begun: (index: Int, step: InlineStep)?) {
@@ -48,9 +48,9 @@ struct InlineRemainder {
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
   }
 
-  /// By store index, how those ended that have; empty where none has.
+  /// Returns the outcomes by store index, nil for stores that have not ended; empty if none has.
   ///
-  /// - Parameter outcomes: The same as far as one has not finished.
+  /// - Parameter outcomes: The outcomes by store index; empty if all ended stores have finished.
   func ended(of route: Route, _ outcomes: [StoreOutcome]) -> [StoreOutcome?] {
     if position == 0 { return [] }
     var ended = [StoreOutcome?](repeating: nil, count: route.count)
@@ -64,10 +64,10 @@ struct InlineRemainder {
 
 /// How an inline run of a queued dispatch ended.
 enum InlineEnd {
-  /// All stores finished, and no handle exists: the record can be used again.
+  /// All stores finished and no handle exists, so that the record can be reused.
   case reusable
-  /// It has ended, and its handles know how.
+  /// The dispatch has ended, and its handles have the result.
   case ended
-  /// Later steps continue it; the last one releases the scheduler, perhaps before this is returned.
+  /// Later steps continue it. The last one releases the scheduler, perhaps before this is returned.
   case continues
 }

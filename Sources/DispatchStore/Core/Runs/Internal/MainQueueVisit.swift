@@ -1,11 +1,13 @@
-/// The way to the main actor of a block's task that sends something with mode `mainThread`.
+/// The wait of a block's task for the main actor, before it sends something with mode `mainThread`.
 ///
-/// The task waits for the main queue before there is a dispatch that could: a record stands for that in the graph of
-/// waits, which else would not see that the block's own caller holds up the main queue.
+/// The task waits for the main queue before its dispatch exists. A record represents this wait in the wait graph.
+/// Without it, the graph could not see that the block's own caller blocks the main queue.
 struct MainQueueVisit {
   private let wait: WaitGraph.Wait
 
-  /// Nil outside of blocks, where the wait holds nothing up; throws `wouldDeadlock`.
+  /// Begins the wait.
+  ///
+  /// Nil outside of blocks, where the wait blocks nothing. Throws `wouldDeadlock`.
   init?(of dispatcher: Dispatcher, at callSite: CallSite) throws(DispatchError) {
     guard let context = DispatchContext.ofTask else { return nil }
     let errand = Dispatch()
@@ -15,7 +17,7 @@ struct MainQueueVisit {
     wait = try WaitGraph.begin(context, on: errand)
   }
 
-  /// The task is there.
+  /// Ends the wait: the task has reached the main actor.
   func end() {
     WaitGraph.end(wait)
   }

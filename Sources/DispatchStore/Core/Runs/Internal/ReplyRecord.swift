@@ -1,9 +1,9 @@
-/// Keeps what a store replies on behalf of the code that runs here, until its dispatch ends.
+/// Keeps the reply of a store for the code that runs here, until its dispatch ends.
 ///
-/// A dispatch without replies has no record of them; with one it has details, where other threads may reply too.
+/// A dispatch without replies needs no record. One with a reply has details, because other threads may reply, too.
 @usableFromInline
 enum ReplyRecord {
-  /// Of the store whose reducer runs here.
+  /// Notes a reply of the store whose reducer runs here.
   @usableFromInline
   static func note(_ reply: any Sendable) {
     if let storeIdentifier = runningStore { note(reply, of: storeIdentifier) }
@@ -12,7 +12,7 @@ enum ReplyRecord {
   @usableFromInline
   static func note(_ reply: any Sendable, of storeIdentifier: String) {
     let thread = ThreadState.current
-    // In an exclusive section no record is made.
+    // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
       return thread.atSectionEnd { keep(reply, of: storeIdentifier, on: thread) }
     }
@@ -38,27 +38,29 @@ enum ReplyRecord {
 }
 
 extension Reducer where Action: ReplyingAction {
-  /// Replies to who dispatched the action that `apply(_:to:)` or `reduce(into:action:)` handles; the last reply counts.
+  /// Replies to the caller that dispatched the action of `apply(_:to:)` or `reduce(into:action:)`.
   ///
-  /// Reaches them where the store finishes. Outside of a dispatch it has no effect.
+  /// The last reply counts. The caller gets it if the store finishes. Outside of a dispatch it has no effect.
   public final func reply(_ reply: Action.Reply) {
     ReplyRecord.note(reply)
   }
 }
 
 extension RunningOperation where Action: ReplyingAction {
-  /// Ends the operation as finished, with a reply to who dispatched its action.
+  /// Ends the operation as finished, with a reply to the caller that dispatched its action.
   ///
-  /// As `finish()` in all else.
+  /// Otherwise the same as `finish()`.
   public func finish(with reply: Action.Reply) {
     operation.finish(keepingReply: { $0.waiting?.makeDetails().keep(reply, of: store.identifier) })
   }
 }
 
 extension ActionOperation {
-  /// Ends the operation as finished, with a reply; ignored with its reply where another finish came before.
+  /// Ends the operation as finished, with a reply.
   ///
-  /// - Parameter keep: Keeps the reply, before the operation can end.
+  /// Ignored with its reply if another finish came first.
+  ///
+  /// - Parameter keep: Keeps the reply before the operation can end.
   fileprivate func finish(keepingReply keep: (any CommitOwner) -> Void) {
     yieldPoint(.finish, store.identifier)
     let (isFirst, owner) = withState { ($0.life.beginReply(), $0.commitOwner) }
@@ -70,7 +72,7 @@ extension ActionOperation {
 }
 
 extension OperationMaking where Action: ReplyingAction {
-  /// Makes an operation that ends when its block returns its reply, or throws.
+  /// Makes an operation that ends when its block returns a reply, or throws.
   public init(
     action: Action, store: Store<Model, Action>,
     block:
@@ -82,7 +84,9 @@ extension OperationMaking where Action: ReplyingAction {
       })
   }
 
-  /// Makes an operation whose block runs in a task, and that ends when it returns its reply, or throws.
+  /// Makes an operation whose block runs in a task.
+  ///
+  /// It ends when the block returns a reply, or throws.
   public init(
     action: Action, store: Store<Model, Action>,
     block:

@@ -1,27 +1,26 @@
 import Foundation
 
-/// One action on its way through stores that can't all end at once.
+/// The progress of one action through stores that can't all end at once.
 ///
-/// It goes on where an inline run has stopped. Its steps run at the dispatch's scheduler; operations and
-/// stores report to it on any thread, and it turns that into steps. Each step returns whether it was the one
-/// that closed the round.
+/// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
+/// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
 final class Round: @unchecked Sendable {
   // because `storeRuns` changes once, when no step is left
   let dispatch: Dispatch
-  /// Where its steps run.
+  /// The scheduler of its steps.
   let scheduler: Scheduler
   let session: MiddlewareSession?
   private let route: Route
   /// The action as dispatched.
   private let action: any ActionType
-  /// Whether stores run again that have failed.
+  /// The retry of failed stores, if any.
   private let retry: StoreRetry?
-  /// Whether stores that do not wait for each other run beside each other.
+  /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
   private let state: Locked<RoundState>
 
   /// - Parameters:
-  ///   - ended: By store index: the outcomes of the stores that have ended; empty if none has.
+  ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
   ///   - begun: The store index that has begun in the inline run.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
@@ -56,14 +55,14 @@ final class Round: @unchecked Sendable {
     return DispatchResult(
       transaction: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: replies, attempts: attempts,
-      // Where its time has passed.
+      // The timeout, if the deadline has passed.
       error: refusal)
   }
 
-  /// Where each store stands, for diagnoses.
+  /// The standing of each store, for diagnoses.
   var standings: [StoreStanding] { state.withLock(\.standings) }
 
-  /// Whether only one store's part is under way.
+  /// Whether only one store is running.
   var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
 
   /// Whether only one store takes part.
@@ -77,7 +76,7 @@ final class Round: @unchecked Sendable {
 
   // MARK: Steps
 
-  /// Goes on with the store that has begun, and with all that may start.
+  /// Continues with the store that has begun, and with all that may start.
   ///
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
@@ -102,12 +101,13 @@ final class Round: @unchecked Sendable {
   /// The present time, if a hook gets it.
   var now: Int64? { session?.now }
 
-  /// Starts stores that may start; beside each other where the scheduler does that.
+  /// Starts stores that may start, concurrently if the scheduler does that.
   ///
-  /// - Parameter unparked: One that was parked: changes may have been left since, but it waits once.
+  /// - Parameter unparked: A store that was parked. It waits only once, even if further changes have been deferred
+  ///   since.
   private func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
-    // Indices are in the order in which the hooks were called, and so is what runs.
+    // Indices are in the order of the hook calls, and so is the execution.
     var ready = MinimumHeap(indices)
     if let unparked { route.entries[unparked].storage?.startNextParked() }
     while let index = ready.popMinimum() {
@@ -122,9 +122,9 @@ final class Round: @unchecked Sendable {
     return false
   }
 
-  /// Leaves a store, and those that start after it, until the changes left to its notifier are delivered.
+  /// Parks a store, and the stores after it, until its notifier has delivered the deferred changes.
   ///
-  /// Without a thread: the notifier enqueues the step. False where there are no such changes.
+  /// Blocks no thread: the notifier enqueues the step. Returns false if there are no deferred changes.
   private func park(_ index: Int, and later: [Int]) -> Bool {
     guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
       storage.mayHoldBack, !isCancelled
@@ -184,7 +184,9 @@ final class Round: @unchecked Sendable {
     return outcome
   }
 
-  /// Takes the action to a store that needs no operation for it; nil, and nothing done, if its reducer makes one.
+  /// Takes the action to a store.
+  ///
+  /// Returns nil, without an effect, if its reducer makes an operation.
   func answerWithoutOperation(
     _ action: any ActionType, at index: Int, on thread: ThreadState
   ) -> StoreOutcome? {
@@ -213,7 +215,7 @@ final class Round: @unchecked Sendable {
     _ storeRun: StoreRun, _ outcome: StoreOutcome
   ) -> (next: [Int], isClosed: Bool) {
     if let session {
-      // Before the hook of the last one, unless that may run again.
+      // Before the hook of the last store, unless that store may be retried.
       if state.withLock(\.haveAllEnded), retry == nil || !outcome.isFailed {
         dispatch.settleDeadline()
       }
@@ -230,7 +232,7 @@ final class Round: @unchecked Sendable {
   }
 
   private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {
-    // Read before: another step may be the last one from here on.
+    // Read before closing: another step may be the last one from here on.
     let entry = route.entries[index]
     // Released outside the lock: an operation's deinitialization may run the user's code.
     var (next, isClosed, operation) = state.withLock { $0.closed(index) }
@@ -240,13 +242,15 @@ final class Round: @unchecked Sendable {
 
   // MARK: Attempts
 
-  /// What middlewares have said of it; nil where they let the action pass.
+  /// The verdict of the middlewares; nil if they let the action pass.
   private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
     if let repeated = storeRun.repeated { return repeated.reply }
     return session?.reply(at: storeRun.index)
   }
 
-  /// Runs a store again, which has failed: what starts now, where that is without a pause; nil where it does not run.
+  /// Retries a failed store.
+  ///
+  /// Returns the stores to start now, empty if a pause comes first; nil if it is not retried.
   private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
     let index = storeRun.index
     guard let retry, case .failed(let error) = outcome,
@@ -270,7 +274,7 @@ final class Round: @unchecked Sendable {
     return []
   }
 
-  /// The pause before an attempt has passed; on a thread of the clock's.
+  /// Continues after the pause before an attempt, on a thread of the clock's.
   func pausePassed(at index: Int, before attempt: Int) {
     yieldPoint(.pausePassed, route.identifiers[index])
     guard state.withLock({ $0.pausePassed(index, before: attempt) }) else { return }
@@ -334,8 +338,9 @@ final class Round: @unchecked Sendable {
     resume(state.withLock { $0.commitDelivered(storeRun.index) }, of: storeRun)
   }
 
-  /// Cancels what is under way; what has not started ends as cancelled when its turn comes, unless it runs
-  /// regardless.
+  /// Cancels what is running.
+  ///
+  /// Stores that have not started end as cancelled in their turn, unless they run regardless.
   func cancel() {
     let cancelled = state.withLock { $0.cancel() }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
@@ -349,19 +354,19 @@ final class Round: @unchecked Sendable {
     }
   }
 
-  /// It is about to be cancelled.
+  /// Prevents further starts before a cancellation.
   func startNoMore() {
     state.withLock { $0.startNoMore() }
   }
 
   private func cancel(_ operation: Operation, at index: Int) {
-    // One that runs regardless and has not started yet would otherwise never run.
+    // A store that runs regardless and has not started would otherwise never run.
     if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }
 
   private func resume(_ step: StoreRunState.Step, of storeRun: StoreRun) {
     if case .wait = step { return }
-    // One closure, and not one around another: most rounds have one such step.
+    // One closure instead of two nested ones, because most rounds have one such step.
     scheduler.resume {
       self.run { round in
         let (next, isClosed) = round.follow(storeRun, step)
@@ -370,12 +375,14 @@ final class Round: @unchecked Sendable {
     }
   }
 
-  /// Goes on at the scheduler; the step that closes the round ends the dispatch.
+  /// Continues at the scheduler.
+  ///
+  /// The step that closes the round ends the dispatch.
   private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
     scheduler.resume { self.run(step) }
   }
 
-  /// The same for a step that starts the action.
+  /// Continues at the scheduler with a step that starts the action.
   private func resumeStart(_ step: @escaping @Sendable (Round) -> Bool) {
     scheduler.resumeStart { self.run(step) }
   }

@@ -3,38 +3,38 @@ import Foundation
 /// The progress of one action through its stores, without threads.
 struct RoundState {
   private enum Phase {
-    /// Waits for stores that go before it. Can become under way.
+    /// Waits for its prerequisites. Can become under way.
     case waiting
-    /// It runs, or its hooks are called. Can become closed, pausing or repeating.
+    /// The store runs, or its hooks are called. Can become closed, pausing or repeating.
     case underWay
-    /// An attempt has failed, another one follows after a pause. Can become repeating or under way, to be closed.
+    /// An attempt has failed, and another follows after a pause. Can become repeating, or under way to be closed.
     case pausing(StoreOutcome)
-    /// An attempt has failed, and a step begins another one. Can become under way.
+    /// An attempt has failed, and a step begins another. Can become under way.
     case repeating(StoreOutcome)
-    /// Nothing follows.
+    /// The final phase.
     case closed(StoreOutcome)
   }
 
   private struct Entry {
     var phase = Phase.waiting
-    /// The number of stores that it waits for and that have not closed.
+    /// The number of its prerequisites that have not closed.
     var missing = 0
-    /// While it is under way.
+    /// The state of the store's run while it is under way.
     var run = StoreRunState()
-    /// The attempt that is under way, or was the last one; and for how many its reducer is called, or was.
+    /// The current or last attempt, and the number of attempts whose reducer was called.
     var attempt = 1
     var begunCount = 0
-    /// Of the pause before its next attempt.
+    /// The timer of the pause before its next attempt.
     var timer: TimerToken?
 
-    /// Whether its reducer is called, or was.
+    /// Whether its reducer was called.
     var hasBegun: Bool { begunCount > 0 }
 
     var isWaiting: Bool {
       if case .waiting = phase { true } else { false }
     }
 
-    /// It is under way once more, to be closed with an outcome.
+    /// Puts the store under way once more, to close it with an outcome.
     mutating func close(with outcome: StoreOutcome) {
       phase = .underWay
       _ = run.startReturned(outcome)
@@ -42,9 +42,11 @@ struct RoundState {
   }
 
   private let graph: StoreGraph
-  /// By store index.
+  /// The entries by store index.
   private var entries: [Entry]
-  /// Steps that wait with a store whose changes are undelivered: the indices that each is to start.
+  /// Parked steps that wait for a store's undelivered changes.
+  ///
+  /// The value is the indices to start.
   private var parked: [Int: [Int]] = [:]
   private var lastParked = 0
   private var open: Int
@@ -52,16 +54,18 @@ struct RoundState {
   private var active = 0
   private var undeliveredStores = 0
   private(set) var isCancelled = false
-  /// Whether a store's reducer has been called: from then on, those that run regardless run.
+  /// Whether a store's reducer has been called.
+  ///
+  /// From then on, stores that run regardless do run.
   private var hasStarted: Bool
 
   /// - Parameters:
-  ///   - ended: By store index: the outcomes of the stores that were run before; empty if none was.
+  ///   - ended: The outcomes by store index of the stores that ran before; empty if none did.
   ///   - begun: The store index that has been started.
   init(_ graph: StoreGraph, ended: [StoreOutcome?] = [], begun: Int? = nil) {
     self.graph = graph
     open = graph.count
-    // An inline run goes on in a round only before it has started a store, or after that.
+    // A round takes over from an inline run before the first store starts, or after that.
     hasStarted = begun != nil || !ended.isEmpty
     entries = Array(repeating: Entry(), count: graph.count)
     if let prerequisites = graph.prerequisites {
@@ -79,7 +83,9 @@ struct RoundState {
     }
   }
 
-  /// Closes a store; the stores that may start now.
+  /// Closes a store.
+  ///
+  /// Returns the stores that may start now.
   @discardableResult
   private mutating func note(_ outcome: StoreOutcome, of index: Int) -> [Int] {
     entries[index].phase = .closed(outcome)
@@ -101,7 +107,7 @@ struct RoundState {
 
   var isClosed: Bool { open == 0 }
 
-  /// Whether no store has anything left to do, but for what follows its end.
+  /// Whether all stores have ended, apart from hooks and closing.
   var haveAllEnded: Bool {
     entries.allSatisfy { entry in
       switch entry.phase {
@@ -112,10 +118,12 @@ struct RoundState {
     }
   }
 
-  /// The stores that have not been started and wait for nothing.
+  /// The stores that have not started and wait for nothing.
   var first: [Int] { entries.indices.filter { entries[$0].isWaiting && entries[$0].missing == 0 } }
 
-  /// How the stores' parts ended, where one has not finished; those that have not ended are given as cancelled.
+  /// The outcomes of the stores; empty if all have finished.
+  ///
+  /// Stores that have not ended count as cancelled.
   var outcomes: [StoreOutcome] {
     let haveFinished = entries.allSatisfy {
       if case .closed(let outcome) = $0.phase { outcome.isFinished } else { false }
@@ -131,13 +139,13 @@ struct RoundState {
     }
   }
 
-  /// By store index: how often each has begun; nil where none has more than once.
+  /// The number of attempts by store index; nil if no store has begun more than once.
   var attemptCounts: [Int]? {
     guard entries.contains(where: { $0.begunCount > 1 }) else { return nil }
     return entries.map { max($0.begunCount, 1) }
   }
 
-  /// How those ended that a store which has started waited for.
+  /// The results of the prerequisites of a started store.
   func prerequisiteResults(_ index: Int) -> [StoreResult] {
     prerequisites(of: index).compactMap { prerequisite in
       guard case .closed(let outcome) = entries[prerequisite].phase else { return nil }
@@ -145,27 +153,27 @@ struct RoundState {
     }
   }
 
-  /// Whether all that is under way is the delivery of deferred commits.
+  /// Whether only deferred commits are still to be delivered.
   var onlyDeliveryIsLeft: Bool { active == 0 && undeliveredStores > 0 }
 
-  /// Whether only one store's part is under way.
+  /// Whether only one store is running.
   var isAlone: Bool { active == 1 && undeliveredStores == 0 && parked.isEmpty }
 
-  /// What a step does to start a store.
+  /// The action of a step that starts a store.
   enum Start {
-    /// Call its reducer.
+    /// Call the reducer.
     case run
-    /// End it: a middleware has decided so, or the dispatch is cancelled.
+    /// End the store, because a middleware has decided so or the dispatch is cancelled.
     case end(StoreOutcome)
-    /// End it: one of its prerequisites did not finish.
+    /// End the store, because one of its prerequisites did not finish.
     case fail(prerequisite: Int, StoreOutcome)
   }
 
-  /// A step starts the store.
+  /// Starts a store, called by a step.
   ///
   /// - Parameter verdict: The outcome that middlewares have decided, if any.
   mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
-    // One that runs again is active.
+    // A store that is retried is already active.
     if case .waiting = entries[index].phase { active += 1 }
     entries[index].phase = .underWay
     entries[index].run = StoreRunState()
@@ -183,21 +191,23 @@ struct RoundState {
     return .run
   }
 
-  /// A step is left with a store; the key to `unpark` it, once.
+  /// Parks a step.
+  ///
+  /// Returns the key to `unpark` it, once.
   mutating func park(_ indices: [Int]) -> Int {
     lastParked += 1
     parked[lastParked] = indices
     return lastParked
   }
 
-  /// What that step is to start, and whether it starts the action; nil where it was resumed before.
+  /// Returns the stores to start, and whether the step starts the action; nil if it was resumed before.
   mutating func unpark(_ key: Int) -> (indices: [Int], isStart: Bool)? {
     parked.removeValue(forKey: key).map { ($0, !hasStarted) }
   }
 
   // MARK: A store under way
 
-  /// Makes a transition of a store's part.
+  /// Makes a transition of a store's run.
   private mutating func change<Result>(
     _ index: Int, _ transition: (inout StoreRunState) -> Result
   ) -> Result {
@@ -210,7 +220,9 @@ struct RoundState {
     return result
   }
 
-  /// The same for what is reported of an attempt: a former one's report is late.
+  /// Makes a transition for a report of an attempt.
+  ///
+  /// Reports of former attempts are ignored.
   private mutating func report(
     _ index: Int, of attempt: Int, _ transition: (inout StoreRunState) -> StoreRunState.Step
   ) -> StoreRunState.Step {
@@ -220,20 +232,23 @@ struct RoundState {
     return change(index, transition)
   }
 
-  /// An operation is about to run, or has been started; whether the dispatch is cancelled.
+  /// Notes an operation that is about to run, or was started.
+  ///
+  /// Returns whether the dispatch is cancelled.
   mutating func started(_ operation: Operation, at index: Int) -> Bool {
     entries[index].run.operation = operation
     return isCancelled
   }
 
-  /// A step runs the operation, whose dependencies have finished; false where it was run already, in a
-  /// queue of the user's.
+  /// Notes that a step runs the operation, whose dependencies have finished.
+  ///
+  /// Returns false if it was run already, in a queue of the user's.
   mutating func run(_ index: Int) -> Bool {
     guard case .underWay = entries[index].phase else { return false }
     return entries[index].run.run()
   }
 
-  /// The step that started the store has done so; `outcome` where it ended without an operation.
+  /// Notes that the step which starts the store has returned, with an outcome if it ended without an operation.
   mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> StoreRunState.Step {
     guard case .underWay = entries[index].phase else { return .wait }
     return change(index) { $0.startReturned(outcome) }
@@ -247,7 +262,9 @@ struct RoundState {
     change(index) { $0.operationEnded(outcome) }
   }
 
-  /// A task that the operation started begins a commit; false where the operation has ended.
+  /// Begins a commit of a task that the operation started.
+  ///
+  /// Returns false if the operation has ended.
   mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
     guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
       return false
@@ -255,7 +272,7 @@ struct RoundState {
     return entries[index].run.beginTaskCommit()
   }
 
-  /// That commit is delivered, or left to a notifier.
+  /// Ends the commit of a task, which is delivered or left to a notifier.
   mutating func endTaskCommit(_ index: Int) -> StoreRunState.Step {
     change(index) { $0.endTaskCommit() }
   }
@@ -274,7 +291,9 @@ struct RoundState {
 
   // MARK: The end of a store
 
-  /// `didDispatch` has been called; the stores that may start now, and what is to be released.
+  /// Closes a store after `didDispatch`.
+  ///
+  /// Returns the stores that may start now, and the operation to release.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
     if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
@@ -289,7 +308,7 @@ struct RoundState {
 
   // MARK: Attempts
 
-  /// The attempt with which a store closes, where another one may follow: its operation was made, and has failed.
+  /// The attempt that has failed in an operation, if another may follow; else nil.
   func failedAttempt(_ index: Int) -> Int? {
     let entry = entries[index]
     guard closingOutcome(index)?.isFailed == true, entry.begunCount == entry.attempt, !isCancelled
@@ -297,9 +316,9 @@ struct RoundState {
     return entry.attempt
   }
 
-  /// `didDispatch` has been called for an attempt that another one is to follow.
+  /// Ends an attempt that another one is to follow, after `didDispatch`.
   ///
-  /// - Returns: What is to be released; nil where the dispatch is cancelled, and the store closes.
+  /// - Returns: The operation to release; nil if the dispatch is cancelled, and the store closes.
   mutating func retry(_ index: Int, pauses: Bool) -> Operation?? {
     guard let outcome = closingOutcome(index), !isCancelled || isPlanted(.pauseAfterCancel)
     else { return nil }
@@ -314,7 +333,9 @@ struct RoundState {
     return .some(operation)
   }
 
-  /// Keeps the timer of a pause; false where the pause is over.
+  /// Keeps the timer of a pause.
+  ///
+  /// Returns false if the pause is over.
   mutating func keep(_ timer: TimerToken, at index: Int, of attempt: Int)
     -> Bool
   {
@@ -325,7 +346,9 @@ struct RoundState {
     return true
   }
 
-  /// The pause before an attempt has passed; whether a step is to begin that.
+  /// Ends the pause before an attempt.
+  ///
+  /// Returns whether a step is to begin that attempt.
   mutating func pausePassed(_ index: Int, before attempt: Int) -> Bool {
     guard case .pausing(let last) = entries[index].phase, entries[index].attempt == attempt else {
       return false
@@ -335,13 +358,13 @@ struct RoundState {
     return true
   }
 
-  /// What a step does that is to start a store.
+  /// The action of a step that is to start a store.
   enum Attempt {
-    /// Start it: it is its first one.
+    /// Start the first attempt.
     case first
-    /// Call the hooks, and start it once more.
+    /// Call the hooks, and start this attempt.
     case another(Int)
-    /// Close it: the dispatch has been cancelled since the last one.
+    /// Close the store: the dispatch was cancelled since the last attempt.
     case none
   }
 
@@ -357,7 +380,7 @@ struct RoundState {
     }
   }
 
-  /// Where each store stands.
+  /// The standing of each store.
   var standings: [StoreStanding] {
     let parked = Set(parked.values.joined())
     return entries.enumerated().map { index, entry in
@@ -378,21 +401,21 @@ struct RoundState {
     }
   }
 
-  /// The operations under way, or waiting for what they depend on.
+  /// The operations that run or wait for their dependencies.
   var operations: [Operation] { entries.compactMap(\.run.operation) }
 
-  /// What has not started does not; `cancel()` follows.
+  /// Prevents further starts; `cancel()` follows.
   mutating func startNoMore() {
     isCancelled = true
   }
 
-  /// What a cancellation concerns.
+  /// The operations and steps that a cancellation affects.
   struct Cancelled {
-    /// The operations under way, with their store indices.
+    /// The running operations, with their store indices.
     var operations: [(index: Int, operation: Operation)] = []
-    /// What parked steps were to start.
+    /// The stores that parked steps were to start.
     var parked: [[Int]] = []
-    /// The stores whose pauses end, to be closed; and their timers.
+    /// The stores whose pauses end, to be closed, with their timers.
     var pauses: [(index: Int, timer: TimerToken?)] = []
   }
 

@@ -1,51 +1,63 @@
-/// What a dispatch has to pass in its turn, before it starts: the seam for conditions and exclusion.
+/// A gate that a dispatch has to pass in its turn, before it starts.
 ///
-/// The thread that starts the dispatch tries the gate, without a lock. Where that does not let it pass, the dispatch is
-/// parked, and keeps its place, until the gate calls `gateMayOpen()`; then it is tried again, where the dispatch runs.
+/// Conditions and exclusion subclass it.
+///
+/// The thread that starts the dispatch tries the gate without a lock. If the gate is closed, the dispatch is parked
+/// and keeps its position. Once the gate calls `gateMayOpen()`, the dispatch tries again on its scheduler.
 class StartGate: @unchecked Sendable {
   // because a subclass says why
-  /// Whether the dispatch starts now; where not, the gate calls `gateMayOpen()` once it may, also before this returns.
+  /// Whether the dispatch starts now.
   ///
-  /// No two threads try it at a time.
+  /// If not, the gate calls `gateMayOpen()` once it may, perhaps before this returns.
+  ///
+  /// No two threads try a dispatch at the same time.
   func letsPass(_ dispatch: Dispatch) -> Bool { fatalError("StartGate is abstract.") }
 
-  /// The dispatch has ended, whether it has passed or not; also called where nothing is left to do.
+  /// Called when the dispatch has ended, whether or not it has passed.
+  ///
+  /// May be called when nothing is left to do.
   func leave(_ dispatch: Dispatch) {}
 
-  /// The dispatch would not wait for those that only came before it, since one of them waits for it.
+  /// Lets the dispatch overtake those that only queued before it, because one of them waits for it.
   func overtake(_ dispatch: Dispatch) {}
 
-  /// The dispatches that have to end before this one can pass, also where it has not come here yet.
+  /// The dispatches that have to end before this one can pass, even if it has not reached the gate yet.
   ///
   /// May be called under the locks of the wait graph and of the dispatch.
   ///
-  /// - Parameter followingLines: Whether those that only came here before it are left out for what they wait for.
+  /// - Parameter followingLines: Whether a dispatch that only queued before this one is replaced by those it waits
+  ///   for.
   func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] { [] }
 
-  /// What the dispatch waits for here, in words; outside of locks, since names of keys are the program's.
+  /// Describes the obstacles of the dispatch at this gate.
+  ///
+  /// Call it outside of locks, since names of keys are user code.
   func description(of dispatch: Dispatch) -> String { fatalError("StartGate is abstract.") }
 }
 
 /// A dispatch that keeps another one from passing its gate.
 struct GateObstacle {
   let dispatch: Dispatch
-  /// What both need.
+  /// The key that both need.
   let key: TypedKey
-  /// Whether it has that, and does not only wait for it, too, or has what such a one waits for.
+  /// Whether it holds the key, or another one that a waiting dispatch needs.
+  ///
+  /// False if it only waits for the key, too.
   let isHolder: Bool
 }
 
-/// A dispatch's way through its gate, without threads.
+/// The way of a dispatch through its gate, without threads.
 struct GateTurn {
   let gate: StartGate
   private var phase = Phase.ahead
 
   private enum Phase {
-    /// To be tried when its scheduler starts the dispatch. Can become trying.
+    /// Not yet tried: the scheduler has yet to start the dispatch. Can become trying.
     case ahead
-    /// A thread tries it, and tries again where it may have opened meanwhile. Can become closed; ends with the start.
+    /// A thread tries the gate, and tries again if it may have opened meanwhile. Can become closed; ends with the
+    /// start.
     case trying(again: Bool)
-    /// It did not let the dispatch pass. Can become ahead.
+    /// The gate did not let the dispatch pass. Can become ahead.
     case closed
   }
 
@@ -53,16 +65,18 @@ struct GateTurn {
     self.gate = gate
   }
 
-  /// Whether the dispatch has come to it.
+  /// Whether the dispatch has reached the gate.
   var isReached: Bool { if case .ahead = phase { false } else { true } }
 
-  /// The scheduler starts the dispatch: its thread tries the gate.
+  /// Begins a trial by the thread that starts the dispatch.
   mutating func begin() -> StartGate {
     phase = .trying(again: false)
     return gate
   }
 
-  /// It is closed; whether the thread is to try again.
+  /// Ends a trial at a closed gate.
+  ///
+  /// Returns whether the thread is to try again.
   mutating func end() -> Bool {
     guard case .trying(again: true) = phase, !isPlanted(.lostGateOpening) else {
       phase = .closed
@@ -72,7 +86,9 @@ struct GateTurn {
     return true
   }
 
-  /// It may have opened; whether the scheduler is to start the dispatch again.
+  /// Notes that the gate may have opened.
+  ///
+  /// Returns whether the scheduler is to start the dispatch again.
   mutating func mayOpen() -> Bool {
     switch phase {
     case .closed:
@@ -88,7 +104,9 @@ struct GateTurn {
 }
 
 extension Dispatch {
-  /// It is to pass a gate before it starts; before its scheduler has it.
+  /// Sets a gate to pass before the start.
+  ///
+  /// Call it before its scheduler has the dispatch.
   func wait(at gate: StartGate) {
     makeDetails().withState { $0.wait(at: gate) }
     beforeResult { gate.leave(self) }
@@ -97,10 +115,12 @@ extension Dispatch {
   /// The gate that it has not passed yet; nil for most.
   var gate: StartGate? { details?.withState(\.gate) }
 
-  /// Whether it has such a gate.
+  /// Whether it has a gate that it has not passed yet.
   var isGated: Bool { details?.withState(\.isGated) ?? false }
 
-  /// Tries the gate; whether the dispatch starts now, and else is parked, or has ended.
+  /// Tries the gate.
+  ///
+  /// Returns whether the dispatch starts now; if not, it is parked or has ended.
   func passes(_ gate: StartGate) -> Bool {
     while true {
       yieldPoint(.tryGate, id.description)
@@ -110,14 +130,14 @@ extension Dispatch {
       case .park: return false
       case .tryAgain: continue
       case .skip:
-        // Its end may have come before what the gate has just noted.
+        // The end may have come before the gate's latest note about this dispatch.
         gate.leave(self)
         return false
       }
     }
   }
 
-  /// Its gate may let it pass now: it is tried again where the dispatch is parked.
+  /// Tries the gate again, which may be open now, at the scheduler where the dispatch is parked.
   func gateMayOpen() {
     yieldPoint(.openGate, id.description)
     let parkedAt = makeDetails().withScheduler(queuedAt: { queuedAt }) {
@@ -126,12 +146,12 @@ extension Dispatch {
     parkedAt?.unpark(self)
   }
 
-  /// It goes before those that only came to its gate before it.
+  /// Overtakes dispatches that only queued at its gate before it.
   func overtake() {
     gate?.overtake(self)
   }
 
-  /// What it waits for at its gate, in words; nil where it has not come to one.
+  /// The obstacle at its gate, in words; nil if it has not reached one.
   var gateDescription: String? {
     details?.withState(\.gateAtTurn)?.description(of: self)
   }

@@ -1,11 +1,11 @@
-/// The stores of a route, and which of them wait for which: worked out once for all rounds along that route.
+/// The stores of a route and their prerequisites, worked out once for all rounds along that route.
 final class StoreGraph: Sendable {
   let identifiers: [String]
-  /// By store index: the earlier indices that it waits for; nil if no store waits.
+  /// The earlier indices that each store waits for, by store index; nil if no store waits.
   let prerequisites: [[Int]]?
-  /// By store index: the later indices that wait for it; nil if no store waits.
+  /// The later indices that wait for each store, by store index; nil if no store waits.
   let dependents: [[Int]]?
-  /// By store index: whether it runs also if a store that it waits for did not finish.
+  /// Whether each store runs even if a prerequisite did not finish, by store index.
   let runsRegardless: [Bool]
 
   init(_ identifiers: [String], prerequisites: [[Int]]?, runsRegardless: [Bool]) {

@@ -1,22 +1,22 @@
-/// Decides whether a store runs again whose part has failed: the seam for what controls that.
+/// The rule that decides whether a failed store is retried.
 protocol RetryRule: Sendable {
-  /// The pause before the next attempt, in nanoseconds; nil where none follows.
+  /// The pause before the next attempt, in nanoseconds; nil if none follows.
   ///
-  /// In a step of the dispatch, with no lock held.
+  /// Called in a step of the dispatch, with no lock held.
   func pause(after failure: FailedAttempt) -> Int64?
 }
 
 /// An attempt of a store that has failed.
 struct FailedAttempt {
   let error: any Error
-  /// Its number, from 1.
+  /// The number of the attempt, from 1.
   let attempt: Int
   let transaction: TransactionID
   let storeIndex: Int
   let isSimulated: Bool
 }
 
-/// By what rule, and whose timers, the stores of a dispatch run again.
+/// The rule and the dispatcher, with its timers, by which failed stores are retried.
 struct StoreRetry {
   let rule: any RetryRule
   let dispatcher: Dispatcher

@@ -1,5 +1,6 @@
-/// One store's part in a round, or one attempt at it: its code changes models on behalf of this, and its operation
-/// reports here.
+/// A store's part in a round, or one attempt at it.
+///
+/// It owns the commits of the store's code, and its operation reports here.
 @usableFromInline
 final class StoreRun: CommitOwner, @unchecked Sendable {
   // because one step at a time has the times, and the rest is constant
@@ -45,7 +46,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   var now: Int64? { round.now }
   /// Whether actions that its code dispatches are not cancelled with the dispatch.
   var runsRegardless: Bool { round.runsRegardless(at: index) }
-  /// Whether no other store of the dispatch can be under way meanwhile.
+  /// Whether no other store of the dispatch can run meanwhile.
   var isOnly: Bool { round.hasOneStore }
   var prerequisiteResults: [StoreResult] { round.prerequisiteResults(at: index) }
 
@@ -60,7 +61,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
     }
   }
 
-  /// Goes on with an operation that an inline run has claimed.
+  /// Continues with an operation that an inline run has claimed.
   ///
   /// - Parameter isRunning: Whether the inline run has started it.
   func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
@@ -97,8 +98,9 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   func operationEnded(_ outcome: StoreOutcome) { round.operationEnded(self, outcome) }
 
-  /// Begins a commit of a task that the operation started, before the delivery of which the operation does not end;
-  /// false if it has ended.
+  /// Begins a commit of a task that the operation started.
+  ///
+  /// The operation does not end before the delivery. Returns false if it has ended.
   func beginTaskCommit() -> Bool { round.beginTaskCommit(self) }
 
   func endTaskCommit() { round.endTaskCommit(self) }
@@ -131,8 +133,8 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// The task of the dispatch's caller, if that runs its `async` block.
   ///
-  /// A store that runs regardless is not cancelled with that task, and a controlled dispatch may be cancelled by others
-  /// than the task: their blocks get a task of their own.
+  /// A store that runs regardless is not cancelled with that task, and others than the task may cancel a controlled
+  /// dispatch. Their blocks therefore get a task of their own.
   var callersTask: TaskScheduler? {
     guard let task = scheduler.asTask, !runsRegardless,
       dispatch.details?.isControlled != true
@@ -146,16 +148,18 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
     return task.adopt(at: index, make)
   }
 
-  /// Whether the main queue runs nothing before it has ended; on the thread that starts it.
+  /// Whether it blocks the main queue until it has ended.
+  ///
+  /// Call it on the thread that starts it.
   var holdsUpMainQueue: Bool { dispatch.isSynchronous && MainQueue.isCurrent }
 }
 
-/// What became of entering an operation for a store run.
+/// The result of entering an operation for a store run.
 enum StoreRunStart {
-  /// It had ended before.
+  /// The operation had ended before.
   case ended(StoreOutcome)
-  /// Its dependencies have not finished; `becameReady` follows.
+  /// The dependencies have not finished; `becameReady` follows.
   case waiting
-  /// It may run.
+  /// The operation may run.
   case ready
 }

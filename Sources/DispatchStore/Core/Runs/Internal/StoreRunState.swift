@@ -1,50 +1,50 @@
 import Foundation
 
-/// One store's part in an action, from its start to the end of its operation and of what that has committed; without
+/// The state machine of one store in a dispatch, from its start to the end of its operation and commits, without
 /// threads.
 struct StoreRunState {
   private enum Phase {
-    /// A step makes its operation and runs it; what was reported of it meanwhile.
+    /// A step makes and runs its operation. Holds the report that came meanwhile.
     case starting(Report?)
-    /// Its operation is under way, or waits for what it depends on. Can become starting or an end.
+    /// The operation runs, or waits for its dependencies. Can become starting or an end.
     case running
-    /// Its operation has ended; tasks that it started commit. Can become undelivered or closing.
+    /// The operation has ended, while tasks that it started commit. Can become undelivered or closing.
     case committing(StoreOutcome)
-    /// Its operation has ended; some of its commits, deferred to other threads, are not delivered yet.
+    /// The operation has ended, but commits deferred to other threads are not delivered yet.
     case undelivered(StoreOutcome)
-    /// It has ended, and `didDispatch` is called.
+    /// The store has ended, and `didDispatch` is called.
     case closing(StoreOutcome)
   }
 
   private enum Report {
     case ended(StoreOutcome)
-    /// What the operation depends on has finished.
+    /// The dependencies of the operation have finished.
     case ready
   }
 
   private var phase = Phase.starting(nil)
-  /// Commits under way of tasks that its operation started.
+  /// The number of commits under way in tasks that its operation started.
   private var taskCommits = 0
-  /// Its commits that were deferred and not delivered yet.
+  /// The number of its deferred commits that are not delivered yet.
   private(set) var undelivered = 0
   private var wasUndelivered = false
-  /// The operation under way, to be cancelled.
+  /// The running operation, which a cancellation cancels.
   var operation: Operation?
 
-  /// Makes it as it was at first.
+  /// Resets the state for reuse.
   mutating func reset() {
     (phase, taskCommits, undelivered, wasUndelivered) = (.starting(nil), 0, 0, false)
     if operation != nil { operation = nil }
   }
 
-  /// Whether what is left of it is the delivery of its commits, or came after that.
+  /// Whether only the delivery of its commits is left, or has just ended.
   ///
-  /// Until it has closed: no `.sync` caller waits for the thread that closes it.
+  /// True until it has closed, because no `.sync` caller waits for the thread that closes it.
   var isDelivery: Bool {
     if case .undelivered = phase { true } else { wasUndelivered }
   }
 
-  /// How it has ended; nil as long as its operation has not.
+  /// The outcome; nil until its operation has ended.
   var outcome: StoreOutcome? {
     switch phase {
     case .starting, .running: nil
@@ -52,12 +52,12 @@ struct StoreRunState {
     }
   }
 
-  /// The same once `didDispatch` is called.
+  /// The outcome once `didDispatch` is called; nil before.
   var closingOutcome: StoreOutcome? {
     if case .closing(let outcome) = phase { outcome } else { nil }
   }
 
-  /// Where it stands.
+  /// The phase for diagnoses.
   var standing: StoreStanding.Phase {
     switch phase {
     case .starting, .running, .committing: .running
@@ -66,7 +66,7 @@ struct StoreRunState {
     }
   }
 
-  /// What a step does next about it.
+  /// The next action of a step.
   enum Step {
     /// Close it, with this outcome.
     case close(StoreOutcome)
@@ -76,8 +76,9 @@ struct StoreRunState {
     case wait
   }
 
-  /// A step runs the operation, whose dependencies have finished; false where it was run already, in a
-  /// queue of the user's.
+  /// Notes that a step runs the operation, whose dependencies have finished.
+  ///
+  /// Returns false if it was run already, in a queue of the user's.
   mutating func run() -> Bool {
     switch phase {
     case .running, .starting(.ready):
@@ -88,7 +89,7 @@ struct StoreRunState {
     }
   }
 
-  /// The step that started it has done so; `outcome` where it ended without an operation.
+  /// Notes that the starting step has returned, with an outcome if it ended without an operation.
   mutating func startReturned(_ outcome: StoreOutcome? = nil) -> Step {
     guard case .starting(let report) = phase else { return .wait }
     if let outcome { return end(outcome) }
@@ -103,7 +104,7 @@ struct StoreRunState {
     }
   }
 
-  /// What its operation depends on has finished.
+  /// Notes that the dependencies of its operation have finished.
   mutating func becameReady() -> Step {
     switch phase {
     case .starting(nil):
@@ -138,7 +139,9 @@ struct StoreRunState {
     return .close(outcome)
   }
 
-  /// A task that the operation started begins a commit; false where the operation has ended.
+  /// Begins a commit of a task that the operation started.
+  ///
+  /// Returns false if the operation has ended.
   mutating func beginTaskCommit() -> Bool {
     switch phase {
     case .starting(nil), .starting(.ready), .running: taskCommits += 1
@@ -147,7 +150,7 @@ struct StoreRunState {
     return true
   }
 
-  /// That commit is delivered, or left to a notifier.
+  /// Ends the commit of a task, which is delivered or left to a notifier.
   mutating func endTaskCommit() -> Step {
     taskCommits -= 1
     guard case .committing(let outcome) = phase else { return .wait }
@@ -167,18 +170,18 @@ struct StoreRunState {
   }
 }
 
-/// Where a store's part stands, as a diagnosis shows it.
+/// The standing of one store, for diagnoses.
 struct StoreStanding {
   enum Phase {
-    /// It has not started.
+    /// The store has not started.
     case waiting
-    /// It does not start before changes are delivered that were left to its store's notifier.
+    /// The store starts only once its notifier has delivered the deferred changes.
     case parked
-    /// Its operation is under way, or waits for what it depends on.
+    /// The operation runs, or waits for its dependencies.
     case running
-    /// Its operation has ended; changes of it that were left to a notifier are not delivered.
+    /// The operation has ended, but changes left to a notifier are not delivered.
     case undelivered
-    /// Its hooks are called.
+    /// The hooks of its end are called.
     case closing
     /// An attempt has failed; the next one follows after a pause.
     case pausing(before: Int)

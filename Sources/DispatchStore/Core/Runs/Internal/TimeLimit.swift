@@ -1,6 +1,6 @@
-/// When a dispatch times out.
+/// The time at which a dispatch times out.
 struct Deadline {
-  /// In nanoseconds of the dispatcher's clock.
+  /// The time in nanoseconds of the dispatcher's clock.
   let time: Int64
   /// The nanoseconds from the dispatch to the deadline.
   let nanoseconds: Int64
@@ -9,7 +9,7 @@ struct Deadline {
     (self.time, self.nanoseconds) = (time, nanoseconds)
   }
 
-  /// So many nanoseconds after a time of the clock.
+  /// Creates a deadline this many nanoseconds after a time of the clock.
   init(after nanoseconds: Int64, by now: Int64) {
     self.init(time: now.addingClamped(nanoseconds), nanoseconds: nanoseconds)
   }
@@ -21,17 +21,19 @@ struct Deadline {
 /// A dispatch's time limit, guarded by the lock of its details.
 struct TimeLimit {
   let deadline: Deadline
-  /// Keeps the dispatcher until the end, since nothing else may keep that of a dispatch that waits.
+  /// The dispatcher, retained until the end, since nothing else may retain it while the dispatch waits.
   var dispatcher: Dispatcher?
-  /// Whether what is given out does not wait for the stores' end: not for `.sync`, and in tasks.
+  /// Whether the dispatch ends at its deadline without waiting for its stores.
+  ///
+  /// False for `.sync`, and in tasks.
   let endsEarly: Bool
-  /// Whether there is nothing to cancel once the dispatch has begun, and its caller waits: its one store only reduces.
+  /// Whether its one store only reduces and its caller waits, so that there is nothing to cancel once it has begun.
   let isOfReduction: Bool
-  /// Among the dispatcher's timers, until it has fired or was removed.
+  /// The timer until it has fired or was removed.
   var timer: TimerToken?
-  /// Whether the last store has ended, so that a deadline which comes now has no effect.
+  /// Whether the last store has ended, so that a deadline passing now has no effect.
   var isSettled = false
-  /// Whether its only store has started, of one that has one.
+  /// Whether its store has started, if there is only one.
   private var hasStarted = false
   /// The end at the deadline, once there is something to note.
   private(set) var early: EarlyEnd?
@@ -44,10 +46,10 @@ struct TimeLimit {
     (self.endsEarly, self.isOfReduction) = (endsEarly, isOfReduction)
   }
 
-  /// Gives the dispatcher and the deadline; nil after the end.
+  /// The dispatcher and the deadline; nil after the end.
   var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }
 
-  /// Notes how far the dispatch comes, for an end at the deadline; nil if no such end comes, or it has.
+  /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
   var notes: EarlyEnd? {
     mutating get {
       guard endsEarly, early?.isClaimed != true else { return nil }
@@ -55,7 +57,9 @@ struct TimeLimit {
     }
   }
 
-  /// A store of an inline run starts; false if the dispatch has ended at its deadline.
+  /// Notes that a store of an inline run starts.
+  ///
+  /// Returns false if the dispatch has ended at its deadline.
   mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     if identifiers.count == 1 {
       hasStarted = true
@@ -66,7 +70,9 @@ struct TimeLimit {
     return true
   }
 
-  /// The deadline has come before the end of the stores; nil if what is given out follows that.
+  /// Claims the end for the deadline, before the end of the stores.
+  ///
+  /// Nil if the result waits for the stores.
   mutating func claimEnd() -> EarlyEnd? {
     guard endsEarly else { return nil }
     let early = earlyEnd()
@@ -82,28 +88,28 @@ struct TimeLimit {
     return made
   }
 
-  /// Whether it no longer concerns the dispatch: it has had no effect, and the timers do not refer to the dispatch.
+  /// Whether it no longer concerns the dispatch: it had no effect, and no timer refers to the dispatch.
   var isOver: Bool { timer == nil && early?.isClaimed != true }
 }
 
-/// What it takes to end a dispatch at its deadline, while another thread still runs its stores.
+/// The data that ends a dispatch at its deadline, while another thread still runs its stores.
 final class EarlyEnd: @unchecked Sendable {
-  // because the lock of the dispatch's details guards what changes
-  /// Whether the deadline has come before the end of the stores.
+  // because the lock of the dispatch's details guards its mutable state
+  /// Whether the deadline has passed before the end of the stores.
   var isClaimed = false
-  /// What the record had, from then on.
+  /// The completion and task-local values, taken from the record when the end is claimed.
   var completion: Completion?
   private(set) var carried: CapturedTaskLocal?
-  /// Until that completion has run.
+  /// The dispatcher, retained until that completion has run.
   var dispatcher: Dispatcher?
-  /// Which does not end before that completion has: a drain waits for it, and what it dispatches is accepted.
+  /// The generation, which ends only after that completion: a drain waits for it, and accepts dispatches made there.
   var generation: DispatchGeneration?
   var result: DispatchResult?
-  /// How far the dispatch has come, until the deadline.
+  /// The progress of the dispatch, until the deadline.
   private var identifiers: [String] = []
   private var outcomes: [StoreOutcome] = []
   private var steps: [DispatchResult] = []
-  /// Of a sequence.
+  /// The number of actions of a sequence; nil for an action.
   var actionCount: Int?
   private let hasStarted: Bool
 
@@ -117,20 +123,21 @@ final class EarlyEnd: @unchecked Sendable {
     outcomes = identifiers.map { _ in .cancelled(hasStarted: hasStarted) }
   }
 
-  /// A store of an inline run starts, or has ended.
+  /// Notes that a store of an inline run starts or has ended.
   func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
     if identifiers.count != self.identifiers.count { begin(identifiers) }
     self.identifiers = identifiers
     outcomes[index] = outcome
   }
 
-  /// An action of a sequence has ended.
+  /// Notes that an action of a sequence has ended.
   func note(_ step: DispatchResult) {
     steps.append(step)
   }
 
-  /// Takes from the record what the end needs, under the details' lock: the thread that runs the stores uses none of it
-  /// before it has found there that their end decides, or that this one does.
+  /// Takes the data for the end from the record, under the details' lock.
+  ///
+  /// The thread that runs the stores uses none of it before it has checked under the lock which end decides.
   func claim(_ dispatch: Dispatch) {
     completion = dispatch.takeCompletion()
     carried = dispatch.carried?.copy()
@@ -142,7 +149,7 @@ final class EarlyEnd: @unchecked Sendable {
     }
   }
 
-  /// What there is of an inline run or a sequence, beside what runs.
+  /// Returns the noted result of an inline run or a sequence.
   func result(of id: TransactionID, _ error: DispatchError?) -> DispatchResult {
     guard let actionCount else {
       return DispatchResult(
@@ -154,9 +161,11 @@ final class EarlyEnd: @unchecked Sendable {
 }
 
 extension DispatchError {
-  /// To be made outside of locks, since an action's description is the program's.
+  /// Creates the error of a timeout.
   ///
-  /// - Parameter obstacle: What it waited for at its gate.
+  /// Call it outside of locks, since an action's description is user code.
+  ///
+  /// - Parameter obstacle: The obstacle at its gate, if it waited there.
   static func timedOut(
     _ callSite: CallSite, after duration: Duration, waitingFor obstacle: String? = nil
   ) -> DispatchError {
