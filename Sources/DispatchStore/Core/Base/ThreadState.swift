@@ -385,8 +385,7 @@ struct ThreadState {
     return ThreadState(fields: fields)
   }
 
-  /// Destroys the state at the thread's end; releasing its objects may create a new state, which ends in the same
-  /// way.
+  /// Destroys the state at the thread's end; releasing its objects may create a new state, which is destroyed, too.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()

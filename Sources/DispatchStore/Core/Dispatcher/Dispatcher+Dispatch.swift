@@ -7,7 +7,7 @@ extension Dispatcher {
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - action: The action.
-  ///   - mode: Where and in which order the dispatch runs.
+  ///   - mode: The thread and the order in which the dispatch runs.
   ///   - options: Further options.
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.

@@ -17,7 +17,7 @@ extension Dispatcher {
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: Where and in which order the dispatch runs; not `.sync`.
+  ///   - mode: The thread and the order in which the dispatch runs; not `.sync`.
   ///   - options: Further options.
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.

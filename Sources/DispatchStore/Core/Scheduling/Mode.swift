@@ -35,7 +35,7 @@ extension Dispatcher {
     /// While it waits, the thread runs the jobs of the dispatch's `async` blocks, and blocks for all else. A blocked
     /// thread keeps its stack, of which some 25 KB are in use. Work that it waits for gets a thread at once, even if
     /// the system has none left. If the library sees that a wait can't end, it refuses the wait with `wouldDeadlock`.
-    /// It does not see these waits:
+    /// The library does not see these waits:
     ///
     /// - On the main queue: an `async` block that awaits the main actor, or a `MainActor.run`, inside. Both wait for
     ///   the main queue, which this call holds up; use `.mainThread` there. (A block that is isolated to the main

@@ -320,7 +320,7 @@ struct WaitSearch {
 
   /// Visits an operation.
   ///
-  /// It ends without the other stores of its dispatch, unless their thread has to start it, or to run its block.
+  /// An operation ends without the other stores of its dispatch, unless their thread has to start it or run its block.
   private mutating func visit(
     _ operation: any DependentOperation, at place: Int
   ) -> WaitRing.End? {

@@ -1,8 +1,8 @@
 /// The dispatches that were accepted during some period.
 ///
 /// Only the routes that these dispatches use refer to the generation for long, so it is released with the last
-/// dispatch. That costs dispatches nothing. A route refers to the generation until the route was evicted and its last
-/// dispatch has ended, which the route counts anyway.
+/// dispatch. Dispatches pay nothing for this. A route refers to the generation until the route was evicted and its
+/// last dispatch has ended, which the route counts anyway.
 final class DispatchGeneration: Sendable {
   /// The number of the dispatcher.
   let dispatcher: UInt64

@@ -32,7 +32,7 @@ struct Registry {
   private struct Awaited {
     /// The number of registered stores that declare the identifier.
     var declarers = 0
-    /// Whether a store has been registered under the identifier since the first of them was.
+    /// Whether a store has been registered under the identifier since the first declaring store was.
     var wasRegistered: Bool
   }
 

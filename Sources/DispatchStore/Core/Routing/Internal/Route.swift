@@ -18,8 +18,9 @@ final class Route: @unchecked Sendable {
   private let targets: UnsafeMutablePointer<Target>
   private let storeCount: UInt32
   private let plainCount: UInt32
-  /// Whether a dispatch has work to do before its stores: a session to begin, an order to refine, weakly held stores
-  /// to look for, or an error to end with.
+  /// Whether a dispatch has work to do before its stores.
+  ///
+  /// The work: begin a session, refine the order, look for weakly held stores, or end with an error.
   let needsPreparation: Bool
   /// Whether a dispatch can run no store.
   let hasFailed: Bool
@@ -58,7 +59,8 @@ final class Route: @unchecked Sendable {
   /// The generation, which does not end before the caller has released it.
   var presentGeneration: DispatchGeneration { generation.takeUnretainedValue() }
 
-  /// The error of each dispatch: the stores can't be ordered, the identifier is unknown, or the dispatcher is closed.
+  /// The error that ends each dispatch: the stores can't be ordered, the identifier is unknown, or the dispatcher is
+  /// closed.
   let failure: DispatchError?
   /// The error if the dispatcher is closed, so that a dispatch is refused at the call.
   var refusal: DispatchError? {

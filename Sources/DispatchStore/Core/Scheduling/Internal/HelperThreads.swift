@@ -11,7 +11,7 @@ import Foundation
 
 /// Threads of the library, for work that must not wait until the system has a thread for it.
 ///
-/// The system provides some 250 threads, and adds one each second if those block. A helper begins at once. Some
+/// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at once. Some
 /// helpers wait a second for further work.
 enum HelperThreads {
   private static let idle = Locked<[Helper]>([])

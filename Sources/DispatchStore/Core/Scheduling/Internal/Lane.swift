@@ -5,8 +5,8 @@ import Synchronization
 /// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread that runs it
 /// is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without a thread.
 final class Lane: Scheduler, @unchecked Sendable {
-  // because `retainedDispatcher` changes under the lock of `state`, but for the push that finds the lane idle, when no
-  // other thread has a reason to look at it; and the name changes only while there is one reference
+  // because `retainedDispatcher` changes under the lock of `state`, except in the push that finds the lane idle. No
+  // other thread has a reason to look at it then. `name` changes only while there is one reference.
   /// The key and shard of a named lane; nil for the default and main lanes, which stay.
   @exclusivity(unchecked) private var name: (key: TypedKey, shard: LaneShard)?
   let isMain: Bool

@@ -252,7 +252,7 @@ private final class LaneExtras {
 
   /// Whether a dispatch may overtake none.
   ///
-  /// It may hold the lane until others have ended, or need a thread that waits for one of them.
+  /// Such a dispatch may hold the lane until others have ended, or needs a thread that waits for one of them.
   func keepsPlace(_ dispatch: Dispatch) -> Bool {
     guard dispatch.details != nil else { return false }
     let (before, isGated) = dispatch.obstacles

@@ -1,9 +1,10 @@
 /// The workers of a concurrent pool, and the decisions about their jobs; a pure value, without threads.
 ///
 /// Drainers are operations on the queue. Substitutes are threads beside it. A substitute continues started work that
-/// the queue does not come to. It also starts actions if the queue has no thread while threads block. Starts are
-/// elsewhere (`StartInbox`). Most pushes and takes of starts don't look at this state: as long as there are as many
-/// drainers as the queue is wide, none spins, and no thread blocks.
+/// the queue does not come to. A substitute also starts actions if the queue has no thread while threads block.
+///
+/// Starts are elsewhere (`StartInbox`). Most pushes and takes of starts don't look at this state. They need not while
+/// there are as many drainers as the queue is wide, none spins, and no thread blocks.
 struct PoolState {
   /// Jobs that continue started actions; suspension never holds them back.
   private var steps = FIFO<Job>()

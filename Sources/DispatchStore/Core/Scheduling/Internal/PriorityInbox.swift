@@ -29,7 +29,7 @@ struct PriorityInbox {
 
   var isEmpty: Bool { lines.allSatisfy(\.isEmpty) }
 
-  /// Whether a plain first-in, first-out list does the same from now on.
+  /// Whether a plain first-in, first-out list suffices from now on.
   var isDone: Bool { expectedCount == 0 && isEmpty }
 
   mutating func expect() {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// An `OperationQueue` with the pools of all dispatchers that use it.
 ///
-/// One lock guards the states of the pools, which together count the taken places of the queue.
+/// A single lock guards the states of the pools, which together count the taken places of the queue.
 final class SharedQueue: Sendable {
   let queue: OperationQueue
   let state = Locked(State())
@@ -49,7 +49,7 @@ final class SharedQueue: Sendable {
 
   /// Offers a free place to the other pools, since a worker of a pool has left or waits.
   ///
-  /// That pool has looked for its own work already.
+  /// The pool has looked for its own work already.
   func placeIsFree(after pool: ConcurrentPool) {
     guard isShared.load(ordering: .relaxed) else { return }
     for other in pools where other !== pool && other.usesFreePlaces { other.seeToWork() }
