@@ -11,8 +11,8 @@ import Foundation
 
 /// Threads of the library, for work that must not wait until the system has a thread for it.
 ///
-/// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at once. Some
-/// helpers wait a second for further work.
+/// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at
+/// once. Some helpers wait a second for further work.
 enum HelperThreads {
   private static let idle = Locked<[Helper]>([])
   private static let mostIdle = 4 * ProcessInfo.processInfo.activeProcessorCount
