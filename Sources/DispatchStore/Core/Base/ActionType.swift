@@ -1,6 +1,6 @@
 /// An event that stores respond to.
 ///
-/// A store responds to its action type and, where that is a class, to its subclasses.
+/// A store responds to its action type. If that is a class, it responds to subclasses, too.
 public protocol ActionType: Sendable {}
 
 /// Any action.

@@ -18,7 +18,7 @@ public struct CallSite: @unchecked Sendable, CustomStringConvertible {
     String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
 
-  /// The line in that file.
+  /// The line in the file.
   public var line: UInt { UInt(lineNumber) }
 
   /// Module, file and line, such as `Bank/Transfers.swift:41`.

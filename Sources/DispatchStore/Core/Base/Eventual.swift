@@ -1,4 +1,4 @@
-/// A value that is set once, later; closures and tasks wait for it.
+/// A value that is set once, and for which closures and tasks can wait.
 final class Eventual<Value: Sendable>: Sendable {
   private let state = Locked(State())
 
@@ -9,7 +9,7 @@ final class Eventual<Value: Sendable>: Sendable {
 
   var isSet: Bool { state.withLock { $0.value != nil } }
 
-  /// Sets it, and calls what waits for it on this thread; does nothing where it is set.
+  /// Sets the value, and calls the waiting closures on this thread; does nothing if it is set already.
   func set(_ value: Value) {
     let waiters = state.withLock { state in
       if state.value != nil { return [@Sendable (Value) -> Void]() }
@@ -20,7 +20,7 @@ final class Eventual<Value: Sendable>: Sendable {
     for waiter in waiters { waiter(value) }
   }
 
-  /// Calls a closure once it is set: at once where it is, else on the thread that sets it.
+  /// Calls a closure with the value: at once if it is set, else on the thread that sets it.
   func whenSet(_ body: @escaping @Sendable (Value) -> Void) {
     let value = state.withLock { state in
       if state.value == nil { state.waiters.append(body) }

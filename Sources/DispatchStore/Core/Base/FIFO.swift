@@ -6,7 +6,7 @@ struct FIFO<Element> {
   var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
 
-  /// First to last; linear.
+  /// The elements, first to last; linear.
   var all: [Element] { elements[head...].map { $0! } }
 
   mutating func append(_ element: Element) {

@@ -7,7 +7,7 @@
 #endif
 
 extension UnsafeMutablePointer<pthread_mutex_t> {
-  /// Locks it; a simulated thread yields until the thread that has the lock has unlocked it.
+  /// Locks the mutex; while another thread has it locked, a simulated thread yields.
   func lock() {
     #if SIMULATION
       guard hasSimulated else {

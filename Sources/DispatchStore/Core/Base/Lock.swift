@@ -6,10 +6,10 @@
   import Darwin
 #endif
 
-/// A lock for state that its owner stores beside it; the owner destroys it.
+/// A lock for state that its owner stores beside it; the owner destroys the lock.
 ///
-/// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. Where
-/// the guarded type is generic, this is cheaper than `Locked`: no call looks up generic metadata.
+/// A POSIX mutex rather than `Mutex`, which Thread Sanitizer does not understand on Linux. If the guarded type is
+/// generic, this is cheaper than `Locked`: no call looks up generic metadata.
 struct Lock: @unchecked Sendable {  // because a mutex may be used from any thread
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -17,7 +17,7 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
     self.init(at: .allocate(capacity: 1))
   }
 
-  /// Makes one at the beginning of memory that `destroy` frees.
+  /// Makes a lock at the beginning of memory that `destroy` frees.
   init(at memory: UnsafeMutablePointer<pthread_mutex_t>) {
     mutex = memory
     let error = pthread_mutex_init(mutex, nil)
@@ -33,7 +33,7 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
     mutex.lock()
   }
 
-  /// Locks one that threads outside of a simulation lock, too: simulated threads block rather than yield.
+  /// Locks state that threads outside a simulation lock, too: simulated threads block rather than yield.
   @inline(__always)
   func lockOfProcess() {
     pthread_mutex_lock(mutex)

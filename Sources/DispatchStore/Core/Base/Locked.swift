@@ -29,8 +29,9 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
       }, to: Storage.self)
   }
 
-  /// The same for state of the whole process: threads outside a simulation lock it, too, so that
-  /// simulated threads block rather than yield.
+  /// Passes the value to a closure under the lock, for state of the whole process.
+  ///
+  /// Threads outside a simulation lock it, too, so simulated threads block rather than yield.
   func withLockOfProcess<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -41,7 +42,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
-  /// The same without the lock, for a caller with the only reference to what has it.
+  /// Passes the value to a closure without locking, for a caller with the only reference to the value's owner.
   func withOnlyReference<Result>(_ body: (inout Value) -> Result) -> Result {
     storage.withUnsafeMutablePointers { value, _ in body(&value.pointee) }
   }
@@ -56,7 +57,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
-  /// The same where the lock is free; nil, and nothing done, where it is not.
+  /// Passes the value to a closure under the lock if that is free; otherwise does nothing, and returns nil.
   func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
     storage.withUnsafeMutablePointers { value, mutex in
       guard pthread_mutex_trylock(mutex) == 0 else { return nil }

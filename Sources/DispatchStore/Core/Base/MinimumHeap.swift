@@ -32,7 +32,7 @@ struct MinimumHeap<Element: Comparable> {
     return minimum
   }
 
-  /// Keeps those that satisfy a condition; linear.
+  /// Keeps the elements that satisfy a condition; linear.
   mutating func filter(_ isKept: (Element) -> Bool) {
     elements.removeAll { !isKept($0) }
     for parent in (0..<elements.count / 2).reversed() { sink(from: parent) }

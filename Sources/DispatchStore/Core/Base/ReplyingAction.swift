@@ -1,6 +1,6 @@
-/// An action whose stores may reply to who dispatched it, with a value of its type.
+/// An action to which stores may reply with a value of its `Reply` type.
 ///
-/// The type belongs to the action: no cast is needed where it arrives.
+/// The type belongs to the action, so the caller needs no cast.
 ///
 ///     struct Charge: ReplyingAction {
 ///       typealias Reply = Receipt
@@ -10,8 +10,8 @@
 ///     let receipt = try await dispatcher.send(Charge(amount: 5)).reply
 ///
 /// A store replies by the value that its operation's block returns, by `RunningOperation.finish(with:)`, or by
-/// `Reducer.reply(_:)` in `apply(_:to:)` and `reduce(into:action:)`. It need not reply.
+/// `Reducer.reply(_:)` in `apply(_:to:)` and `reduce(into:action:)`. A store need not reply.
 public protocol ReplyingAction: ActionType {
-  /// What a store replies.
+  /// The type of a store's reply.
   associatedtype Reply: Sendable
 }

@@ -1,6 +1,6 @@
-/// Stops the program for a mistake of its own: writes the message to standard error, and traps.
+/// Stops the program because of a programmer's mistake: writes the message to standard error, and traps.
 ///
-/// In release builds, too, where `precondition` and `preconditionFailure` write no message.
+/// The message appears in release builds, too, unlike that of `precondition` and `preconditionFailure`.
 package func stopProgram(
   _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
 ) -> Never {

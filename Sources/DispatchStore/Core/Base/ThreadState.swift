@@ -11,8 +11,8 @@ import Synchronization
 
 /// The state of the thread on which the library is called; never kept across an `await`.
 ///
-/// A pointer rather than an object: only its thread uses it, until the thread ends, so that no
-/// references are counted.
+/// A pointer rather than an object, so that no references are counted: only its thread uses it, until the thread
+/// ends.
 @usableFromInline
 struct ThreadState {
   private let fields: UnsafeMutablePointer<Fields>
@@ -22,60 +22,62 @@ struct ThreadState {
     var run: InlineRun.Address?
     /// The context around all inline runs that are linked from `run`.
     var context: DispatchContext?
-    /// The store in whose exclusive section this thread is; the code inside keeps the store alive.
+    /// The store in whose exclusive section this thread is; code inside the section keeps the store alive.
     var exclusive: Unmanaged<StoreStorage>?
-    /// The reducer that has said inside that section that it changed nothing.
+    /// The reducer that has reported inside the exclusive section that it changed nothing.
     var unchangedBy: ObjectIdentifier?
-    /// What follows once the section has been left: accepting what was dispatched inside.
+    /// Closures to call once the section has been left: they accept dispatches that were made inside.
     var afterSection: [() -> Void] = []
-    /// Whether the section's end has more to do than to unlock.
+    /// Whether more than unlocking is left to do at the section's end.
     var hasSectionNotes = false
     /// The stores whose notifier this thread is, outermost first.
     ///
-    /// What runs as the notifier keeps them: retaining a store that has weak references takes as long as locking it.
+    /// The notifier's code keeps the stores alive: retaining a store that has weak references takes as long as
+    /// locking it.
     var turns: [Unmanaged<StoreStorage>] = []
-    /// Where observers are called that this thread notifies.
+    /// The innermost run and context in which this thread calls observers.
     var notice = NoticePlace()
-    /// The owners of the deferred commits that this thread has delivered, and is to resume.
+    /// The owners of deferred commits that this thread has delivered and has yet to resume.
     var deliveredOwners = FIFO<any CommitOwner>()
-    /// The store runs whose ends wait for this thread's commits, innermost last; nil once they don't.
+    /// The store runs whose ends wait for this thread's commits, innermost last; nil for one that no longer waits.
     var taskCommits: [StoreRun?] = []
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
-    /// What takes jobs of a pool on this thread.
+    /// The pool worker that takes jobs on this thread.
     var worker: PoolWorker?
-    /// The operation whose block runs here for a queue of the user's.
+    /// The operation whose block a user's queue runs here.
     var ownOperation: AnyObject?
-    /// The user's queue whose operation this thread runs a job of, which that queue has not started.
+    /// The user's queue of the operation whose job this thread runs, although the queue has not started the
+    /// operation.
     var operationQueue: OperationQueue?
-    /// Whether it runs a job of an `async` block beside the system's threads for tasks.
+    /// Whether this thread runs a job of an `async` block outside the cooperative pool.
     var runsBlockJob = false
-    /// Whether it is a helper that takes jobs of `async` blocks.
+    /// Whether this thread is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
     /// The loop of this thread's last `.sync` dispatch.
     var spareLoop: SyncLoop?
-    /// Operations to be reused.
+    /// Operations to reuse.
     let spareOperations = Spares()
-    /// Objects of type `RunningOperation` to be reused.
+    /// Objects of type `RunningOperation` to reuse.
     let spareTokens = Spares()
-    /// Records to be reused.
+    /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
     var spareTask: TaskScheduler?
-    /// A session to be used again.
+    /// A middleware session to reuse.
     var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
-    /// What finds out whether reads of stores are tracked that have no tracker.
+    /// The probe that finds out whether reads of stores without a tracker are tracked.
     var readProbe: Unmanaged<ReadProbe>?
-    /// Whether a read that is to be found out about is tracked.
+    /// Whether the read that the probe examines is tracked.
     var readIsTracked = false
-    /// Which notification of tracked code is under way on this thread; zero for none.
+    /// The notification of tracked code that is under way on this thread; zero for none.
     var trackedNotice: UInt64 = 0
-    /// Whether it has resumed a thread or task that may need this thread's queue slot to continue.
+    /// Whether this thread has resumed a thread or task that may need this thread's queue slot to continue.
     var hasResumedOthers = false
-    /// Whether its last spin wait has found work.
+    /// Whether this thread's last spin wait found work.
     var foundWorkBySpinning = false
-    /// Whether it runs ends of other dispatches before it dispatches.
+    /// Whether this thread runs ends of other dispatches before it dispatches.
     var runsSurplusEnds = false
     /// The next shard of an inbox to use.
     var turn: UInt32 = 0
@@ -99,39 +101,39 @@ struct ThreadState {
     nonmutating set { fields.pointee.exclusive = newValue.map(Unmanaged.passUnretained) }
   }
 
-  /// Whether the thread is in a store's exclusive section; without the reference that reading the store would make.
+  /// Whether the thread is in a store's exclusive section; reading this retains no store.
   var isInSection: Bool { fields.pointee.exclusive != nil }
 
-  /// Whether code in the exclusive section has left something to be done at its end; false outside.
+  /// Whether code in the exclusive section has left work for the section's end; false outside of sections.
   var hasSectionNotes: Bool { fields.pointee.hasSectionNotes }
 
-  /// A reducer says, inside an exclusive section, that it has changed nothing.
+  /// Notes, inside an exclusive section, that a reducer has changed nothing.
   func noteUnchanged(by reducer: ObjectIdentifier) {
     fields.pointee.unchangedBy = reducer
     fields.pointee.hasSectionNotes = true
   }
 
-  /// Sets which reducer has said so, for one that calls others and is to know what each has said.
+  /// Sets the reducer that has reported no change, for a reducer that calls others and needs the report of each.
   ///
-  /// - Returns: The one before.
+  /// - Returns: The reducer that was set before.
   func exchangeUnchanged(by reducer: ObjectIdentifier?) -> ObjectIdentifier? {
     defer { fields.pointee.unchangedBy = reducer }
     return fields.pointee.unchangedBy
   }
 
-  /// Whether the reducer that the library called in the present section has said so.
+  /// Whether the reducer that the library called in the current section has reported no change.
   @usableFromInline
   func isUnchanged(by reducer: ObjectIdentifier) -> Bool {
     hasSectionNotes && fields.pointee.unchangedBy == reducer
   }
 
-  /// Calls a closure once the present exclusive section has been left, before the observers of its commit.
+  /// Calls a closure once the current exclusive section has been left, before the observers of its commit.
   func atSectionEnd(_ body: @escaping () -> Void) {
     fields.pointee.afterSection.append(body)
     fields.pointee.hasSectionNotes = true
   }
 
-  /// The exclusive section has been left, and this thread may run other code.
+  /// Calls the closures for the section's end: the section has been left, and this thread may run other code.
   @inline(__always)
   func endSection() {
     if hasSectionNotes { takeSectionNotes() }
@@ -151,7 +153,7 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.turns }
   }
 
-  /// Observers are about to be called here; the former place, for `endNotice`.
+  /// Notes that observers are about to be called here; returns the former place, for `endNotice`.
   func beginNotice() -> NoticePlace {
     defer { fields.pointee.notice = NoticePlace(isSet: true, run: run, context: contextAddress) }
     return fields.pointee.notice
@@ -161,7 +163,7 @@ struct ThreadState {
     fields.pointee.notice = former
   }
 
-  /// Whether the code of a run is that of the observers which this thread notifies; nil for code outside of runs.
+  /// Whether a run's code is that of the observers that this thread notifies; pass nil for code outside of runs.
   func isNotice(in run: InlineRun.Address?) -> Bool {
     let notice = fields.pointee.notice
     return notice.isSet && notice.run == run && notice.context == contextAddress
@@ -171,7 +173,7 @@ struct ThreadState {
     fields.pointee.context.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
   }
 
-  /// Whether code of a dispatch runs here, but for that of tasks beside their executors.
+  /// Whether code of a dispatch runs here; tasks that run outside their executors do not count.
   var isInside: Bool { fields.pointee.run != nil || fields.pointee.context != nil }
 
   var deliveredOwners: FIFO<any CommitOwner> {
@@ -199,7 +201,7 @@ struct ThreadState {
     nonmutating set { fields.pointee.ownOperation = newValue }
   }
 
-  /// The action of the operation whose block runs here for a queue of the user's, where that is of this store.
+  /// The action of the operation whose block a user's queue runs here, if the operation belongs to this store.
   @usableFromInline
   func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard run == nil, context == nil, let ownOperation,
@@ -219,12 +221,13 @@ struct ThreadState {
     nonmutating set { fields.pointee.runsBlockJob = newValue }
   }
 
-  /// Whether it is one of the system's threads for tasks, of which there are as many as processors.
+  /// Whether this is a thread of the cooperative pool, which has as many threads as there are processors.
   var isTaskThread: Bool {
     !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
   }
 
-  /// Whether neither the library nor the system runs tasks or dispatches on it, but for those that its code waits for.
+  /// Whether this thread runs no tasks or dispatches for the library or the system, except those that its code waits
+  /// for.
   var isOfProgram: Bool { worker == nil && !runsBlockJob && !isTaskThread }
 
   var isJobHelper: Bool {
@@ -246,8 +249,9 @@ struct ThreadState {
     fields.pointee.spareDetails.take()
   }
 
-  /// Keeps details to which the caller has the only reference, unless there are spare ones: a thread that only drains
-  /// lanes makes none.
+  /// Keeps details for reuse, unless there are spare ones; the caller has the only reference.
+  ///
+  /// A thread that only drains lanes makes no details, so more would pile up.
   func keepSpare(_ details: DispatchDetails) {
     if fields.pointee.spareDetails != nil || !details.reset() { return }
     fields.pointee.spareDetails = details
@@ -265,7 +269,7 @@ struct ThreadState {
     fields.pointee.spareSession.take()
   }
 
-  /// Keeps a session, by the only reference to it.
+  /// Keeps a session for reuse, and takes over the only reference to it.
   func keepSpare(_ session: Unmanaged<MiddlewareSession>) {
     if let former = fields.pointee.spareSession { former.release() }
     fields.pointee.spareSession = session
@@ -291,7 +295,7 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.turn }
   }
 
-  /// The next transaction identifier; `makeBlock` returns a new block when the last one is used up.
+  /// Returns the next transaction identifier; `makeBlock` returns a new block when the last one is used up.
   func nextIdentifier(_ makeBlock: () -> Range<UInt64>) -> UInt64 {
     if fields.pointee.identifier == fields.pointee.identifierEnd {
       let block = makeBlock()
@@ -307,7 +311,9 @@ struct ThreadState {
   var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
-  /// Not a reference, whose count each read of a store would change; taken and released by `takeReadProbe`.
+  /// The read probe, unmanaged since each read of a store would change its reference count.
+  ///
+  /// `takeReadProbe` takes it out and releases it.
   var readProbe: Unmanaged<ReadProbe>? {
     get { fields.pointee.readProbe }
     nonmutating set { fields.pointee.readProbe = newValue }
@@ -327,27 +333,27 @@ struct ThreadState {
     nonmutating set { fields.pointee.readIsTracked = newValue }
   }
 
-  /// Whether there is a spare loop, with no other reference to it.
+  /// Whether there is a spare loop to which no other reference exists.
   var hasFreeLoop: Bool {
     fields.pointee.spareLoop != nil && isUniquelyReferencedForReuse(&fields.pointee.spareLoop)
   }
 
   /// Resumes the owners of delivered commits, once this thread has no delivery turn.
   ///
-  /// One after the other, so that those behind one whose completion blocks are still here then.
+  /// Resumes one after the other. If a completion blocks, the owners behind it are still in the list then.
   func resumeDeliveredOwners() {
     while let owner = self.deliveredOwners.popFirst() { owner.commitDelivered() }
   }
 
-  /// This thread is about to block, perhaps until these have ended.
+  /// Hands off delivered commits before this thread blocks, perhaps until they have ended.
   func leaveDeliveredOwners() {
     for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
     while let owner = self.deliveredOwners.popFirst() { self.resumeElsewhere(owner) }
   }
 
-  /// Resumes the owner of a delivered commit where the code that follows may block.
+  /// Resumes the owner of a delivered commit on a thread on which the code that follows may block.
   func resumeElsewhere(_ owner: any CommitOwner) {
-    // Others have a scheduler: their next step is only enqueued.
+    // Any other owner has a scheduler, which only enqueues the next step.
     guard owner.waiting?.isSynchronous == true else { return owner.commitDelivered() }
     let job: @Sendable () -> Void = { owner.commitDelivered() }
     if let world = simulated?.world { world.run(.substitute, job) } else { HelperThreads.run(job) }
@@ -359,11 +365,11 @@ struct ThreadState {
     get { current(by: key) }
   }
 
-  /// The same, for code that is inlined into other modules.
+  /// Returns the current thread's state, for code that is inlined into other modules.
   @usableFromInline
   static func here(_ store: StoreStorage) -> ThreadState { current(by: store.threadKey) }
 
-  /// The same, for a caller that has the key.
+  /// Returns the current thread's state, for a caller that has the key.
   static func current(by key: pthread_key_t) -> ThreadState {
     if let pointer = pthread_getspecific(key) {
       return ThreadState(fields: pointer.assumingMemoryBound(to: Fields.self))
@@ -379,7 +385,7 @@ struct ThreadState {
     return ThreadState(fields: fields)
   }
 
-  /// Called at the thread's end; what it releases may create a new state, which ends likewise.
+  /// Destroys the state at the thread's end; releasing its objects may create a new state, which is destroyed, too.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()

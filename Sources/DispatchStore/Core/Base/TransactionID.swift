@@ -3,18 +3,18 @@ import Synchronization
 
 /// The identity of a dispatched action or sequence: unique among all processes, ascending on each thread.
 ///
-/// It is made of the `epoch` of its process and a `number` in it. Each thread reserves a block of numbers at a
-/// time, so that making one is no system call and writes no memory that other threads write. The order of numbers
-/// of different threads has no meaning.
+/// An identifier consists of the `epoch` of its process and a `number` in it. Each thread reserves a block of numbers
+/// at a time. So making one is no system call and writes no memory that other threads write. The order of numbers of
+/// different threads has no meaning.
 public struct TransactionID: Hashable, Comparable, Sendable {
-  /// The number; its highest bit says that a simulation gave it out.
+  /// The number; its highest bit marks the identifiers of a simulation.
   let rawValue: UInt64
 
   private static let simulated: UInt64 = 1 << 63
   private static let blockSize: UInt64 = 1_024
   private static let blockCount = Atomic<UInt64>(0)
 
-  /// When the process gave out its first number, in milliseconds since 1970, and 22 random bits; zero in simulations.
+  /// The time of the process's first number, in milliseconds since 1970, and 22 random bits; zero in simulations.
   ///
   /// Later processes have higher epochs, as far as their machines' clocks agree.
   public var epoch: UInt64 { rawValue & Self.simulated == 0 ? Self.processEpoch : 0 }

@@ -1,6 +1,6 @@
-/// A key of the program's; keys are equal by type and value, where `AnyHashable(1)` equals `AnyHashable(1.0)`.
+/// A key of the program; keys are equal by type and value, while `AnyHashable(1)` equals `AnyHashable(1.0)`.
 ///
-/// The hash is made once, where the key is: hashing it again calls no code of the user's.
+/// The hash is computed once, when the key is made, so that hashing the key again calls no user code.
 final class TypedKey: Hashable, Sendable {
   let hash: Int
   private let value: any Hashable & Sendable

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Whether the caller has the only strong reference to an object, and so may reuse it.
 ///
-/// The count alone is a relaxed load: on arm64 the thread could still read what the object held before
-/// the other threads dropped their references. The fence orders their last accesses before its own.
+/// The count alone is a relaxed load. On arm64 the thread could still read the object's contents from before other
+/// threads dropped their references. The fence orders their last accesses before this thread's.
 @inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
@@ -11,7 +11,7 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> 
   return true
 }
 
-/// The same for an optional; false for nil.
+/// Whether the caller has the only strong reference to an optional object; false for nil.
 @inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
@@ -19,6 +19,8 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) ->
   return true
 }
 
+/// Orders the last accesses of threads that dropped their references before this thread's.
+///
 /// Not inlined into other modules, which would have to import `Synchronization` for it.
 @usableFromInline
 func acquireDroppedReferences() {

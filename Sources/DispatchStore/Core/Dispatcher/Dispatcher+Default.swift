@@ -1,5 +1,5 @@
 extension Dispatcher {
-  /// Dispatches an action through the default dispatcher, as its method does.
+  /// Dispatches an action through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
@@ -11,7 +11,7 @@ extension Dispatcher {
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action through the default dispatcher, as its method does.
+  /// Dispatches an action through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch<Action: DispatchStore::ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
@@ -23,7 +23,7 @@ extension Dispatcher {
       action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
 
-  /// Dispatches actions one after the other through the default dispatcher, as its method does.
+  /// Dispatches actions one after the other through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
@@ -36,7 +36,7 @@ extension Dispatcher {
       fileID, line)
   }
 
-  /// Dispatches actions one after the other through the default dispatcher, as its method does.
+  /// Dispatches actions one after the other through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,

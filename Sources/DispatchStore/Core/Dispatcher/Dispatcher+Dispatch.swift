@@ -1,13 +1,13 @@
 extension Dispatcher {
   /// Dispatches an action.
   ///
-  /// Every store that responds to it runs. With `.sync` the dispatch has run before this returns; the
-  /// other modes return at once. May be called from any code, in every mode.
+  /// Runs every store that responds to the action. With `.sync` the dispatch has run before this returns; the other
+  /// modes return at once. May be called from any code, in every mode.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - action: The action.
-  ///   - mode: Where and in which order the dispatch runs.
+  ///   - mode: The thread and the order in which the dispatch runs.
   ///   - options: Further options.
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
@@ -27,7 +27,7 @@ extension Dispatcher {
 
   /// Dispatches an action; the completion gets the result.
   ///
-  /// As the method whose completion takes no argument, in all else.
+  /// Behaves in all else like the method whose completion takes no argument.
   @discardableResult
   @inlinable
   public func dispatch<Action: DispatchStore::ActionType>(
@@ -41,10 +41,10 @@ extension Dispatcher {
 
   /// Dispatches actions one after the other.
   ///
-  /// Each action begins when the one before it has ended. The first one that fails, is vetoed or
-  /// cancelled ends the sequence, unless `options` continues on failure. In `serial` and `mainThread`
-  /// the sequence holds its lane from first to last. An empty list succeeds at once. Parameters and result as of
-  /// one action.
+  /// Each action begins when the one before it has ended. The first action that fails, is vetoed or is cancelled ends
+  /// the sequence, unless `options` continues on failure. In `serial` and `mainThread`, the sequence holds its lane
+  /// from first to last. An empty list succeeds at once. Parameters and result are those of the method for one
+  /// action.
   @discardableResult
   public func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
@@ -59,7 +59,7 @@ extension Dispatcher {
 
   /// Dispatches actions one after the other; the completion gets the result.
   ///
-  /// As the method whose completion takes no argument, in all else.
+  /// Behaves in all else like the method whose completion takes no argument.
   @discardableResult
   public func dispatch(
     storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
@@ -74,7 +74,9 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// Inlined into the caller, so that a `.sync` action is not copied, and any other one once.
+  /// Dispatches an action.
+  ///
+  /// Inlined into the caller, so that a `.sync` action is not copied, and any other is copied once.
   @inlinable
   @inline(__always)
   func dispatch<Action: DispatchStore::ActionType>(

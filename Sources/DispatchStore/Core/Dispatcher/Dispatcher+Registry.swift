@@ -9,9 +9,9 @@ extension Dispatcher {
   ///   - store: The store.
   ///   - waitFor: The stores that it waits for, registered earlier or later.
   ///   - ownership: Whether the dispatcher keeps it alive.
-  /// - Returns: The store registered under its identifier: this one, or one of the same type that was
-  ///   registered before, and stays so, with its own `waitFor` and ownership. Where it is another one, or
-  ///   these differ, that is reported as an incident.
+  /// - Returns: The store registered under its identifier: this one, or one of the same type that was registered
+  ///   before. The earlier store stays registered, with its own `waitFor` and ownership. If it is another store, or
+  ///   if these differ, that is reported as an incident.
   /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
   @discardableResult
   public func register<Model, Action>(
@@ -59,7 +59,7 @@ extension Dispatcher {
     }
   }
 
-  /// Registers a store anew, in its place, that from now on responds to other action types.
+  /// Replaces the registration of a store that responds to other action types from now on.
   func replaceEntry<Model, Action>(of store: Store<Model, Action>) {
     let former = changeRegistry(.register) { registry -> StoreEntry? in
       guard let entry = registry.entry(store.identifier), entry.store === store else { return nil }
@@ -70,15 +70,15 @@ extension Dispatcher {
       registry.replace(entry, by: successor)
       return entry
     }
-    // Released outside the lock, with what its handlers have captured.
+    // Released outside the lock, with everything that its handlers have captured.
     withExtendedLifetime(former) {}
   }
 
-  /// What stands in the way of a registration.
+  /// The result of looking for obstacles to a registration.
   private enum Found {
-    /// Nothing; the entries of weakly held stores are to be looked through for those released.
+    /// No obstacle. The entries of weakly held stores are to be checked for released stores.
     case none(released: [StoreEntry])
-    /// A store that has the identifier.
+    /// A store that has the identifier already.
     case present(any StoreType, StoreEntry)
     /// The store belongs to another dispatcher.
     case elsewhere(Dispatcher)
@@ -114,7 +114,7 @@ extension Dispatcher {
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
-  /// The store with this identifier; nil where none is registered.
+  /// The store with this identifier, or nil.
   public func store(storeIdentifier: String) -> AnyStore? {
     registry.withLock { $0.entry(storeIdentifier)?.store }
   }
@@ -124,7 +124,7 @@ extension Dispatcher {
     store(storeIdentifier: identifier)
   }
 
-  /// The store with this identifier; nil where none of this type is registered.
+  /// The store with this identifier, or nil if no store of this type has it.
   public func store<Model, Action>(
     storeIdentifier: String, as type: Store<Model, Action>.Type
   ) -> Store<Model, Action>? {
@@ -136,12 +136,16 @@ extension Dispatcher {
     registry.withLock { $0.stores }
   }
 
-  /// Registers a middleware, after those registered before; one that is registered keeps its position.
+  /// Registers a middleware after the present ones.
+  ///
+  /// A middleware that is registered already keeps its position.
   public func register(middleware: any Middleware) {
     changeRegistry(.register) { $0.insert(middleware) }
   }
 
-  /// Unregisters a middleware; where its `willDispatch` was called, its `didDispatch` still is.
+  /// Unregisters a middleware.
+  ///
+  /// If its `willDispatch` was called, its `didDispatch` still is.
   ///
   /// - Returns: Whether it was registered.
   @discardableResult
@@ -164,7 +168,7 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-  /// Changes the registry, and evicts the routes that this concerns from all threads' caches.
+  /// Changes the registry, and evicts the affected routes from all threads' caches.
   private func changeRegistry<Result>(
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
@@ -176,7 +180,7 @@ extension Dispatcher {
     return result
   }
 
-  /// The route of one dispatch, outstanding until that dispatch ends its use.
+  /// Returns the route of one dispatch, outstanding until that dispatch ends its use.
   @inline(__always)  // on the path of each dispatch, with one caller per form of `dispatch`
   func route(
     to type: any ActionType.Type, identifier: String?, on thread: ThreadState
@@ -187,7 +191,7 @@ extension Dispatcher {
     return thread.routeCache.take(key) ?? findRoute(key, type, on: thread)
   }
 
-  /// Looks a route up in the registry, and makes it where there is none.
+  /// Looks a route up in the registry, and makes it if there is none.
   @inline(never)
   private func findRoute(
     _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
@@ -215,7 +219,7 @@ extension Dispatcher {
     case .accepted(let route):
       return route
     case .ifInside(let route, let generation):
-      // After the use began: what is inside of something under way can't be the last of its generation.
+      // After the use began: work inside a dispatch under way can't be the last of its generation.
       if DispatchContext.isInside(of: number, on: thread) { return route }
       route._withUnsafeGuaranteedRef { $0.end() }
       return ending(with: closed, in: generation)
@@ -229,17 +233,19 @@ extension Dispatcher {
     }
   }
 
-  /// What a look into the registry has found.
+  /// The result of a lookup in the registry.
   private enum FoundRoute {
     case accepted(Unmanaged<Route>)
-    /// Accepted where work under way dispatches.
+    /// Accepted if work under way dispatches.
     case ifInside(Unmanaged<Route>, DispatchGeneration)
     case refused(DispatchGeneration)
     /// No store has the identifier.
     case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
   }
 
-  /// A route for one dispatch alone, which ends with an error: nothing is kept of names that no store has.
+  /// Returns a route for one dispatch alone, which ends with an error.
+  ///
+  /// Unknown identifiers are not kept.
   private func ending(
     with error: DispatchError, _ chain: MiddlewareChain = MiddlewareChain([]),
     in generation: DispatchGeneration
@@ -253,13 +259,16 @@ extension Dispatcher {
     registry.withLock { $0.wasRegistered(identifier) }
   }
 
-  /// Unregisters the weakly owned stores that were released; false where there is none.
+  /// Unregisters the weakly owned stores that were released.
+  ///
+  /// Returns false if there is none.
   func unregisterGone(_ entries: [StoreEntry]) -> Bool {
-    // Outside the lock, where this may release the last reference to a store.
+    // Outside the lock, since this may release the last reference to a store.
     let gone = entries.filter(\.isGone)
     guard !gone.isEmpty else { return false }
     changeRegistry(.unregister) { registry in
-      // By the registration, since an entry may be a member of the registered one, or of one that this has replaced.
+      // Compared by sequence: the entry may be a member of the registered one, or of one that the registered one
+      // replaced.
       for entry in gone where registry.entry(entry.identifier)?.sequence == entry.sequence {
         _ = registry.remove(entry.identifier)
       }
@@ -290,33 +299,36 @@ extension Dispatcher {
   }
 }
 
-// MARK: - The end of its life
+// MARK: - Closing
 
 extension Dispatcher {
-  /// Accepts only what work under way dispatches from now on; nothing where that has ended.
+  /// Closes the dispatcher: from now on only work under way may dispatch, or nothing if `isAtOnce` is true.
   func endAcceptance(isAtOnce: Bool = false) {
     changeRegistry(.unregister) { registry in
       if isAtOnce { registry.end() } else { registry.close() }
-      // Dispatches under way keep those that they use.
+      // Dispatches under way keep the routes that they use.
       registry.routes.removeAll()
     }
     for follower in registry.withLock(\.followers) { follower.dispatcherClosed() }
   }
 
-  /// Registers what follows the dispatches of some action types that are made from now on.
+  /// Registers a follower of dispatches of some action types, for dispatches made from now on.
   func register(_ follower: any DispatchFollower) {
     changeRegistry(.register) { $0.insert(follower) }
   }
 
-  /// Unregisters it: false where it was not registered.
+  /// Unregisters a follower.
+  ///
+  /// Returns false if it was not registered.
   func unregister(_ follower: any DispatchFollower) -> Bool {
     changeRegistry(.unregister) { $0.remove(follower) }
   }
 
   var acceptance: Acceptance { registry.withLock(\.acceptance) }
 
-  /// Passes the last generation of dispatches to a closure, before all of them can have ended; false where none is under
-  /// way, so that the dispatcher, if it is closed, accepts no other one.
+  /// Ends the current generation, and passes the last one to a closure before all of its dispatches can have ended.
+  ///
+  /// Returns false if no dispatch is under way. A closed dispatcher then accepts none.
   func endGeneration(_ body: (DispatchGeneration) -> Void) -> Bool {
     let generation = changeRegistry(.unregister) { registry in
       let generation = registry.endGeneration()
@@ -367,7 +379,7 @@ extension Dispatcher {
           """))
   }
 
-  /// - Parameter names: Each store that refined its `waitFor`, and an identifier that is not registered.
+  /// - Parameter names: Each store that refined its `waitFor`, with an identifier that is not registered.
   func reportAbsent(_ names: [(waiter: String, prerequisite: String)], for action: any ActionType) {
     for (waiter, prerequisite) in names {
       report(

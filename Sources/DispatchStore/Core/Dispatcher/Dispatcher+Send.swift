@@ -1,30 +1,29 @@
 extension Dispatcher {
   /// Dispatches an action in the caller's own task: a structured dispatch.
   ///
-  /// What an `async` function uses. The task acquires the lane, at once where it is idle; else it suspends, and has
-  /// its turn among all that was dispatched there, first in, first out. Reducers, hooks, observers and the completion
-  /// run in the task, and so do `async` blocks: task-local values and priority are the task's, and cancelling the
-  /// task cancels the dispatch. Blocks of stores that do not wait for each other are child tasks. A store that runs
-  /// regardless is not cancelled with the task.
+  /// Use it from `async` functions. If the lane is idle, the task acquires it at once. Otherwise the task suspends
+  /// until its turn in the lane, first in, first out. Reducers, hooks, observers, the completion and `async` blocks
+  /// run in the task, with its task-local values and its priority. Cancelling the task cancels the dispatch, except
+  /// for stores that run regardless. Blocks of stores that do not wait for each other are child tasks.
   ///
-  /// With `options: .detached` the task only waits: the dispatch runs as `dispatch` would run it, and neither the task's
-  /// cancellation nor that of the block around it, or its deadline, ends it. So a cancelled task cleans up.
+  /// With `options: .detached` the task only waits, and the dispatch runs as if by `dispatch`. Neither cancelling the
+  /// task or the enclosing block nor the block's deadline ends the dispatch. So a cancelled task can still clean up.
   ///
-  /// With `.async` it begins at once, and is not counted in the queue's width; suspending the queue holds it back
-  /// in each mode but `mainThread`. With `mainThread` the task goes to the main actor for the dispatch, with the
-  /// others it leaves that. No thread is blocked. Inside an operation that holds the lane which it needs it ends at
-  /// once, with `wouldDeadlock`.
+  /// With `.async` the dispatch begins at once, and does not count towards the queue's width. Suspending the queue
+  /// holds back dispatches of every mode except `mainThread`. With `mainThread` the task moves to the main actor for
+  /// the dispatch; with other modes it leaves the main actor. No thread is blocked. If the enclosing operation holds
+  /// the lane that `send` needs, the dispatch ends at once with `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: Where and in which order the dispatch runs; not `.sync`.
+  ///   - mode: The thread and the order in which the dispatch runs; not `.sync`.
   ///   - options: Further options.
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: How the dispatch ended, after its completion; `get()` throws its first error.
-  /// - Precondition: The mode is not `.sync`, which `dispatch` has.
+  /// - Returns: The outcome of the dispatch, after its completion; `get()` throws its first error.
+  /// - Precondition: The mode is not `.sync`; use `dispatch` for that.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
@@ -40,7 +39,7 @@ extension Dispatcher {
 
   /// Dispatches a replying action in the caller's own task; the result has the stores' replies.
   ///
-  /// As the method for actions without replies, in all else.
+  /// Behaves in all else like the method for actions without replies.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send<Action: DispatchStore::ReplyingAction>(
@@ -55,7 +54,7 @@ extension Dispatcher {
         line))
   }
 
-  /// Dispatches an action through the default dispatcher in the caller's own task, as its method does.
+  /// Dispatches an action through the default dispatcher, in the caller's own task; see the instance method.
   @discardableResult
   @inlinable
   public static nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
@@ -71,11 +70,10 @@ extension Dispatcher {
 }
 
 extension Store {
-  /// Dispatches an action to this store alone, in the caller's own task, through the dispatcher that it is registered
-  /// with.
+  /// Dispatches an action to this store alone, through its dispatcher, in the caller's own task.
   ///
-  /// As `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher the completion runs here, and the result's
-  /// error is `notRegistered`.
+  /// Behaves like `Dispatcher.send(_:to:mode:options:then:)`. If the store has no dispatcher, the completion runs
+  /// here, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send(
@@ -91,7 +89,7 @@ extension Store {
 extension Store where Action: ReplyingAction {
   /// Dispatches a replying action to this store alone, in the caller's own task; the result has its reply.
   ///
-  /// As the method for actions without replies, in all else.
+  /// Behaves in all else like the method for actions without replies.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send(
@@ -105,7 +103,9 @@ extension Store where Action: ReplyingAction {
 }
 
 extension Dispatcher {
-  /// Inlined into the caller, so that an action that ends at once is not copied, and takes no call of an `async`
+  /// Sends an action.
+  ///
+  /// Inlined into the caller, so that an action that ends at once is not copied and takes no call of an `async`
   /// function.
   @inlinable
   @inline(__always)
@@ -134,7 +134,7 @@ extension Dispatcher {
     }
   }
 
-  /// The same once the dispatch may begin.
+  /// Sends an action once its admission wait is over.
   @usableFromInline
   @inline(never)
   nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
@@ -147,7 +147,7 @@ extension Dispatcher {
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 
-  /// The same on the main actor, or away from it.
+  /// Sends an action on the main actor, or away from it, as its mode requires.
   @usableFromInline
   nonisolated(nonsending) func sendElsewhere<Action: DispatchStore::ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
@@ -177,7 +177,7 @@ extension Dispatcher {
 }
 
 extension Dispatcher.Mode {
-  /// Whether what is sent with it runs where its caller is isolated.
+  /// Whether a `send` with this mode runs in the caller's isolation.
   @usableFromInline
   func runs(on isolation: (any Actor)?) -> Bool {
     let isOnMain = isolation.map { $0 === MainActor.shared } ?? false

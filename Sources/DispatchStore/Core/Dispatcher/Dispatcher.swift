@@ -3,41 +3,41 @@ import Synchronization
 
 /// Holds stores and middlewares, and takes each action to the stores that respond to it.
 ///
-/// One dispatch, step by step, and where its code is:
+/// The steps of a dispatch, and where their code is:
 ///
-/// 1. **Registry** (`Registry/`): a snapshot of the stores that respond to the action's type, in the
+/// 1. **Registry** (`Routing/`): a snapshot of the stores that respond to the action's type, in the
 ///    order that `waitFor` requires. A cycle or an unknown identifier ends the dispatch here.
 /// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
 /// 3. **Scheduling** (`Scheduling/`): the mode's scheduler queues the dispatch and starts it: the
 ///    concurrent queue, a lane, the main queue, or the caller's thread.
-/// 4. **Dispatch** (`Dispatch/`): an inline run takes the action through its stores, one after the other;
-///    a round takes over where a store can't end at once.
-/// 5. **Operation** (`Operation/`): each store's reducer handles the action, by a change of its model or an
+/// 4. **Dispatch** (`Runs/`): an inline run takes the action through its stores, one after the other. If a store
+///    can't end at once, a round takes over.
+/// 5. **Operation** (`Operations/`): each store's reducer handles the action, by a change of its model or an
 ///    `ActionOperation`.
-/// 6. **Store** (`Store/`, `Observers/`): observers are notified of the store's commits, in commit order.
-/// 7. **Completion** (`Completion/`): `didDispatch` for each store; once the last store run has ended,
+/// 6. **Store** (`Stores/`, `Observers/`): observers are notified of the store's commits, in commit order.
+/// 7. **Completion** (`Results/`): `didDispatch` for each store; once the last store run has ended,
 ///    the completion; then threads and tasks that wait for the handle resume.
 ///
-/// `dispatch` returns a handle, and threads of the library do the rest. `send` does it in the caller's task, in the
-/// lane's turn (`Dispatcher+Send.swift`).
+/// `dispatch` returns a handle, and the library's threads run the dispatch. `send` runs it in the caller's task, in
+/// its turn in the lane (`Dispatcher+Send.swift`).
 ///
-/// All of it may be called from any thread, also from inside blocks, hooks, observers and completions,
-/// in every mode. A dispatcher that is released stays alive until the dispatches in flight have ended.
+/// All of this may be called from any thread, also from inside blocks, hooks, observers and completions, in every
+/// mode. A released dispatcher stays alive until the dispatches in flight have ended.
 public final class Dispatcher: Sendable {
   /// The dispatcher that the static functions use.
   public static let `default` = Dispatcher(name: "default")
 
-  /// Its name in messages.
+  /// The dispatcher's name in messages.
   public let name: String
 
   let clock: DispatcherClock
-  /// Timers by that clock.
+  /// Timers that use `clock`.
   let timers: TimerQueue
   let carriedTaskLocals: [CarriedTaskLocal]
   let carriesTaskLocals: Bool
-  /// A copy of the static one, which takes a call to read.
+  /// A copy of `ThreadState.key`, which takes a call to read.
   let threadKey = ThreadState.key
-  /// Unique in the process, also among dispatchers that were released.
+  /// A number that is unique in the process, even among released dispatchers.
   let number = Dispatcher.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
 
@@ -54,11 +54,11 @@ public final class Dispatcher: Sendable {
   /// Makes a dispatcher.
   ///
   /// - Parameters:
-  ///   - name: Its name in messages.
-  ///   - queue: The concurrent queue, for `async` and `serial`; by default a new one, whose width is the
-  ///     number of active processors. Several dispatchers may share one, also that of another dispatcher,
-  ///     with the program's own operations: together they are as many at once as it is wide.
-  ///   - clock: Measures durations, and time limits; a test may pass a `VirtualClock`.
+  ///   - name: The dispatcher's name in messages.
+  ///   - queue: The concurrent queue, for `async` and `serial`. By default a new one, whose width is the number of
+  ///     active processors. Several dispatchers may share a queue, with each other and with the program's own
+  ///     operations. Together they run as many at once as the queue is wide.
+  ///   - clock: The clock for durations and time limits; a test may pass a `VirtualClock`.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
     name: String = "dispatcher", queue: OperationQueue? = nil,
@@ -67,7 +67,7 @@ public final class Dispatcher: Sendable {
     self.init(name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil)
   }
 
-  /// Makes one whose dispatches a simulated world runs.
+  /// Makes a dispatcher whose dispatches run in a simulated world.
   package convenience init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
@@ -76,7 +76,7 @@ public final class Dispatcher: Sendable {
       name: name, queue: queue, clock: clock, carrying: taskLocals, in: world, by: nil)
   }
 
-  /// Makes one that controls its dispatches, whatever their options say.
+  /// Makes a dispatcher that controls its dispatches by `admission`, whatever their options say.
   init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?,
@@ -107,8 +107,9 @@ public final class Dispatcher: Sendable {
   /// Suspending it stops both between actions; `sync` and `mainThread` still run.
   public var queue: OperationQueue { pool.queue }
 
-  /// Sets the closure that is called with each incident, such as a second finish; the default writes it
-  /// to standard error.
+  /// Sets the closure that is called with each incident, such as a second finish.
+  ///
+  /// By default, incidents are written to standard error.
   ///
   /// Called on the thread on which the incident occurs, with no lock held.
   public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
@@ -121,7 +122,7 @@ public final class Dispatcher: Sendable {
     onIncident.withLock { $0 }(incident)
   }
 
-  /// The named lanes that exist now, for tests.
+  /// The number of named lanes that exist now, for tests.
   var laneCount: Int { lanes.count }
 
   deinit {
@@ -142,19 +143,19 @@ public final class Dispatcher: Sendable {
     }
   }
 
-  /// Keeps a named lane that has retired, to be used again, where the caller has the only reference.
+  /// Keeps a retired named lane for reuse, if the caller has the only reference.
   func recycle(_ scheduler: consuming Scheduler) {
     guard scheduler.isRetired else { return }
     var lane = unsafeDowncast(scheduler, to: Lane.self)
     Lane.recycle(&lane)
   }
 
-  /// A scheduler for an empty sequence, which takes no position in the mode's order.
+  /// Returns a scheduler for an empty sequence, which takes no position in the mode's order.
   func freeScheduler(of mode: Mode) -> Scheduler {
     if case .mainThread = mode.kind { Lane(isMain: true, pool: pool) } else { pool }
   }
 
-  /// What a part of the library keeps with the dispatcher, made where there is none.
+  /// Returns the dispatcher's attachment of this type, and makes it if there is none.
   func attachment<Attachment: DispatcherAttachment>(
     orAdd make: @autoclosure () -> Attachment
   ) -> Attachment {
@@ -167,13 +168,13 @@ public final class Dispatcher: Sendable {
     }
   }
 
-  /// The carried task-local values, as they are bound here.
+  /// Returns the carried task-local values, as they are bound here.
   ///
-  /// - Parameter spare: What a dispatch has used before.
+  /// - Parameter spare: A capture of an earlier dispatch, to be reused.
   func captureTaskLocals(using spare: CapturedTaskLocal? = nil) -> CapturedTaskLocal? {
     .capture(carriedTaskLocals, of: number, using: spare)
   }
 }
 
-/// What a part of the library keeps with a dispatcher, until that is gone.
+/// An object that a part of the library keeps with a dispatcher, as long as the dispatcher exists.
 protocol DispatcherAttachment: AnyObject, Sendable {}

@@ -1,15 +1,15 @@
 /// The stores that a store waits for within a dispatch, its prerequisites.
 ///
-/// The store waits for those of them that run in the same dispatch. A declared identifier under which no
-/// store has been registered since, or is, ends the dispatch with an error, and so does a cycle. One that
-/// only a reducer's refinement names is left out where it is not registered, and reported as an incident.
+/// The store waits for the prerequisites that run in the same dispatch. A cycle ends the dispatch with an error. So
+/// does a declared identifier under which no store is registered, nor has been since the declaration. A prerequisite
+/// that only a reducer's refinement names is left out if it is not registered, and reported as an incident.
 public struct WaitFor: Hashable, Sendable {
   /// The identifiers of the prerequisites.
   public var storeIdentifiers: [String]
-  /// Whether the store runs also where a prerequisite failed, was vetoed or cancelled.
+  /// Whether the store runs even if a prerequisite failed, was vetoed or was cancelled.
   ///
-  /// Once any store of a dispatch has started, those that run regardless run, also where the dispatch is
-  /// cancelled meanwhile; where it is cancelled before, none does.
+  /// Once any store of a dispatch has started, the stores that run regardless do run, even if the dispatch is
+  /// cancelled meanwhile. If it is cancelled before, none of them runs.
   public var runsRegardless: Bool
 
   /// Waits for the stores with these identifiers.
@@ -27,7 +27,7 @@ public struct WaitFor: Hashable, Sendable {
   public static let none = WaitFor([])
 }
 
-/// What an array literal for `waitFor` may hold: the identifier of a store, or the store.
+/// An element of an array literal for `waitFor`: the identifier of a store, or the store.
 public protocol WaitForElement {
   /// The identifier of the store.
   var waitForIdentifier: String { get }
@@ -44,21 +44,23 @@ extension Store: WaitForElement {
 }
 
 extension WaitFor: ExpressibleByArrayLiteral {
-  /// Waits for these stores, or those with these identifiers; the store run fails with `dependencyFailed` if one does not finish.
+  /// Waits for these stores, or for the stores with these identifiers.
+  ///
+  /// The store run fails with `dependencyFailed` if one does not finish.
   public init(arrayLiteral elements: any WaitForElement...) {
     self.init(elements.map(\.waitForIdentifier))
   }
 }
 
 extension WaitFor {
-  /// What messages say of it.
+  /// A short description for messages.
   var summary: String {
     let stores = storeIdentifiers.map { "\"\($0)\"" }.joined(separator: ", ")
     return "waiting for \(stores.isEmpty ? "no store" : stores)"
       + (runsRegardless ? ", running regardless" : "")
   }
 
-  /// Whether both are equal; cheaper than `==` where both are empty.
+  /// Whether both are equal; cheaper than `==` if both are empty.
   func isSame(as other: WaitFor) -> Bool {
     runsRegardless == other.runsRegardless
       && (storeIdentifiers.isEmpty

@@ -1,5 +1,5 @@
 extension Dispatcher {
-  /// Where and in which order a dispatch runs.
+  /// The thread and the order in which a dispatch runs.
   public struct Mode: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case async
@@ -16,7 +16,8 @@ extension Dispatcher {
     var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
-    /// What distinguishes its lane from others, also from those without a key of the program's; nil where it is none.
+    /// The key of the mode's lane, distinct from the program's keys for the default and main lanes; nil without a
+    /// lane.
     var laneKey: TypedKey? {
       switch kind {
       case .serial(let key?): key
@@ -26,35 +27,35 @@ extension Dispatcher {
       }
     }
 
-    /// On the concurrent queue, without a guaranteed order between dispatches.
+    /// Runs on the concurrent queue, without a guaranteed order between dispatches.
     public static let async = Mode(kind: .async)
 
-    /// On the caller's thread, before `dispatch` returns.
+    /// Runs on the caller's thread, before `dispatch` returns.
     ///
-    /// Where it has to wait, the thread runs the jobs of its `async` blocks itself, and blocks for all else. A
-    /// thread that blocks keeps its stack, of which some 25 KB are in use; what it waits for gets a thread
-    /// at once, whatever the system has left. A wait that the library sees that it can't end is refused
-    /// with `wouldDeadlock`. It does not see:
+    /// While it waits, the thread runs the jobs of the dispatch's `async` blocks, and blocks for all else. A blocked
+    /// thread keeps its stack, of which some 25 KB are in use. Work that it waits for gets a thread at once, even if
+    /// the system has none left. If the library sees that a wait can't end, it refuses the wait with `wouldDeadlock`.
+    /// The library does not see these waits:
     ///
-    /// - on the main queue: an `async` block that awaits the main actor, or a `MainActor.run`, inside. Both
-    ///   wait for the main queue, which this call holds up; use `.mainThread` there. (A block that is isolated to
-    ///   the main actor as a whole is refused.)
-    /// - in a task: a block that awaits a task made with `Task {}`. It needs a thread of the cooperative pool,
-    ///   which has as many as the machine has processors, and this call blocks one of them. (In a task, a wait
-    ///   for a dispatch that was sent by another one is refused for that reason.)
+    /// - On the main queue: an `async` block that awaits the main actor, or a `MainActor.run`, inside. Both wait for
+    ///   the main queue, which this call holds up; use `.mainThread` there. (A block that is isolated to the main
+    ///   actor as a whole is refused.)
+    /// - In a task: a block that awaits a task made with `Task {}`. That task needs a thread of the cooperative pool,
+    ///   which has as many as the machine has processors. This call blocks one of them. (For that reason, a wait in a
+    ///   task for a dispatch that another task has sent is refused.)
     ///
     /// In an `async` function, `send` with another mode blocks nothing.
     public static let sync = Mode(kind: .sync)
 
-    /// On the default lane: one dispatch at a time, first in, first out.
+    /// Runs on the default lane: one dispatch at a time, first in, first out.
     public static let serial = Mode(kind: .serial(nil))
 
-    /// On the main queue, one dispatch at a time, first in, first out; always enqueued.
+    /// Runs on the main queue, one dispatch at a time, first in, first out; always enqueued.
     public static let mainThread = Mode(kind: .mainThread)
 
-    /// On the lane with this key: one dispatch at a time in each lane; lanes run concurrently.
+    /// Runs on the lane with this key: one dispatch at a time in each lane, while lanes run concurrently.
     ///
-    /// Keys compare by type and value. An empty lane takes no memory: its record goes to another one.
+    /// Keys compare by type and value. An empty lane takes no memory, since its record is reused.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
       Mode(kind: .serial(TypedKey(key)))
     }
@@ -71,7 +72,7 @@ extension TypedKey {
 }
 
 extension Dispatcher.Mode: CustomStringConvertible {
-  /// The mode's name, with that of its lane.
+  /// The mode's name, with the name of its lane.
   public var description: String {
     switch kind {
     case .async: "async"

@@ -1,16 +1,16 @@
-/// What knows why a dispatch, or a call that is not a dispatch yet, does not go on: the seam by which what holds back
-/// dispatches (a limit, a gate, a delay) explains its waits to a diagnosis.
+/// An object that knows why a dispatch, or a call that is not a dispatch yet, does not go on.
 ///
-/// It is added to the dispatcher's `PendingWaits` where the wait begins, and removed where it ends.
+/// Limits, gates and delays explain their waits to a diagnosis by it. The object is added to the dispatcher's
+/// `PendingWaits` when the wait begins, and removed when the wait ends.
 protocol WaitDescribing: AnyObject, Sendable {
-  /// What waits.
+  /// The waiting dispatch or call.
   var subject: WaitSubject { get }
 
-  /// Why, now; called with no lock held, on any thread.
+  /// Returns the present reason for the wait; called with no lock held, on any thread.
   func describeWait() -> WaitDescription
 }
 
-/// What a wait holds back.
+/// The subject of a wait.
 enum WaitSubject {
   /// A dispatch, at its place or before it.
   case dispatch(Dispatch)
@@ -23,21 +23,21 @@ struct PendingCall {
   let callSite: CallSite
   /// The dispatch that goes on only after the call, if there is one.
   var caller: Dispatch?
-  /// By the dispatcher's clock, in nanoseconds.
+  /// The start of the wait, in nanoseconds of the dispatcher's clock.
   let began: Int64
 }
 
-/// Why something waits.
+/// The reason for a wait.
 struct WaitDescription {
-  /// To be read after "waits for ".
+  /// The reason, as text that follows "waits for ".
   let text: String
-  /// What identifies the waits that end first in, first out: all but the oldest of them wait for that.
+  /// Identifies a queue of waits that end first in, first out: all but the oldest wait for the oldest.
   var queue: ObjectIdentifier?
-  /// The dispatches, in flight, that it waits for; called with no lock held, for the oldest of a queue only.
+  /// Returns the awaited dispatches in flight; called with no lock held, for the oldest wait of a queue only.
   var awaited: () -> [Dispatch] = { [] }
 }
 
-/// The waits of a dispatcher's dispatches and calls that know why they are.
+/// The waits of a dispatcher's dispatches and calls that can explain themselves.
 final class PendingWaits: DispatcherAttachment {
   private let waits = Locked<[ObjectIdentifier: any WaitDescribing]>([:])
 
@@ -54,6 +54,6 @@ final class PendingWaits: DispatcherAttachment {
 }
 
 extension Dispatcher {
-  /// What waits, and knows why; made where there is none.
+  /// The waits that can explain themselves; the list is made if there is none.
   var pendingWaits: PendingWaits { attachment(orAdd: PendingWaits()) }
 }

@@ -1,10 +1,10 @@
-/// Which dispatch waits for which, so that a wait that can't end is refused.
+/// The graph of dispatches that wait for each other, by which a wait that can't end is refused.
 ///
-/// It records waits made from inside a dispatch only: no others can close a ring, but for dependencies of
-/// operations. One lock serves the process, since handles are awaited across dispatchers. Lock order: the
-/// graph, then a lane, a dispatch, a round or an operation.
+/// Records only waits made from inside a dispatch. Apart from dependencies of operations, no other wait can close a
+/// ring. One lock serves the process, since handles are awaited across dispatchers. Lock order: the graph, then a
+/// lane, a dispatch, a round or an operation.
 package enum WaitGraph {
-  /// What the graph's lock guards beside the waits of dispatches: who holds up the main queue.
+  /// The dispatches that hold up the main queue, guarded by the graph's lock, as are the waits of dispatches.
   package final class MainHolders: Sendable {
     fileprivate let lock = Locked(Records())
 
@@ -13,15 +13,15 @@ package enum WaitGraph {
 
   private static let ofProcess = MainHolders()
 
-  /// Of the process, or of the simulated world, which has another main queue.
+  /// The records of the process, or of the simulated world, which has a main queue of its own.
   private static var records: Locked<Records> {
     (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).lock
   }
 
   fileprivate struct Records {
-    /// The dispatches that hold up the main queue while they wait, and by how many waits.
+    /// The dispatches that hold up the main queue while they wait, with the number of such waits.
     var mainHolders: [ObjectIdentifier: (dispatch: Dispatch, count: Int)] = [:]
-    /// The waits that block one of the system's threads for tasks, while they last.
+    /// The present waits that block a thread of the cooperative pool.
     var taskThreadWaits: [Int: (waiter: Dispatch, target: Dispatch)] = [:]
     private var lastKey = 0
 
@@ -39,10 +39,11 @@ package enum WaitGraph {
         mainHolders: mainHolders.values.map(\.dispatch), hasMetQueue: hasMetQueue)
     }
 
-    /// The ring of a thread for tasks that is blocked already, and waits for a task now: by what these have begun to
-    /// wait for, or a gate that they have come to.
+    /// Returns the ring of a cooperative-pool thread that is blocked already, and now needs a task to end.
+    ///
+    /// The thread needs it because of a wait that the held-up dispatches begin, or a gate that they have come to.
     func ringOfTaskThread(through held: [HeldUp]) -> WaitRing? {
-      // A search has reached all that such a thread waits for.
+      // A search has marked everything that such a thread waits for.
       guard held.contains(where: { $0.dispatch.details?.isReached == true }) else { return nil }
       for wait in taskThreadWaits.values {
         var search = search(for: HeldUps(), holdsUpMainQueue: false, blocksTaskThread: true)
@@ -61,18 +62,18 @@ package enum WaitGraph {
   /// A part of a dispatch that does not go on before a wait has ended.
   struct HeldUp {
     let dispatch: Dispatch
-    /// In a round, one of those that run at a time; nil in hooks, completions and inline runs.
+    /// The part of a round, of those that run at a time; nil in hooks, completions and inline runs.
     let part: AnyObject?
-    /// Whether a thread is blocked that runs the steps of the dispatch, which then has no others.
+    /// Whether the wait blocks the only thread that runs steps of the dispatch.
     let blocksSteps: Bool
-    /// Whether it is a completion at a deadline, for which the result alone waits: not the stores, nor the lane.
+    /// Whether this is a completion at a deadline: only the result waits for it, not the stores or the lane.
     var isOfResult = false
   }
 
-  /// What a wait holds up, from inside to outside.
+  /// The parts of dispatches that a wait holds up, from inside to outside.
   ///
-  /// A search looks at what is farther outside only where it meets something that may be there: a wait for what was just
-  /// begun meets nothing, however deep it is.
+  /// A search looks farther outside only if it meets something that may be there. So a wait for a dispatch that has
+  /// just begun meets nothing, however deep the nesting.
   struct HeldUps {
     private(set) var known: [HeldUp]
     private var next: DispatchContext?
@@ -95,10 +96,10 @@ package enum WaitGraph {
       return false
     }
 
-    /// Finds out with which of them a wait is to be recorded.
+    /// Returns the parts with which a wait is to be recorded.
     ///
-    /// Not with those that wait for one of them already, as a block does that awaits its `send`. With all if a thread is
-    /// blocked, which may run steps of more of them.
+    /// Leaves out parts that wait for one of the others already, such as a block that awaits its `send`. Includes all
+    /// parts if a thread is blocked, since that thread may run steps of more of them.
     mutating func recorded(blocksThread: Bool) -> [HeldUp] {
       while known.last.map({ blocksThread || !$0.dispatch.makeDetails().isAwaited }) ?? true,
         extend() != nil
@@ -130,7 +131,7 @@ package enum WaitGraph {
     let target: Dispatch
   }
 
-  /// A wait that was recorded.
+  /// A recorded wait.
   struct Wait {
     fileprivate let key: Int
     fileprivate let waiters: [Dispatch]
@@ -141,7 +142,8 @@ package enum WaitGraph {
 
   /// Records that the task of a context awaits a dispatch; throws `wouldDeadlock`.
   ///
-  /// - Parameter isSent: Whether the task runs it: nothing else that the wait holds up can be the dispatch.
+  /// - Parameter isSent: Whether the task itself runs the dispatch; nothing else that the wait holds up can be the
+  ///   dispatch.
   static func begin(
     _ context: DispatchContext, on target: Dispatch, isSent: Bool = false
   ) throws(DispatchError) -> Wait {
@@ -151,7 +153,7 @@ package enum WaitGraph {
       blocksTaskThread: blocksTaskThread(context), blocksThread: false)
   }
 
-  /// Records the wait of a `.sync` dispatch for those before it, which blocks the thread of its caller.
+  /// Records the wait of a `.sync` dispatch for those before it, which blocks the caller's thread.
   ///
   /// On the main queue, the caller holds up everything scheduled there.
   static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait? {
@@ -165,11 +167,11 @@ package enum WaitGraph {
       holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
   }
 
-  /// Records the wait of a part of a round for operations on which its operation depends.
+  /// Records that a part of a round waits for operations on which its operation depends.
   ///
-  /// The operation has the wait itself; what is recorded is that of a `.sync` caller.
+  /// The operation has the wait itself; only the wait of a `.sync` caller is recorded.
   ///
-  /// - Parameter beginsToWait: Called under the graph's lock, where the wait is not refused.
+  /// - Parameter beginsToWait: Called under the graph's lock if the wait is not refused.
   static func begin(
     _ part: AnyObject, of dispatch: Dispatch, _ operation: some DependentOperation,
     on dependencies: [any DependentOperation], _ beginsToWait: (Wait?) -> Void
@@ -184,7 +186,7 @@ package enum WaitGraph {
       beginsToWait)
   }
 
-  /// The ring in which a dispatch is that its scheduler has just got, while others waited for it already.
+  /// Returns the ring around a dispatch that its scheduler has just accepted, while others waited for it already.
   static func ring(around dispatch: Dispatch) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records in
@@ -195,10 +197,10 @@ package enum WaitGraph {
     }
   }
 
-  /// A dispatch has come to its gate, and waits there for others: where they wait for it, it is refused; where they
-  /// only came before it, it overtakes them.
+  /// Refuses or reorders a dispatch that has come to its gate; called on the thread that tries the gate.
   ///
-  /// On the thread that tries the gate.
+  /// If the dispatches that it waits for there wait for it, it is refused. If they only came before it, it overtakes
+  /// them.
   static func waits(atGate dispatch: Dispatch) {
     yieldPoint(.enterWait, dispatch.id.description)
     let loop = dispatch.details?.scheduler as? SyncLoop
@@ -206,7 +208,7 @@ package enum WaitGraph {
       loop.map { $0.isOnTaskThread || self.blocksTaskThread(dispatch.outer) } ?? false
     let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
     let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
-      // What waits for it has searched it.
+      // A search of any dispatch that waits for it has reached it.
       guard dispatch.makeDetails().isReached else { return (nil, nil) }
       var search = records.search(
         for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread)
@@ -216,7 +218,7 @@ package enum WaitGraph {
       return (nil, search.overtaking(through: dispatch))
     }
     if let ring { return dispatch.refuse(with: ring.error) }
-    // Those before it may be tasks that need the thread.
+    // Dispatches before it may be tasks that need the thread.
     if blocksTaskThread { dispatch.overtake() }
     overtake(overtaking) { records in
       var search = records.search(
@@ -225,7 +227,7 @@ package enum WaitGraph {
     }
   }
 
-  /// Lets a dispatch overtake others at its gate, and then those that a search still finds.
+  /// Lets a dispatch overtake others at its gate, and then each one that a further search finds.
   private static func overtake(
     _ first: Dispatch?, _ search: (inout Records) -> Dispatch?
   ) {
@@ -245,8 +247,7 @@ package enum WaitGraph {
     }
   }
 
-  /// The waits of a dispatch's code that are recorded now: the part of its round that waits, if it is one, and for
-  /// what.
+  /// Returns the recorded waits of a dispatch's code: the part of its round that waits, if any, and the target.
   static func waits(of dispatch: Dispatch) -> [(part: AnyObject?, target: Dispatch)] {
     guard let details = dispatch.details else { return [] }
     return records.withLock { _ in details.waits.values.map { ($0.heldUp.part, $0.target) } }
@@ -254,9 +255,9 @@ package enum WaitGraph {
 
   private enum Target {
     case dispatch(Dispatch)
-    /// That the task itself runs.
+    /// A dispatch that the waiting task itself runs.
     case sent(Dispatch)
-    /// Of an operation, those that it depends on.
+    /// An operation, and the operations that it depends on.
     case operations(any DependentOperation, [any DependentOperation])
   }
 
@@ -315,8 +316,9 @@ package enum WaitGraph {
     }
   }
 
-  /// Each dispatch that is held up gets the wait, or one for another of them that has it, so that a search has not to know
-  /// what is around what.
+  /// Records the wait on each held-up dispatch, so that a search need not know the nesting of contexts.
+  ///
+  /// If an operation waits, its dispatch has the wait already: the dispatches around it get a wait for that dispatch.
   private static func record(_ held: [HeldUp], for target: Target, _ key: Int) -> [Dispatch] {
     var held = held[...]
     let awaited: Dispatch
@@ -329,16 +331,16 @@ package enum WaitGraph {
     case .operations:
       awaited = held.removeFirst().dispatch
     }
-    // The innermost last: it is the one that counts where a dispatch is held up twice.
+    // The innermost comes last: it counts if a dispatch is held up twice.
     for heldUp in held.reversed() {
       heldUp.dispatch.makeDetails().waits[key] = Edge(heldUp: heldUp, target: awaited)
     }
     return held.map(\.dispatch)
   }
 
-  // MARK: What a wait holds up
+  // MARK: Held-up threads and queues
 
-  /// Whether a `.sync` caller that waits for the context does so on one of the system's threads for tasks.
+  /// Whether a `.sync` caller that waits for the context blocks a thread of the cooperative pool.
   private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
     context?.holdUps.contains(.taskThread) == true
   }
@@ -347,11 +349,11 @@ package enum WaitGraph {
     context?.holdUps.contains(.mainQueue) == true
   }
 
-  /// Whether a wait may need the end of an operation that is about to wait: where not, a long chain of
-  /// operations is not searched again for each of them.
+  /// Whether a wait may need the end of an operation that is about to wait.
   ///
-  /// What a search reached is marked, and what another operation depends on is before that is recorded. What becomes
-  /// reachable later is behind another dispatch: in its lane, or as its `.sync` child or step.
+  /// If not, a long chain of operations is not searched again for each of them. A search marks all that it reaches.
+  /// An operation's dependencies are marked before its wait is recorded. Operations that become reachable later are
+  /// behind another dispatch: in its lane, or as its `.sync` child or step.
   private static func mayBeWaitedFor(
     _ operation: some DependentOperation, _ dispatch: Dispatch
   ) -> Bool {
@@ -363,35 +365,35 @@ package enum WaitGraph {
 /// An operation of the library, as the graph of waits sees it: without its generic types.
 protocol DependentOperation: AnyObject {
   var hasEnded: Bool { get }
-  /// Whether something has looked at its standing: a search, or an operation that depends on it, before it waits.
+  /// Whether a search, or a dependent operation that is about to wait, has read its standing.
   var isReached: Bool { get }
-  /// What goes on of it, for diagnoses.
+  /// The present activity, for diagnoses.
   var activity: OperationActivity { get }
-  /// What it belongs to and waits for, from now on marked as reached; nil where it belongs to no dispatch.
+  /// Returns its dispatch and its dependencies, and marks it as reached; nil if it belongs to no dispatch.
   func standing() -> OperationStanding?
 }
 
-/// What goes on of an operation that has not ended.
+/// The activity of an operation that has not ended.
 enum OperationActivity {
-  /// It has not started.
+  /// The operation has not started.
   case pending
-  /// Its block, or an update through it, runs on a thread.
+  /// The operation's block, or an update through the operation, runs on a thread.
   case block
-  /// Its `async` block runs.
+  /// The operation's `async` block runs.
   case task
-  /// Its block has returned, and `finish` was not called.
+  /// The operation's block has returned, and `finish` was not called.
   case callback
 }
 
 /// A dispatch's operation while it has not ended.
 struct OperationStanding {
   let dispatch: Dispatch
-  /// In a round, the part that it is; nil in an inline run.
+  /// The operation's part of a round; nil in an inline run.
   let part: AnyObject?
-  /// Whether it has not started.
+  /// Whether the operation has not started.
   let isPending: Bool
-  /// Whether it can't end unless its dispatch's steps run: to start it, or its `async` block.
+  /// Whether the operation can't end unless steps of its dispatch run: to start it, or its `async` block.
   let needsSteps: Bool
-  /// The operations of the library on which it depends, also through others.
+  /// The operations of the library on which it depends, directly or through others.
   let dependencies: [any DependentOperation]
 }

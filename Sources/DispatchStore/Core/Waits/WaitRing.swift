@@ -1,4 +1,4 @@
-/// Dispatches that would wait for each other for ever, in the order of the ring.
+/// A deadlock: dispatches that would wait for each other for ever, in the order of the ring.
 struct WaitRing {
   /// A dispatch, and where it runs.
   struct Member {
@@ -15,21 +15,21 @@ struct WaitRing {
     }
   }
 
-  /// Why what comes before can't end before this has.
+  /// The reason why the preceding dispatch can't end before this one.
   enum Reason {
-    /// It waits for it.
+    /// The preceding dispatch waits for this one.
     case waits
-    /// It needs the lane that this one holds.
+    /// The preceding dispatch needs the lane that this one holds.
     case held(Scheduler)
-    /// It is behind this one in its lane.
+    /// The preceding dispatch is behind this one in its lane.
     case queued(Scheduler)
-    /// It needs the main queue, which this one holds up.
+    /// The preceding dispatch needs the main queue, which this one holds up.
     case mainQueue
-    /// One of its operations depends on one of this one.
+    /// An operation of the preceding dispatch depends on one of this dispatch.
     case dependency
-    /// It needs an exclusion key that this one has.
+    /// The preceding dispatch needs an exclusion key that this one holds.
     case key(TypedKey)
-    /// It needs an exclusion key for which this one has waited longer.
+    /// The preceding dispatch needs an exclusion key for which this one has waited longer.
     case behind(TypedKey)
   }
 
@@ -40,11 +40,12 @@ struct WaitRing {
 
   /// How the ring closes.
   enum End {
-    /// The last dispatch is the one that waits, or what does not go on before that one does.
+    /// The last dispatch is the waiting one, or goes on only after it.
     case heldUp
-    /// The last dispatch needs the main queue, which the one that waits holds up.
+    /// The last dispatch needs the main queue, which the waiting one holds up.
     case mainQueue
-    /// The last dispatch runs in a task, or waits for one that does, and the one that waits blocks a thread for tasks.
+    /// The last dispatch needs a thread of the cooperative pool, for itself or another, and the waiting one blocks
+    /// one.
     case task
   }
 
@@ -59,9 +60,9 @@ struct WaitRing {
     self.end = end
   }
 
-  /// To be made outside of locks, since the names of lanes are the program's.
+  /// The error of the refused wait; made outside of locks, since describing lanes calls the program's code.
   var error: DispatchError {
-    // The dispatch that waits, the one that it waits for, and the others of the ring.
+    // The waiting dispatch, the dispatch that it waits for, and the others of the ring.
     var callSites = [waiter, links[0].member].map(\.dispatch.callSite)
     for callSite in links.map(\.member.dispatch.callSite)
     where !callSites.contains(where: { $0.description == callSite.description }) {

@@ -1,23 +1,24 @@
-/// Searches what has to end before something can, for what a wait would hold up.
+/// Searches everything that must end before a target can, for the parts that a wait would hold up.
 struct WaitSearch {
   private var held: WaitGraph.HeldUps
   private let holdsUpMainQueue: Bool
-  /// Whether the wait blocks one of the system's threads for tasks: no task may have to end before.
+  /// Whether the wait blocks a thread of the cooperative pool; then no task may have to end before.
   private let blocksTaskThread: Bool
   private let mainHolders: [Dispatch]
-  /// What the search has met, each with the place of what led to it.
+  /// The nodes met so far, each with the place of the node that led to it.
   private var met: [Met] = []
   private var rest: [Rest] = []
   private var seen: Set<ObjectIdentifier> = []
   private var seenResults: Set<ObjectIdentifier> = []
-  /// Whether of the dispatches in an inbox only those count that are before the one that waits there.
+  /// Whether only those dispatches in an inbox count that are before the waiting one.
   ///
-  /// Finding that out takes a walk through the inbox: it is done where a ring closes otherwise.
+  /// This takes a walk through the inbox, so it is done only if a ring closes without it.
   private var isExact = false
-  /// The dispatch around which a ring is searched: held up, but not where the search begins.
+  /// The dispatch around which a ring is searched: it is held up, but does not count where the search begins.
   private var origin: Dispatch?
-  /// Whether it goes on from a dispatch at a gate to those that only came before it, which it may overtake; and whether
-  /// there were such.
+  /// Whether the search goes on from a dispatch at a gate to those that only came before it, which it may overtake.
+  ///
+  /// `hasMetQueue` says whether there were any.
   private var followsQueues = false
   private var hasMetQueue: Bool
 
@@ -42,22 +43,22 @@ struct WaitSearch {
     let node: Node
     let reason: WaitRing.Reason
     let from: Int?
-    /// Whether it was met in its lane, and with it those before it.
+    /// Whether the dispatch was met in its lane, together with those before it.
     var isOfLane = false
   }
 
-  /// What is left to visit, the last one first.
+  /// The nodes that are left to visit; the last one is visited first.
   private enum Rest {
     case place(Int)
-    /// The waits of a dispatch's code, which are met one after the other: of thousands, the first may close a ring.
+    /// The waits of a dispatch's code, met one after the other: of thousands, the first may close a ring.
     case waits(WaitEdges, from: Int)
   }
 
   private struct WaitEdges {
     var all: Dictionary<Int, WaitGraph.Edge>.Values.Iterator
-    /// Those that count of them.
+    /// Whether only the waits of a completion at the deadline count, or only all others.
     let areOfResult: Bool
-    /// The same of a dispatch whose operation alone is searched; nil for all.
+    /// Selects the waits that count, if only an operation of the dispatch is searched; nil for all.
     var isHeldUp: ((WaitGraph.HeldUp) -> Bool)?
 
     mutating func next() -> Dispatch? {
@@ -68,7 +69,7 @@ struct WaitSearch {
     }
   }
 
-  /// The ring that a wait for a dispatch would close.
+  /// Returns the ring that a wait for a dispatch would close.
   ///
   /// - Parameter isSent: Whether nothing around the wait can be the dispatch.
   mutating func ring(
@@ -78,22 +79,22 @@ struct WaitSearch {
     return ring(through: [.dispatch(target)], .waits, of: waiter)
   }
 
-  /// The same for a wait for operations.
+  /// Returns the ring that a wait for operations would close.
   mutating func ring(
     through dependencies: [any DependentOperation], of waiter: Dispatch
   ) -> WaitRing? {
     ring(through: dependencies.map(Node.operation), .dependency, of: waiter)
   }
 
-  /// The ring that is closed already, of what a dispatch needs before it can end.
+  /// Returns the ring that is closed already, through everything that a dispatch needs before it can end.
   mutating func ring(around dispatch: Dispatch) -> WaitRing? {
     origin = dispatch
     return ring(through: [.dispatch(dispatch)], .waits, of: dispatch)
   }
 
-  /// The dispatch that is to overtake others at its gate, since else a wait that was searched closes a ring there.
+  /// Returns the dispatch that must overtake others at its gate, since the searched wait would close a ring there.
   ///
-  /// There may be more; each time the lines at the gates are others.
+  /// There may be more such dispatches. After each one, the queues at the gates are different.
   mutating func overtaking(
     through target: Dispatch? = nil, _ dependencies: [any DependentOperation] = []
   ) -> Dispatch? {
@@ -105,13 +106,13 @@ struct WaitSearch {
     }
   }
 
-  /// The same around a dispatch, whose ring is closed already.
+  /// Returns the dispatch that must overtake others, for a dispatch whose ring is closed already.
   mutating func overtaking(around dispatch: Dispatch) -> Dispatch? {
     origin = dispatch
     return overtaking(through: dispatch)
   }
 
-  /// The first one on the way to a place that only waits there since others have come before it.
+  /// Returns the first dispatch on the way to a place that waits there only because others came before it.
   private func firstBehindAnother(onWayTo place: Int) -> Dispatch? {
     var (next, first): (Int?, Dispatch?) = (place, nil)
     while let place = next {
@@ -154,12 +155,12 @@ struct WaitSearch {
     }
   }
 
-  /// The place of what the wait holds up, and why it does.
+  /// Returns the place of a part that the wait holds up, and how the ring closes.
   private mutating func find(
     _ nodes: [Node], _ reason: WaitRing.Reason
   ) -> (place: Int, end: WaitRing.End)? {
     (met, seen, seenResults) = ([], [], [])
-    // Else what records a wait would copy all of those that are left.
+    // Otherwise, recording a wait would copy all the edges that are left.
     defer { rest = [] }
     for node in nodes { meet(node, reason, from: nil) }
     while let place = nextPlace() {
@@ -209,7 +210,7 @@ struct WaitSearch {
   private mutating func visit(_ dispatch: Dispatch, at place: Int) -> WaitRing.End? {
     let isOrigin = place == 0 && origin === dispatch
     if case .waits = met[place].reason {
-      // One that has ended at its deadline holds its lane until its stores have, but what waits for it goes on.
+      // A dispatch that ended at its deadline holds its lane until its stores have ended, but its waiters go on.
       if dispatch.hasEnded { return nil }
       if !isOrigin, let end = visitResult(of: dispatch, at: place) { return end }
     }
@@ -230,11 +231,11 @@ struct WaitSearch {
       )
     }
     if blocksTaskThread, scheduler?.isTask == true { return .task }
-    // One that was cancelled while it waited ends without its scheduler.
+    // A dispatch that was cancelled while it waited ends without its scheduler.
     if let scheduler {
-      // First, and so visited last: a ring through the lane says more.
+      // Met first, and so visited last: a ring through the lane says more.
       if scheduler.needsMainQueue { meet(.mainQueue, .mainQueue, from: place) }
-      // One that runs has its lane, or is a step of the one that has.
+      // A running dispatch has its lane, or is a step of the dispatch that has it.
       if isWaiting, !met[place].isOfLane {
         meetLane(scheduler.place, before: dispatch, from: place)
         if blocksTaskThread, scheduler.place.hasTask(before: dispatch) { return .task }
@@ -252,7 +253,7 @@ struct WaitSearch {
     return nil
   }
 
-  /// Its completion at its deadline, for which those wait that wait for the result.
+  /// Visits the completion that runs at the deadline; everything awaiting the result waits for it.
   private mutating func visitResult(of dispatch: Dispatch, at place: Int) -> WaitRing.End? {
     if held.contains(where: { $0.dispatch === dispatch && $0.isOfResult }) { return .heldUp }
     guard let details = dispatch.details, seenResults.insert(ObjectIdentifier(dispatch)).inserted
@@ -261,7 +262,9 @@ struct WaitSearch {
     return nil
   }
 
-  /// Whatever is in the inbox and waits for nothing ends once the holder has.
+  /// Meets the dispatches that precede one in its lane.
+  ///
+  /// A dispatch in the inbox that waits for nothing ends once the holder has.
   private mutating func meetLane(
     _ lane: Scheduler, before dispatch: Dispatch, from place: Int
   ) {
@@ -281,7 +284,7 @@ struct WaitSearch {
     }
   }
 
-  /// Those that keep a dispatch from passing its gate, also where it has not come there yet.
+  /// Meets the dispatches that keep a dispatch from passing its gate, even if it has not come there yet.
   private mutating func meet(
     _ obstacles: [GateObstacle], of dispatch: Dispatch, from place: Int
   ) {
@@ -315,8 +318,9 @@ struct WaitSearch {
 
   // MARK: An operation
 
-  /// An operation ends without the other stores of its dispatch, unless their thread has to start it, or to run its
-  /// block.
+  /// Visits an operation.
+  ///
+  /// An operation ends without the other stores of its dispatch, unless their thread has to start it or run its block.
   private mutating func visit(
     _ operation: any DependentOperation, at place: Int
   ) -> WaitRing.End? {

@@ -1,18 +1,18 @@
 /// The order in which the stores of one dispatch run inline on the concurrent queue.
 ///
-/// A store that handles the action by more than a reduction may block its thread: only stores that wait
-/// for it come after it. Reductions that wait for no such store come first.
+/// A store that does more than reduce may block its thread, so only stores that wait for it come after it. Reductions
+/// that wait for no such store come first.
 struct ConcurrentOrder {
-  /// By position: the store index.
+  /// Store indices, by position.
   let storeIndices: [Int]
 
-  /// Fails where a store would be delayed by one that it does not wait for.
+  /// Makes the order, or nil if a store would be delayed by one that it does not wait for.
   ///
   /// - Parameters:
-  ///   - prerequisites: By store index: the earlier indices that it waits for; nil where none waits.
+  ///   - prerequisites: By store index: the earlier indices that it waits for; nil if no store waits.
   ///   - mayBlock: By store index: whether the store handles the action by more than a reduction.
   init?(prerequisites: [[Int]]?, mayBlock: [Bool]) {
-    // By store index: the last store that may block among its prerequisites, also indirect ones.
+    // By store index: the last of its direct and indirect prerequisites that may block.
     var blockers: [Int?] = []
     var (first, rest): ([Int], [Int]) = ([], [])
     for index in mayBlock.indices {
@@ -23,13 +23,13 @@ struct ConcurrentOrder {
     }
     var last: Int?
     for index in rest {
-      // The last one itself waits for all those before it.
+      // The last blocking store itself waits for all blocking stores before it.
       guard blockers[index] == last else { return nil }
       if mayBlock[index] { last = index }
     }
     storeIndices = first + rest
   }
 
-  /// The store indices; nil where they are in ascending order.
+  /// The store indices, or nil if they are in ascending order.
   var permutation: [Int]? { storeIndices == Array(storeIndices.indices) ? nil : storeIndices }
 }

@@ -1,21 +1,22 @@
-/// The dispatches that were accepted in some time: the routes that they use refer to it, and nothing else for long.
+/// The dispatches that were accepted during some period.
 ///
-/// So it goes with the last of them, and no dispatch pays for that: a route refers to it until it was evicted and the
-/// last dispatch that uses it has ended, which it counts anyway.
+/// Only the routes that these dispatches use refer to the generation for long, so it is released with the last
+/// dispatch. Dispatches pay nothing for this. A route refers to the generation until the route was evicted and its
+/// last dispatch has ended, which the route counts anyway.
 final class DispatchGeneration: Sendable {
   /// The number of the dispatcher.
   let dispatcher: UInt64
   private let atEnd = Locked<[@Sendable () -> Void]>([])
-  /// The one after it: none ends before those before it have ended.
+  /// The following generation; a generation does not end before the preceding ones have.
   private let next = Locked<DispatchGeneration?>(nil)
 
   init(of dispatcher: UInt64) {
     self.dispatcher = dispatcher
   }
 
-  /// Calls a closure once all of them have ended: on the thread that ends the last one, with no lock held.
+  /// Calls a closure once all dispatches have ended, on the thread that ends the last one, with no lock held.
   ///
-  /// The caller has a reference, and so this is before the end.
+  /// The caller has a reference, so the generation has not ended yet.
   func whenEnded(_ body: @escaping @Sendable () -> Void) {
     atEnd.withLock { $0.append(body) }
   }
@@ -31,14 +32,15 @@ final class DispatchGeneration: Sendable {
 
 /// Whether a dispatcher accepts dispatches.
 enum Acceptance {
-  /// All. Can become closed.
+  /// Accepts all dispatches. Can become closed.
   case open
-  /// Those that work under way makes. Can become ended.
+  /// Accepts only dispatches that work under way makes. Can become ended.
   case closed
-  /// None.
+  /// Accepts no dispatch.
   case ended
 }
 
-/// The action type of a route that leads to no store: by it a sequence, and what follows a dispatch, is accepted, and
-/// counted as a dispatch under way.
+/// The action type of a route that leads to no store.
+///
+/// Sequences, and work that follows a dispatch, use it to be accepted, and counted as a dispatch under way.
 enum WorkAcceptance: ActionType {}

@@ -13,26 +13,26 @@ struct Registry {
   /// The action types to which no store has responded.
   private var unanswered: Set<ObjectIdentifier> = []
   private var weakCount = 0
-  /// How many weakly held stores there may be before those that were released are looked for.
+  /// The number of weakly held stores above which released ones are looked for.
   private var weakLimit = Self.leastWeakLimit
   private static let leastWeakLimit = 64
   private var sequence: UInt64 = 0
   private(set) var chain = MiddlewareChain([])
-  /// What follows dispatches, in order of registration.
+  /// The followers of dispatches, in order of registration.
   private(set) var followers: [any DispatchFollower] = []
-  /// The routes that were worked out since what they are made of has changed.
+  /// The routes that were worked out, until a change affects them.
   var routes = RouteTable()
   private(set) var acceptance = Acceptance.open
   private(set) var generation: DispatchGeneration
-  /// Whether a route refers to it.
+  /// Whether a route refers to the current generation.
   private var isGenerationUsed = false
-  /// The one before it, until that has ended.
+  /// The previous generation, until it has ended.
   private weak var former: DispatchGeneration?
 
   private struct Awaited {
-    /// How many registered stores declare it.
+    /// The number of registered stores that declare the identifier.
     var declarers = 0
-    /// Whether a store has been registered under it since the first of them was.
+    /// Whether a store has been registered under the identifier since the first declaring store was.
     var wasRegistered: Bool
   }
 
@@ -42,7 +42,7 @@ struct Registry {
 
   var middlewares: [any Middleware] { chain.middlewares }
 
-  /// How many identifiers it keeps, of stores and of prerequisites.
+  /// The number of identifiers that are kept, of stores and of prerequisites.
   var identifierCount: Int { entries.count + awaited.keys.count { entries[$0] == nil } }
 
   var stores: [any StoreType] {
@@ -56,7 +56,7 @@ struct Registry {
     entries[identifier] != nil || awaited[identifier]?.wasRegistered == true
   }
 
-  /// The prerequisites that these entries declare, and under which no store was ever registered.
+  /// Returns the prerequisites that these entries declare, and under which no store was ever registered.
   func unknownPrerequisites(of entries: [StoreEntry]) -> Set<String> {
     var unknown: Set<String> = []
     for entry in entries {
@@ -67,7 +67,7 @@ struct Registry {
     return unknown
   }
 
-  /// Notes that no store responds to actions of a type; whether that is news.
+  /// Notes that no store responds to actions of a type; returns whether this is new.
   mutating func noteUnanswered(_ type: any ActionType.Type) -> Bool {
     unanswered.insert(ObjectIdentifier(type)).inserted
   }
@@ -132,21 +132,22 @@ struct Registry {
     return matching.compactMap { remove($0.identifier) }
   }
 
-  /// The entries of weakly held stores, each time when they have become twice as many.
+  /// Returns the entries of weakly held stores whenever their number has doubled; otherwise none.
   ///
-  /// Those that were released are then to be removed: in constant time for each registration.
+  /// The caller then removes those that were released, which takes amortised constant time for each registration.
   mutating func takeWeakEntries() -> [StoreEntry] {
     guard weakCount > weakLimit else { return [] }
     weakLimit = 2 * weakCount
     return entries.values.filter { $0.ownership == .weak }
   }
 
-  /// Those that were released have been removed.
+  /// Sets the next limit, after the entries of released stores were removed.
   mutating func endSweep() {
     weakLimit = max(Self.leastWeakLimit, 2 * weakCount)
   }
 
-  /// The entries that respond to the type, at most the one with this identifier; nil for an unknown one.
+  /// Returns the entries that respond to the type, at most the one with this identifier; nil for an unknown
+  /// identifier.
   mutating func responders(
     to type: any ActionType.Type, identifier: String?
   ) -> [StoreEntry]? {
@@ -154,7 +155,7 @@ struct Registry {
     return entries[identifier].map { [$0.member(for: type)].compactMap(\.self) }
   }
 
-  /// The entries that respond to an action of this type, in order of registration.
+  /// Returns the entries that respond to an action of this type, in order of registration.
   mutating func responders(to type: any ActionType.Type) -> [StoreEntry] {
     let key = ObjectIdentifier(type)
     let types = responding[key] ?? computeResponding(to: type)
@@ -165,7 +166,7 @@ struct Registry {
       .sorted { $0.sequence < $1.sequence }
   }
 
-  /// The shared route for a key, made where there is none; nil for an unknown identifier.
+  /// Returns the shared route for a key, and makes it if there is none; nil for an unknown identifier.
   mutating func route(for key: RouteKey, _ type: any ActionType.Type) -> SharedRoute? {
     if let present = routes[key] { return present }
     guard let entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
@@ -178,9 +179,9 @@ struct Registry {
     return made
   }
 
-  // MARK: What follows dispatches
+  // MARK: Followers
 
-  /// The chain of a route: with the followers that respond to the action type, where there are such.
+  /// Returns the chain of a route, with the followers that respond to the action type.
   private func chain(for type: any ActionType.Type) -> MiddlewareChain {
     if followers.isEmpty { return chain }
     let responding = followers.filter { $0.responds(to: type) }
@@ -199,9 +200,9 @@ struct Registry {
     return true
   }
 
-  // MARK: The end of its life
+  // MARK: Closing
 
-  /// Accepts only what work under way dispatches: no cache of a thread keeps a route from now on.
+  /// Accepts only dispatches that work under way makes; from now on no thread's cache keeps a route.
   mutating func close() {
     if acceptance == .open { acceptance = .closed }
   }
@@ -209,17 +210,18 @@ struct Registry {
   /// Accepts no dispatch any longer.
   mutating func end() { acceptance = .ended }
 
-  /// The present generation, for a route.
+  /// Returns the current generation, for a route.
   mutating func useGeneration() -> DispatchGeneration {
     isGenerationUsed = true
     return generation
   }
 
-  /// The last generation in which a dispatch was accepted, after which another one begins; nil where nothing is under
-  /// way: then a closed dispatcher accepts no dispatch any longer.
+  /// Ends the current generation, and returns the last one in which a dispatch was accepted.
+  ///
+  /// Returns nil if nothing is under way. A closed dispatcher then accepts no dispatch any longer.
   mutating func endGeneration() -> DispatchGeneration? {
     guard isGenerationUsed else {
-      // One reference, which the caller has: here its end would find the lock locked.
+      // The caller gets the only reference: releasing it here would end the generation while the lock is locked.
       let last = isPlanted(.earlyDrain) ? nil : former
       if last == nil, acceptance == .closed { acceptance = .ended }
       return last
@@ -260,7 +262,7 @@ struct Registry {
   }
 }
 
-// In order of registration.
+// Entries in order of registration.
 extension [StoreEntry] {
   fileprivate mutating func insert(inOrder entry: StoreEntry) {
     insert(entry, at: index(of: entry.sequence))
@@ -271,7 +273,7 @@ extension [StoreEntry] {
     if index < endIndex, self[index] === entry { remove(at: index) }
   }
 
-  /// The index of the first entry that was registered at that time or later, by binary search.
+  /// Returns the index of the first entry with this sequence number or a later one, by binary search.
   private func index(of sequence: UInt64) -> Int {
     var (low, high) = (startIndex, endIndex)
     while low < high {

@@ -1,91 +1,92 @@
 import Synchronization
 
-/// Where an action leads: the stores that respond to it, in order, and all that can be worked out once
-/// about them.
+/// The destinations of an action: the stores that respond, in order, and all that can be worked out once about them.
 ///
-/// Worked out once, and kept in the registry until a change concerns it. Each thread that uses it has a copy, to
-/// which dispatches refer without a reference count, a cache line that producers and consumers would both write:
-/// the thread counts its outstanding dispatches, consumers those that have ended, each in a cache line of its own.
-/// A copy is released once it was retired and both counts are equal.
+/// A route is worked out once, and kept in the registry until a change affects it. Each thread that uses it has a
+/// copy. Dispatches refer to the copy without a reference count, a cache line that producers and consumers would both
+/// write. Instead, the thread counts its outstanding dispatches, and consumers count those that have ended, each in a
+/// cache line of its own. A retired copy is released once both counts are equal.
 final class Route: @unchecked Sendable {
   // because what changes is atomic
-  // First what each dispatch reads, so that it comes with one cache line: of 100,000 routes in turn, each line is
-  // fetched from memory.
-  /// Where there is but one.
+  // The properties that each dispatch reads come first, in one cache line: with 100,000 routes used in turn, each
+  // line is fetched from memory.
+  /// The store's identifier, if there is only one store.
   let onlyIdentifier: String?
-  /// What calls the reducer of the first store, which a target has too.
+  /// The calls of the first store's reducer, which its target has, too.
   private let firstCalls: Unmanaged<ReducerCalls>?
-  /// By store index.
+  /// Targets, by store index.
   private let targets: UnsafeMutablePointer<Target>
   private let storeCount: UInt32
   private let plainCount: UInt32
-  /// Whether a dispatch has something to do before its stores: a session to begin, an order
-  /// to refine, weakly held stores to look for, an error to end with.
+  /// Whether a dispatch has work to do before its stores.
+  ///
+  /// The work: begin a session, refine the order, look for weakly held stores, or end with an error.
   let needsPreparation: Bool
-  /// Whether nothing of a dispatch can run.
+  /// Whether a dispatch can run no store.
   let hasFailed: Bool
   /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
   let isPlainConcurrently: Bool
-  /// Whether no store is registered that responds.
+  /// Whether no registered store responds.
   let isUnanswered: Bool
   var count: Int { Int(truncatingIfNeeded: storeCount) }
-  /// How many stores, from the first on, only reduce.
+  /// The number of stores, from the first on, that only reduce.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
-  /// Whether it leads to one store, which only reduces.
+  /// Whether the route leads to one store, which only reduces.
   var isReduction: Bool { count == 1 && reductionCount == 1 && !needsPreparation }
 
-  /// Those that respond, in the order in which they run.
+  /// The entries that respond, in the order in which they run.
   let entries: [StoreEntry]
   /// The order of the stores.
   let graph: StoreGraph
   var identifiers: [String] { graph.identifiers }
   var prerequisites: [[Int]]? { graph.prerequisites }
   var runsRegardless: [Bool] { graph.runsRegardless }
-  /// The same stores in order of registration, which a refined order is worked out from.
+  /// The entries that respond, in order of registration; a refined order is worked out from these.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
-  /// The same where it has something to call, without a reference count; it exists as long as the route.
+  /// The chain if it has something to call, without a reference count; it exists as long as the route.
   var chainForHooks: Unmanaged<MiddlewareChain>? {
     chain.isEmpty ? nil : .passUnretained(chain)
   }
   /// The number of the dispatcher.
   let dispatcher: UInt64
-  /// The dispatches under way of its time: kept until the last one that uses the route has ended, not as long as others
-  /// refer to the route.
+  /// The generation of the route's dispatches.
+  ///
+  /// Kept until the last dispatch that uses the route has ended, rather than as long as others refer to the route.
   private let generation: Unmanaged<DispatchGeneration>
 
-  /// What does not end before the caller has released it.
+  /// The generation, which does not end before the caller has released it.
   var presentGeneration: DispatchGeneration { generation.takeUnretainedValue() }
 
-  /// Why nothing of a dispatch can run: the stores can't be ordered, the identifier is unknown, or the dispatcher is
+  /// The error that ends each dispatch: the stores can't be ordered, the identifier is unknown, or the dispatcher is
   /// closed.
   let failure: DispatchError?
-  /// The same if the dispatcher is closed, so that a dispatch is refused at the call.
+  /// The error if the dispatcher is closed, so that a dispatch is refused at the call.
   var refusal: DispatchError? {
     hasFailed && failure?.code == .dispatcherClosed ? failure : nil
   }
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>
-  /// Whether there are such.
+  /// Whether there are declared prerequisites under which no store was ever registered.
   var isIncomplete: Bool { !unknown.isEmpty }
   let hasRefinements: Bool
   let hasWeakStores: Bool
-  /// Whether a dispatch may get another one: without stores that are gone, or in a refined order.
+  /// Whether a dispatch may get a route of its own: without stores that are gone, or in a refined order.
   var mayChange: Bool { hasWeakStores || hasRefinements }
-  /// By position: the store indices in the order for the concurrent queue; nil where it is that of the
-  /// indices.
+  /// Store indices by position, in the order for the concurrent queue; nil if they are in ascending order.
   let concurrentOrder: [Int]?
-  /// Whether a store that may block its thread delays only those that wait for it, on the concurrent
-  /// queue too, where the stores run one after the other.
+  /// Whether the stores can run one after the other on the concurrent queue, too.
+  ///
+  /// If so, a store that may block its thread delays only stores that wait for it.
   let isInlineConcurrently: Bool
-  /// Of a thread's copy, the route that owns `targets`.
+  /// The route that owns `targets`, if this is a thread's copy.
   private let original: Route?
 
-  /// What an inline run needs of an entry, which owns it.
+  /// The parts of an entry that an inline run needs; the entry owns them.
   private struct Target {
     let kind: ReducerAnswer
-    /// With the store, nil where that is held weakly.
+    /// The reducer's calls; nil, as is `store`, if the store is held weakly.
     let calls: Unmanaged<ReducerCalls>?
     let store: Unmanaged<AnyObject>?
     let entry: Unmanaged<StoreEntry>
@@ -102,12 +103,14 @@ final class Route: @unchecked Sendable {
   private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0, 0, 0, 0, 0, 0, 0, 0
   )
-  /// Uses that have ended; from retirement on, less those that were outstanding; of 64 bits, since it must not wrap.
+  /// The number of ended uses; after retirement, minus the uses that were outstanding.
+  ///
+  /// 64 bits wide, since it must not wrap.
   private let ended = Atomic<Int64>(0)
 
   /// - Parameters:
   ///   - registered: The stores in order of registration.
-  ///   - waitFor: What each of them waits for; by default as declared.
+  ///   - waitFor: The prerequisites of each store; by default as declared.
   init(
     _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
     unknown: Set<String> = [], failure: DispatchError? = nil, in generation: DispatchGeneration
@@ -136,7 +139,7 @@ final class Route: @unchecked Sendable {
     graph = StoreGraph(
       identifiers, prerequisites: prerequisites,
       runsRegardless: order.map { $0.order.map { waits[$0].runsRegardless } } ?? [])
-    // What a reducer has refined once is not refined again.
+    // A refined order is not refined again.
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
@@ -180,10 +183,9 @@ final class Route: @unchecked Sendable {
     if original == nil { targets.deallocate() }
   }
 
-  /// The route with the order that reducers refine for an action, for one dispatch; nil where they keep what
-  /// was declared.
+  /// Returns a route with the order that reducers refine for an action, for one dispatch; nil if none refines it.
   ///
-  /// Also the refined prerequisites that are not registered, with the stores that name them.
+  /// Also returns the refined prerequisites that are not registered, with the stores that name them.
   func refined(
     for action: any ActionType, wasRegistered: (String) -> Bool
   ) -> (route: Route, absent: [(waiter: String, prerequisite: String)])? {
@@ -204,7 +206,7 @@ final class Route: @unchecked Sendable {
     return (route, absent)
   }
 
-  /// Takes an action to a store that only reduces.
+  /// Passes an action to a store that only reduces.
   @inline(__always)  // in the loop over the stores: 9 % of `sync-reduction`
   func reduce(
     _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
@@ -213,7 +215,7 @@ final class Route: @unchecked Sendable {
     return calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
   }
 
-  /// Takes an action to a store that only reduces, and is observed.
+  /// Passes an action to a store that only reduces, and is observed.
   func reduceObserved(
     _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
   ) -> InlineStep {
@@ -225,9 +227,9 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// Takes an action to the store at an index, on this thread: to the end if it has one at once.
+  /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
-  /// The part of a store that was held weakly, and is gone, ends as cancelled.
+  /// If the store was held weakly and is gone, its part ends as cancelled.
   ///
   /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
@@ -265,16 +267,16 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// Passes a store's entry to a closure, without a reference count.
+  /// Passes a store's entry to a closure, without counting references.
   @inline(__always)
   func withEntry<Result>(at index: Int, _ body: (StoreEntry) -> Result) -> Result {
     targets[index].entry._withUnsafeGuaranteedRef(body)
   }
 
-  /// Takes an action to a store that needs no operation for it, by a call of its reducer; nil, and nothing done, if the
-  /// reducer makes one.
+  /// Passes an action to a store by a call of its reducer, if that needs no operation.
   ///
-  /// The part of a store that was held weakly, and is gone, ends as cancelled.
+  /// If the reducer makes an operation, this does nothing and returns nil. If the store was held weakly and is gone,
+  /// its part ends as cancelled.
   func answerWithoutOperation(
     _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
   ) -> StoreOutcome? {
@@ -289,7 +291,7 @@ final class Route: @unchecked Sendable {
     return calls.reduceObserved(action, store, thread).outcome
   }
 
-  /// Why a store must not run, by how those that it waits for ended.
+  /// Returns the error of a store that must not run because of how its prerequisites ended, or nil.
   ///
   /// - Parameter outcomes: By store index.
   func dependencyFailure(at index: Int, _ outcomes: [StoreOutcome]) -> DispatchError? {
@@ -300,9 +302,9 @@ final class Route: @unchecked Sendable {
       entries[index].identifier, after: entries[failed].identifier, outcomes[failed])
   }
 
-  /// How those ended that a store has waited for.
+  /// Returns the results of the stores that a store has waited for.
   ///
-  /// - Parameter outcomes: By store index; empty where all have finished.
+  /// - Parameter outcomes: By store index; empty if all have finished.
   func prerequisiteResults(at index: Int, _ outcomes: [StoreOutcome]) -> [StoreResult] {
     (prerequisites?[index] ?? []).map {
       StoreResult(
@@ -312,13 +314,13 @@ final class Route: @unchecked Sendable {
 
   // MARK: Outstanding dispatches
 
-  /// A dispatch that refers to it has ended.
+  /// Counts the end of a dispatch that has used the route.
   @inline(__always)
   func end() {
     if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0 { release() }
   }
 
-  /// No further dispatch refers to it: it is released with the last of those that do.
+  /// Notes that no further dispatch uses the route, which is released with the last outstanding dispatch.
   func retire(after outstanding: Int) {
     if ended.wrappingSubtract(Int64(outstanding), ordering: .acquiringAndReleasing).newValue == 0 {
       release()

@@ -1,14 +1,15 @@
 /// A thread's copies of routes, so that a dispatch writes no memory that other threads write.
 ///
-/// Only its own thread looks routes up and inserts them, the latter under the lock of the registry, which notes
-/// the cache with the route: a thread that has removed a route from the registry evicts the copies afterwards, and
-/// finds them all. So a route in the cache is a current one, and no cache keeps a store alive after it was
+/// Only its own thread looks up and inserts routes. Inserting happens under the registry's lock, and the registry
+/// notes the cache with the route. So a thread that has removed a route from the registry finds all copies when it
+/// evicts them afterwards. A cached route is therefore current, and no cache keeps a store alive after it was
 /// unregistered.
 ///
-/// Buckets of four slots in a table that grows; what does not fit into the largest is looked up in the registry again.
-/// What a lookup calls is always inlined, which saves 5 % of the instructions of `sync-reduction`.
+/// The table grows, in buckets of four slots. A route that does not fit into the largest table is looked up in the
+/// registry each time. Code that a lookup calls is always inlined, which saves 5 % of the instructions of
+/// `sync-reduction`.
 struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
-  /// Its identity, also once its thread has ended.
+  /// The identity of a cache, even after its thread has ended.
   typealias ID = UnsafeMutableRawPointer
 
   private struct Slot {
@@ -37,15 +38,16 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     fileprivate let route: Unmanaged<Route>
     fileprivate let outstanding: Int
 
-    /// Outside of locks: this may run deinitializers of the program.
+    /// Retires the copy, outside of locks: this may run deinitializers of the program.
     func retire() { route._withUnsafeGuaranteedRef { $0.retire(after: outstanding) } }
   }
 
-  /// Slots in buckets, with a byte of the hash of what each slot has: a lookup of a key that is not there mostly reads
-  /// these bytes only.
+  /// Slots in buckets, with a byte of the hash of each slot's key.
+  ///
+  /// A lookup of a key that is not there usually reads these bytes only.
   private struct Table {
     private var slots: UnsafeMutablePointer<Slot>
-    /// By bucket: a byte for each way, zero where the slot is free.
+    /// By bucket: a byte for each slot, zero if the slot is free.
     private var tags: UnsafeMutablePointer<UInt32>
     let bucketCount: Int
 
@@ -67,7 +69,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     @inline(__always)
     private func tag(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 56) | 1 }
 
-    /// The slot of a key.
+    /// Returns the index of a key's slot.
     @inline(__always)
     func index(of key: RouteKey) -> Int? {
       let hash = key.hash
@@ -81,21 +83,21 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
       return nil
     }
 
-    /// The route at an index, outstanding for one more dispatch.
+    /// Returns the route at an index, outstanding for one more dispatch.
     @inline(__always)
     func take(at index: Int) -> Unmanaged<Route>? {
       slots[index].outstanding &+= 1
       return slots[index].route
     }
 
-    /// A free slot of a key's bucket.
+    /// Returns the index of a free slot in the bucket of a hash.
     func freeIndex(for hash: UInt64) -> Int? {
       let (bucket, free) = (bucket(of: hash), 0..<RouteCache.ways)
       let way = free.first { tags[bucket] >> (8 * UInt32($0)) & 0xFF == 0 }
       return way.map { bucket * RouteCache.ways + $0 }
     }
 
-    /// - Parameter hash: That of the slot's key.
+    /// - Parameter hash: The hash of the slot's key.
     func put(_ slot: Slot, at index: Int, hash: UInt64) {
       slots[index] = slot
       setTag(tag(of: hash), at: index)
@@ -120,12 +122,12 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     }
   }
 
-  /// As many as a word has bytes.
+  /// The number of slots in a bucket: as many as a word of tags has bytes.
   fileprivate static let ways = 4
-  /// Of 4,096 slots: with their routes about 2 MB for a thread that dispatches to that many stores.
+  /// The largest table, of 4,096 slots: about 2 MB with their routes, in a thread that dispatches to so many stores.
   private static let mostBuckets = 1_024
   private let table: UnsafeMutablePointer<Table>
-  /// Locked for a few instructions, in which no code outside this type runs.
+  /// A lock that is held for a few instructions, in which no code outside this type runs.
   private let mutex = Lock()
 
   var id: ID { ID(table) }
@@ -137,7 +139,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     Self.all.withLockOfProcess { $0[cache.id] = cache }
   }
 
-  /// Called when its thread ends.
+  /// Destroys the cache when its thread ends.
   func destroy() {
     _ = Self.all.withLockOfProcess { $0.removeValue(forKey: id) }
     for index in table.pointee.indices { table.pointee.evict(at: index)?.retire() }
@@ -147,7 +149,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     mutex.destroy()
   }
 
-  /// The route for a key, outstanding for one more dispatch; nil where there is none.
+  /// Returns the route for a key, outstanding for one more dispatch, or nil.
   @inline(__always)
   func take(_ key: RouteKey) -> Unmanaged<Route>? {
     mutex.lockOfProcess()
@@ -157,12 +159,12 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
 
   /// Takes a copy of a route, outstanding for one more dispatch; called under the registry's lock.
   ///
-  /// It has the key that the registry has, by which it is evicted: a lookup by an equal identifier of other bytes
-  /// comes here each time. Where a copy would take the place of another, mostly the route itself is used: of more
-  /// routes than there are places for, only those that are used often get one.
+  /// The copy has the registry's own key, by which it is evicted. A lookup by an identifier that is equal, but not
+  /// byte-identical, comes here each time. If a copy would replace another, the route itself is mostly used instead.
+  /// So if there are more routes than slots, only routes that are used often get a copy.
   ///
-  /// - Parameter turn: Of each eight in a row, one has a copy made in any case.
-  /// - Returns: The copy, and one that had to leave, to be retired outside of that lock.
+  /// - Parameter turn: A counter; in one of eight consecutive turns, a copy is made in any case.
+  /// - Returns: The copy or the route, and a copy that had to leave, to be retired outside of the registry's lock.
   func take(_ shared: SharedRoute, turn: UInt32) -> (Unmanaged<Route>, Evicted?) {
     let key = shared.key
     if let present = take(key) { return (present, nil) }
@@ -187,7 +189,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
       && table.pointee.freeIndex(for: hash) == nil
   }
 
-  /// A free slot, or in the largest table one whose copy is to leave.
+  /// Returns a free slot, or, in the largest table, one whose copy is to leave.
   private func makeRoom(for hash: UInt64) -> Int {
     while true {
       if let free = table.pointee.freeIndex(for: hash) { return free }
@@ -206,7 +208,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
       let key = RouteKey(
         dispatcher: slot.dispatcher, actionType: slot.actionType!,
         storeIdentifier: slot.storeIdentifier)
-      // Of one bucket two are made: each has room.
+      // Each bucket becomes two, so each has room.
       new.put(slot, at: new.freeIndex(for: key.hash)!, hash: key.hash)
     }
     table.pointee = new
@@ -223,7 +225,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
 
   private static let all = Locked<[ID: RouteCache]>([:])
 
-  /// Those of the caches whose threads have not ended.
+  /// Returns the caches whose threads have not ended.
   static func present(among caches: [ID]) -> [ID] {
     all.withLockOfProcess { all in caches.filter { all[$0] != nil } }
   }
@@ -257,7 +259,7 @@ extension RouteKey {
     return bits
   }
 
-  /// Hashes the bytes: equal strings may have others.
+  /// Hashes the bytes of an identifier; equal strings may have different bytes.
   private static func mix(_ seed: UInt64, _ identifier: String) -> UInt64 {
     let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
     let bits = identifier.utf8.withContiguousStorageIfAvailable { bytes in

@@ -1,4 +1,4 @@
-/// What a route is found by.
+/// The key by which a route is found.
 struct RouteKey {
   let dispatcher: UInt64
   let actionType: ObjectIdentifier
@@ -8,15 +8,15 @@ struct RouteKey {
 /// A route in the registry, with the threads that have a copy of it.
 final class SharedRoute: @unchecked Sendable {
   // because the registry's lock guards what changes, until the route has left the registry and nothing changes it
-  // First what each lookup reads, so that it comes with one cache line.
+  // The properties that each lookup reads come first, so that they share one cache line.
   let route: Route
-  /// The number of dispatches that have used the route itself, and no copy.
+  /// The number of dispatches that have used the route itself rather than a copy.
   private(set) var outstanding = 0
-  /// The next one of the same identifier, for another action type.
+  /// The next route of the same identifier, for another action type.
   fileprivate var next: SharedRoute?
   let key: RouteKey
   let actionType: any ActionType.Type
-  /// The caches that have, or have had, a copy; mostly few.
+  /// The caches that have, or have had, a copy; usually few.
   private(set) var caches: [RouteCache.ID] = []
 
   init(_ key: RouteKey, _ actionType: any ActionType.Type, _ route: Route) {
@@ -25,17 +25,17 @@ final class SharedRoute: @unchecked Sendable {
     self.route = route
   }
 
-  /// The route itself, outstanding for one more dispatch.
+  /// Returns the route itself, outstanding for one more dispatch.
   func use() -> Unmanaged<Route> {
     outstanding += 1
     return .passUnretained(route)
   }
 
-  /// Notes that a thread gets a copy.
+  /// Notes that a thread's cache gets a copy.
   func note(_ cache: RouteCache.ID) {
     if caches.contains(cache) { return }
     caches.append(cache)
-    // Threads come and go: those that have gone are forgotten, each time when the caches have doubled.
+    // Threads come and go: whenever the number of caches has doubled, those of ended threads are forgotten.
     if caches.count >= 64, caches.count.nonzeroBitCount == 1 {
       caches = RouteCache.present(among: caches)
     }
@@ -44,13 +44,13 @@ final class SharedRoute: @unchecked Sendable {
 
 /// The routes of a dispatcher: by action type, or by a store's identifier and action type.
 ///
-/// A change of the registry removes those that it concerns, and no others: it takes constant time, but for the
-/// routes of one identifier, and for action types that are classes.
+/// A change of the registry removes only the routes that it affects. This takes constant time, except for the routes
+/// of one identifier and for action types that are classes.
 struct RouteTable {
   private var byType: [ObjectIdentifier: SharedRoute] = [:]
-  /// The first one of each identifier.
+  /// The first route of each identifier.
   private var byIdentifier: [String: SharedRoute] = [:]
-  /// Those of `byType` and `byIdentifier` that are incomplete.
+  /// The incomplete routes of `byType` and `byIdentifier`.
   private var incomplete: [ObjectIdentifier: SharedRoute] = [:]
   private var removed: [SharedRoute] = []
 
@@ -61,7 +61,7 @@ struct RouteTable {
     return route
   }
 
-  /// Those of an identifier.
+  /// Returns the routes of an identifier.
   private func routes(of identifier: String) -> [SharedRoute] {
     Array(
       sequence(state: byIdentifier[identifier]) { next in
@@ -79,7 +79,7 @@ struct RouteTable {
     if route.route.isIncomplete { incomplete[ObjectIdentifier(route)] = route }
   }
 
-  /// - Parameter isAwaited: Whether stores wait for its identifier, which is known from now on.
+  /// - Parameter isAwaited: Whether stores wait for the entry's identifier, which is known from now on.
   mutating func remove(concerning entry: StoreEntry, isAwaited: Bool) {
     for member in entry.members {
       if member.actionType is AnyClass {
@@ -108,7 +108,7 @@ struct RouteTable {
     (byType, byIdentifier, incomplete) = ([:], [:], [:])
   }
 
-  /// Those that were removed, to be evicted from the threads' caches outside the registry's lock.
+  /// Takes the removed routes, to be evicted from the threads' caches outside the registry's lock.
   mutating func takeRemoved() -> [SharedRoute] {
     defer { removed = [] }
     return removed

@@ -3,19 +3,19 @@ import Foundation
 /// A registered store, as the registry and routes refer to it.
 class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
   let identifier: String
-  /// The type of the actions that it gets; the store may respond to others by other entries.
+  /// The type of the actions that this entry gets; the store may respond to others by other entries.
   let actionType: any ActionType.Type
   /// The order of registration, which decides ties in the `waitFor` order.
   let sequence: UInt64
   let waitFor: WaitFor
   let ownership: StoreOwnership
-  /// The methods that its reducer overrides.
+  /// The methods that the store's reducer overrides.
   let overrides: ReducerOverrides
-  /// The calls of its reducer; nil for a weakly owned store.
+  /// The calls of the store's reducer; nil for a weakly owned store.
   let calls: ReducerCalls?
-  /// The store itself; nil for a weakly owned one.
+  /// The store; nil if it is weakly owned.
   let object: AnyObject?
-  /// The same for hooks; a `DepartedStore` for a weakly owned one.
+  /// The store for hooks; a `DepartedStore` if it is weakly owned.
   let strongStore: any StoreType
   var isStrong: Bool { object != nil }
 
@@ -36,48 +36,48 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     self.ownership = ownership
   }
 
-  /// The store; nil where it was released.
+  /// The store, or nil if it was released.
   var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
 
-  /// The store, or a `DepartedStore` where it was released.
+  /// The store, or a `DepartedStore` if it was released.
   var storeForHooks: any StoreType { fatalError("StoreEntry is abstract.") }
 
-  /// Calls a hook with the store, without a call to find one that the entry keeps.
+  /// Calls a hook with the store, directly if the entry keeps the store.
   @inline(__always)
   final func withStoreForHooks<Result>(_ body: (any StoreType) -> Result) -> Result {
     isStrong ? body(strongStore) : body(storeForHooks)
   }
 
-  /// The store with the calls of its reducer; nil where it was released.
+  /// The store with the calls of its reducer, or nil if it was released.
   var target: (ReducerCalls, AnyObject)? { fatalError("StoreEntry is abstract.") }
 
-  /// The store's storage; nil where the store was released.
+  /// The store's storage, or nil if the store was released.
   var storage: StoreStorage? { fatalError("StoreEntry is abstract.") }
 
   /// Whether the store is weakly owned and was released.
   var isGone: Bool { fatalError("StoreEntry is abstract.") }
 
-  /// The prerequisites that its reducer sets for an action; nil where it keeps the declared ones.
+  /// Returns the prerequisites that the reducer sets for an action, or nil if it keeps the declared ones.
   func refinedWaitFor(for action: any ActionType) -> WaitFor? {
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Whether it is of a store.
+  /// Whether the entry belongs to a store.
   func isOf(_ store: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
 
   // MARK: Operations, which are of the store's types
 
-  /// Calls the reducer for an operation, and claims that.
+  /// Calls the reducer for an operation, and claims the operation.
   func makeOperation(for action: any ActionType) -> OperationAnswer {
     fatalError("StoreEntry is abstract.")
   }
 
-  /// Assigns an operation, which is claimed, to a store run; where it is not ready, that is called back.
+  /// Assigns a claimed operation to a store run; an operation that is not ready calls back once it is.
   func enter(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
     fatalError("StoreEntry is abstract.")
   }
 
-  /// The same for one that an inline run has started.
+  /// Assigns an operation that an inline run has started to a store run.
   func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
     fatalError("StoreEntry is abstract.")
   }
@@ -90,18 +90,18 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
   // MARK: Action types
 
-  /// Whether it gets actions of this type.
+  /// Whether the entry gets actions of this type.
   func responds(to type: any ActionType.Type) -> Bool { fatalError("StoreEntry is abstract.") }
 
   /// The entries of the store: one for each action type that it responds to.
   var members: [StoreEntry] { [self] }
 
-  /// The one of them that gets actions of this type.
+  /// Returns the store's entry that gets actions of this type, or nil.
   func member(for type: any ActionType.Type) -> StoreEntry? {
     responds(to: type) ? self : nil
   }
 
-  /// The action at an address, as the store's action type.
+  /// Returns the action at an address, as the store's action type.
   func action<Action: ActionType>(at address: UnsafeRawPointer, as type: Action.Type) -> Action {
     address.assumingMemoryBound(to: Action.self).pointee
   }
@@ -110,10 +110,10 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   func departed() { fatalError("StoreEntry is abstract.") }
 }
 
-/// What a reducer answers to a round.
+/// A reducer's answer to a round.
 enum OperationAnswer {
   case made(AnyObject)
-  /// There is none.
+  /// There is no operation.
   case ended(StoreOutcome)
 }
 
@@ -167,7 +167,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   final var typed: Store<Model, Action>? { strong ?? weakly }
 
-  /// An action that the entry gets, as the store's action type.
+  /// Returns an action that the entry gets, as the store's action type.
   func typed(_ action: any ActionType) -> Action? { action as? Action }
 
   override var store: (any StoreType)? { typed }
@@ -185,7 +185,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   /// Passes the action as the store's action type, without a cast: the registry has matched them.
   @inline(__always)
   func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
-    // It is of that type, or of a subclass of it, and so a reference in both cases.
+    // The action is of that type, or of a subclass of it: then both are references.
     withAddress(of: action) { body($0.assumingMemoryBound(to: Action.self).pointee) }
   }
 
@@ -220,7 +220,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   }
 
   override func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
-    // The store run first: until it knows the operation, a cancellation reaches that through its dispatch.
+    // The store run first: until it knows the operation, a cancellation reaches the operation through its dispatch.
     storeRun.started(operation)
     return Self.typed(operation).join(storeRun).map(StoreRunStart.ended) ?? .waiting
   }

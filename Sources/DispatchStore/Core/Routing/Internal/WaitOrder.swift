@@ -11,9 +11,9 @@ struct WaitOrder {
   /// By index of a participant: the indices of its prerequisites.
   let prerequisites: [[Int]]
 
-  /// Throws `waitForCycle` or `unknownStore`; the message names the whole path.
+  /// Orders the participants; throws `waitForCycle` or `unknownStore`, whose message names the whole path.
   ///
-  /// Takes time linear in the participants and their prerequisites, but for a heap's logarithm.
+  /// Takes time linear in the participants and their prerequisites, apart from a heap's logarithm.
   ///
   /// - Parameter unknown: The identifiers under which no store was ever registered.
   init(_ participants: [Participant], unknown: Set<String> = []) throws(DispatchError) {
@@ -22,7 +22,7 @@ struct WaitOrder {
     )
     var prerequisites: [[Int]] = []
     prerequisites.reserveCapacity(participants.count)
-    // By index: the last participant that was found to wait for it.
+    // By index: the last participant found to wait for it.
     var lastWaiter = [Int](repeating: -1, count: participants.count)
     for (waiter, participant) in participants.enumerated() {
       var waits: [Int] = []
@@ -40,7 +40,7 @@ struct WaitOrder {
     order = try Self.sort(participants, prerequisites)
   }
 
-  /// By position in `order`: the positions of the prerequisites; nil where no store waits.
+  /// By position in `order`: the positions of the prerequisites; nil if no store waits.
   var prerequisitesInOrder: [[Int]]? {
     guard prerequisites.contains(where: { !$0.isEmpty }) else { return nil }
     var positions = order
@@ -48,11 +48,11 @@ struct WaitOrder {
     return order.map { prerequisites[$0].map { positions[$0] } }
   }
 
-  /// Appends the lowest ready index first, so that ties keep the order of registration.
+  /// Returns the order; the lowest ready index comes first, so that ties keep the order of registration.
   private static func sort(
     _ participants: [Participant], _ prerequisites: [[Int]]
   ) throws(DispatchError) -> [Int] {
-    // Where each waits for earlier ones only, that is the order of registration.
+    // If each waits for earlier ones only, that is the order of registration.
     let areInOrder = prerequisites.indices.allSatisfy { index in
       prerequisites[index].allSatisfy { $0 < index }
     }
@@ -77,7 +77,9 @@ struct WaitOrder {
     return order
   }
 
-  /// Each participant left waits for another one left, so that following these leads into the cycle.
+  /// Returns the error that names a cycle.
+  ///
+  /// Each participant left waits for another one left, so following the prerequisites leads into the cycle.
   private static func cycle(
     _ participants: [Participant], _ prerequisites: [[Int]], among left: [Int]
   ) -> DispatchError {

@@ -1,41 +1,42 @@
 import Dispatch
 
-/// Calls back at one time of a clock, or at several where an earlier one is set later.
+/// Calls back at one time of a clock, or at several if an earlier one is set later.
 class AlarmSource: @unchecked Sendable {
   // because a subclass says why
-  /// The source for a dispatcher's clock.
+  /// Makes the source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
     if let world { return WorldAlarm(world, clock) }
     return clock.sleep.map(ClockAlarm.init) ?? SystemAlarm()
   }
 
-  /// Calls back at that time; calls back at a time set before, or does not.
+  /// Sets an alarm; a time that was set before may still call back, or not.
   ///
-  /// Called under a lock, for earlier and earlier times, or after the call for the last one.
+  /// Called under a lock, for earlier and earlier times, or after the last alarm has called back.
   ///
-  /// - Returns: The task that sleeps until a time set before, to be cancelled outside of the lock.
+  /// - Returns: The task that sleeps until a former time, to be cancelled outside of the lock.
   func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
     fatalError("AlarmSource is abstract.")
   }
 
-  /// Gives up the task that sleeps until the time set, to be cancelled outside of the lock; nil if the alarm still comes.
+  /// Gives up the task that sleeps until the alarm, to be cancelled outside of the lock; nil if the alarm still
+  /// comes.
   func unset() -> Task<Void, Never>? { nil }
 }
 
-/// The system's clock: one timer of the system, made with the first alarm.
+/// An alarm by the system's clock: one timer of the system, made with the first alarm.
 private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   // because the lock under which alarms are set guards `timer`
   private var timer: (any DispatchSourceTimer)?
-  /// The highest bits of a `DispatchTime` say of which clock it is.
+  /// The latest time: the highest bits of a `DispatchTime` encode its clock.
   private static let latest: Int64 = 1 << 60
 
   override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
-    // A queue of its own has a thread at once, also where those of the global ones block.
+    // A queue of its own has a thread at once, even if the threads of the global queues block.
     let timer =
       self.timer
       ?? DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
     timer.setEventHandler(handler: body)
-    // By the clock that the dispatcher reads, without the leeway of a tenth that `asyncAfter` takes.
+    // Uses the dispatcher's clock, without the leeway of a tenth that `asyncAfter` takes.
     timer.schedule(
       deadline: DispatchTime(uptimeNanoseconds: UInt64(min(max(time, 1), Self.latest))),
       leeway: .nanoseconds(0))
@@ -49,7 +50,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   }
 }
 
-/// A clock of the program's: one task that sleeps on it, until the next alarm.
+/// An alarm by the program's clock: one task that sleeps on the clock until the next alarm.
 private final class ClockAlarm: AlarmSource, @unchecked Sendable {
   // because the lock under which alarms are set guards `task`, and `sleep` is a constant
   private let sleep: DispatcherClock.Sleep
@@ -75,7 +76,7 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
   }
 }
 
-/// The clock of a simulated world, one of whose threads is called back.
+/// An alarm by the clock of a simulated world, which calls back on one of its threads.
 private final class WorldAlarm: AlarmSource, @unchecked Sendable {
   // because `world` and `clock` are constants
   private let world: any SimulatedWorld

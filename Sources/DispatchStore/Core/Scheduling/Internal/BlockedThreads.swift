@@ -3,14 +3,14 @@ import Synchronization
 
 /// The threads that block inside the library, and the queues whose work they may wait for.
 ///
-/// There is one for the process, and one for each simulated world.
+/// The process has one instance, and so has each simulated world.
 package final class BlockedThreads: Sendable {
   static let ofProcess = BlockedThreads()
 
   private let count = Atomic(0)
-  /// Those of them that are the library's, each of which another one may have to replace.
+  /// The blocked threads that are the library's, each of which another may have to replace.
   private let lent = Atomic(0)
-  /// With so many, what would block another one of the library's threads is refused.
+  /// The number of lent threads at which a wait that would block another of the library's threads is refused.
   static let mostLent = 2_048
   private let state = Locked(State())
 
@@ -21,18 +21,18 @@ package final class BlockedThreads: Sendable {
 
   package init() {}
 
-  /// Of the process, or of the simulated world of the calling thread.
+  /// Returns the instance of the process, or of the calling thread's simulated world.
   static func here(on thread: ThreadState) -> BlockedThreads {
     thread.simulated?.world.blockedThreads ?? ofProcess
   }
 
   package var isEmpty: Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
 
-  /// The calling thread is about to block: all work that is queued may be what it waits for.
+  /// Notes that the calling thread is about to block, and may wait for any work that is queued.
   ///
-  /// Those that push need not know: while a thread blocks, the monitor looks after what is queued.
+  /// Threads that push work need not know this: while a thread blocks, the monitor looks after queued work.
   ///
-  /// - Parameter isLent: Whether it is one of the library's.
+  /// - Parameter isLent: Whether the thread is the library's.
   func begin(isLent: Bool) {
     if isLent { lent.add(1, ordering: .relaxed) }
     guard count.add(1, ordering: .sequentiallyConsistent).oldValue == 0 else { return }
@@ -49,7 +49,7 @@ package final class BlockedThreads: Sendable {
 
   /// Checks whether the queues of all dispatchers begin their drainers.
   ///
-  /// - Returns: Whether it has to be checked again.
+  /// - Returns: Whether the queues have to be checked again.
   package func checkQueues() -> Bool {
     let threadsBlock = !isEmpty
     var isNecessary = threadsBlock
@@ -59,12 +59,12 @@ package final class BlockedThreads: Sendable {
     return isNecessary
   }
 
-  /// Whether a queue has a drainer to begin.
+  /// Whether some queue has a drainer to begin.
   var hasQueuedWork: Bool { state.withLock { $0.pools.contains(where: \.isQueued) } }
 
   // MARK: Queues
 
-  /// A queue that some dispatcher uses.
+  /// Returns the shared record of a queue, if some dispatcher uses the queue.
   func find(_ queue: OperationQueue) -> SharedQueue? {
     state.withLock { $0.queues[ObjectIdentifier(queue)] }
   }
@@ -73,7 +73,7 @@ package final class BlockedThreads: Sendable {
     state.withLock { state in
       let shared = state.queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
       state.queues[ObjectIdentifier(queue)] = shared
-      // Before the monitor, or threads that block, find the pool.
+      // Joined before the monitor, or blocking threads, find the pool.
       pool.join(shared)
       shared.add(pool)
       (queue as? PoolQueue)?.attach(shared)

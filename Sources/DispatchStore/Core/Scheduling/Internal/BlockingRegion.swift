@@ -1,6 +1,6 @@
 import Foundation
 
-/// A turn to deliver commits that a thread holds, and that other threads may wait for.
+/// A turn to deliver commits, which a thread holds and other threads may wait for.
 protocol DeliveryTurn: AnyObject {
   /// The notifier is about to block: threads that wait for the turn must leave their commits to it.
   func notifierBeginsToWait()
@@ -11,30 +11,30 @@ protocol DeliveryTurn: AnyObject {
 
 /// The time in which a thread blocks inside the library.
 ///
-/// The thread gives up its place in the queue, all that is queued may be what it waits for, and threads that
-/// wait for one of its delivery turns leave their commits to it: what it waits for can't wait for it.
+/// The thread gives up its place in the queue, since it may wait for any queued work. Threads that wait for one of
+/// its delivery turns leave their commits to it. So the awaited work can't wait for this thread.
 struct BlockingRegion {
   private let worker: PoolWorker?
   /// The queue of the user's operation that blocks here.
   private let queueOfOperation: SharedQueue?
-  /// The queues on which there is what the thread waits for, as far as that is known.
+  /// The queues that have the awaited work, as far as that is known.
   private let awaited: [SharedQueue]
   private let isJobHelper: Bool
   private let blockedThreads: BlockedThreads
   private let turns: [any DeliveryTurn]
-  /// Of the task that this thread runs.
+  /// The wait of the task that this thread runs.
   private let taskWait: TaskWait?
 
   private var isLent: Bool { worker != nil || isJobHelper }
 
-  /// Whether code on this thread may not block in the library: the thread is the library's, and so are too many that do.
+  /// Whether code on this thread may not block: it is a library thread, and too many of these are blocked already.
   static func isRefused(on thread: ThreadState) -> Bool {
     (thread.worker != nil || thread.isJobHelper) && BlockedThreads.here(on: thread).isFull
   }
 
-  /// Why it may not, after an incident; nil for most.
+  /// Returns the error of a refused wait, and reports an incident; nil if the thread may block.
   ///
-  /// To be asked before a wait begins, or a `.sync` dispatch, which may come to wait.
+  /// Call this before a wait begins, or before a `.sync` dispatch, which may come to wait.
   static func refusal(on thread: ThreadState, at callSite: CallSite) -> DispatchError? {
     guard isRefused(on: thread) else { return nil }
     let error = DispatchError(
@@ -55,7 +55,7 @@ struct BlockingRegion {
     return error
   }
 
-  /// - Parameter queue: The queue on which that may run which the thread waits for.
+  /// - Parameter queue: The queue on which the awaited work may run.
   init(on thread: ThreadState, for queue: SharedQueue? = nil) {
     turns = thread.turns.map { $0.takeUnretainedValue() }
     taskWait = .begin()

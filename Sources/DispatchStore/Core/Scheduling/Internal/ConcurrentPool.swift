@@ -3,14 +3,14 @@ import Synchronization
 
 /// The concurrent queue: operations on an `OperationQueue` that take jobs from one inbox.
 ///
-/// The queue stays the executor: its width, quality of service and suspension are obeyed. A worker that
-/// waits inside the library gives up its place, so that what it waits for can run.
+/// The queue stays the executor: its width, quality of service and suspension are obeyed. A worker that waits inside
+/// the library gives up its place, so that the awaited work can run.
 final class ConcurrentPool: Scheduler, @unchecked Sendable {
   // because the lock of `shared` guards what changes
   let queue: OperationQueue
-  /// The same, where it is the library's own.
+  /// The queue, if it is the library's own.
   private let poolQueue: PoolQueue?
-  /// Nil but in a simulation.
+  /// The simulated world; nil outside of simulations.
   let world: (any SimulatedWorld)?
   private let blockedThreads: BlockedThreads
   /// The queue with its other pools; set once, before the pool is used.
@@ -18,9 +18,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   let starts: StartInbox
   /// Guarded by the lock of `shared`.
   @exclusivity(unchecked) private var state = PoolState()
-  /// The same: kept alive while there are workers.
+  /// The dispatcher, kept alive while there are workers; guarded by the lock of `shared`.
   @exclusivity(unchecked) private var retainedDispatcher: Dispatcher?
-  // What of `state` threads read without its lock when they push and take jobs.
+  // Copies of parts of `state`, readable without its lock when threads push and take jobs.
   private let drainerCount = Atomic(0)
   private let begunCount = Atomic(0)
   private let runningCount = Atomic(0)
@@ -49,7 +49,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     self.shared = shared
   }
 
-  /// Its dispatcher has gone: no job is left, and none comes.
+  /// Detaches the pool, whose dispatcher has gone: no job is left, and none comes.
   func detach() {
     blockedThreads.detach(self, from: shared)
   }
@@ -62,19 +62,20 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
   }
 
-  /// The width that a push goes by.
+  /// The width for a push.
   ///
-  /// A user's queue takes a lock to give its width: while there are drainers, the last one counts. Where the queue was
-  /// widened since, it begins the drainer that is one too many, which reads the width before it looks for starts.
+  /// A user's queue takes a lock to give its width, so the last known width is used while there are drainers. If the
+  /// queue was widened since, it begins one drainer more, which reads the width before it looks for starts.
   private var widthForPush: Int {
     poolQueue == nil && drainerCount.load(ordering: .relaxed) > 0
       ? lastWidth.load(ordering: .relaxed) : width
   }
 
-  /// How many drainers there may be.
+  /// Returns the number of drainers that there may be.
   ///
-  /// A user's queue doesn't notify the pool when it is widened: it runs the drainer that is one too many. It may have begun
-  /// more than the width that is known here: where it was narrowed, or widened since that was read.
+  /// A user's queue doesn't notify the pool when it is widened, so one surplus drainer is queued, which runs then.
+  /// The queue may have begun more drainers than the width known here: if it was narrowed, or widened since that was
+  /// read.
   private func mostDrainers(_ width: Int, begun: Int) -> Int {
     guard poolQueue == nil else { return width }
     return max(width, isPlanted(.lostAfterNarrowing) ? 0 : begun) + 1
@@ -94,7 +95,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   var holdsStartsBack: Bool { isSuspended && !isPlanted(.ignoredSuspension) }
 
   override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
-    // One that waits for others keeps no place here: it is parked, and submitted when it can run.
+    // A dispatch that waits for others keeps no place here: it is parked, and submitted when it can run.
     if dispatch.isHeldBack {
       var dispatch = dispatch
       _ = Dispatch.start(&dispatch, on: .current)
@@ -107,7 +108,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   }
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
-    // It runs no action that suspension would hold back.
+    // The dispatch runs no action that suspension would hold back.
     if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
     submit(dispatch, for: dispatcher)
   }
@@ -134,7 +135,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       })
   }
 
-  /// Runs some ends above the bound, on a thread that is about to dispatch, and holds nothing yet; not inside another end.
+  /// Runs some ends above the bound, on a thread that is about to dispatch and holds nothing yet.
+  ///
+  /// Does nothing inside another end.
   func runSurplusEnds(on thread: ThreadState) {
     guard !thread.runsSurplusEnds else { return }
     thread.runsSurplusEnds = true
@@ -153,9 +156,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     executor.runAnywhere(job)
   }
 
-  // MARK: Dispatches to use again
+  // MARK: Reuse of dispatches
 
-  /// A dispatch to use, one that has ended where there is one.
+  /// Returns a dispatch to use: one that has ended, if there is one.
   func makeDispatch(on thread: ThreadState) -> Dispatch {
     thread.spareDispatches.pop() ?? takeReturnedDispatch(on: thread)
   }
@@ -165,7 +168,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return thread.spareDispatches.pop() ?? Dispatch()
   }
 
-  /// Keeps a dispatch that has ended, and to which the caller has the only reference.
+  /// Keeps an ended dispatch for reuse; the caller has the only reference.
   func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
     thread.spareDispatches.push(dispatch)
     if thread.spareDispatches.isFull { returns.put(&thread.spareDispatches) }
@@ -184,7 +187,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     startWasPushed(for: dispatcher)
   }
 
-  /// Submits another job that starts an action, likewise.
+  /// Submits another job that starts an action; suspension holds it back.
   func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {
     yieldPoint(.pushStart)
     starts.push(start, width: widthForPush, on: .current)
@@ -193,8 +196,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   @inline(__always)
   private func startWasPushed(for dispatcher: Dispatcher?) {
-    // Either this thread sees that a drainer has left, or the drainer finds the job when it checks
-    // once more: each writes first, and then reads what the other one writes.
+    // Either this thread sees that a drainer has left, or the drainer finds the job when it checks once more. Each
+    // writes first, and then reads the other's write.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.schedule)
     let mostDrainers = mostDrainers(widthForPush, begun: begunCount.load(ordering: .relaxed))
@@ -206,14 +209,14 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     submitRest(for: dispatcher)
   }
 
-  /// Whether no more workers run, the calling one included, than the queue is wide.
+  /// Whether at most as many workers run, including the calling one, as the queue is wide.
   var mayStart: Bool {
     let running = runningCount.load(ordering: .relaxed)
     // A user's queue takes a lock to give its width.
     return running <= 1 || running <= width
   }
 
-  /// Adds workers for starts that are there.
+  /// Adds workers for starts that are in the inbox.
   func submitRest(for dispatcher: Dispatcher?) {
     reinforce(
       change(.schedule) { state, capacity in
@@ -222,8 +225,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       })
   }
 
-  /// Puts a lane behind the other starts, on a worker's thread: the worker checks for starts before it
-  /// leaves, so that no other is needed.
+  /// Puts a lane behind the other starts, on a worker's thread.
+  ///
+  /// No other worker is needed, since this one checks for starts before it leaves.
   func putBack(_ lane: Lane) {
     yieldPoint(.pushStart)
     starts.push(.lane(lane), width: widthForPush, on: .current)
@@ -233,19 +237,19 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   func submit(step job: Job) {
     reinforce(
       change(.pushStep) { state, capacity in
-        // Read under the lock: a suspension comes before and is seen, or after and finds the step.
+        // Read under the lock: a suspension either comes before and is seen, or comes after and finds the step.
         state.push(step: job, isSuspended: self.isSuspended, capacity)
       })
   }
 
   // MARK: What the queue and waiting threads report
 
-  /// The queue was suspended: substitutes run the steps that it holds back.
+  /// Adds a substitute for the steps that the suspended queue holds back.
   func queueWasSuspended() {
     reinforce(change(.schedule) { $0.queueWasSuspended($1) })
   }
 
-  /// The queue may be wider: more drainers can take the starts that are there.
+  /// Adds drainers for the starts in the inbox, since the queue may be wider.
   func queueWasWidened() {
     if isPlanted(.lostWidening) { return }
     for _ in 0..<width where !starts.isEmpty {
@@ -257,12 +261,12 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// Whether there may be work for a place of the queue that another pool's worker has given up.
   ///
-  /// Else drainers are queued for what is left here, if anything.
+  /// If not, drainers are queued for whatever is left here.
   var usesFreePlaces: Bool {
     hasSteps.load(ordering: .sequentiallyConsistent) || isScarce.load(ordering: .relaxed)
   }
 
-  /// A worker has left or waits: what is left needs others.
+  /// Adds workers for the jobs that are left, since a worker has left or waits.
   func seeToWork() {
     let hasStarts = !starts.isEmpty
     reinforce(
@@ -273,11 +277,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   // MARK: Workers
 
-  /// Changes the state, and what of it threads read without the lock.
+  /// Changes the state, and the copies that threads read without the lock.
   func change<Result>(
     _ transition: Transition, _ body: (inout PoolState, PoolState.Capacity) -> Result
   ) -> Result {
-    // It may have changed once the lock is there: while there are starts, a drainer is queued, which reads it again.
+    // The width may be outdated under the lock: while there are starts, a drainer is queued, which reads it again.
     let width = self.width
     yieldPoint(transition)
     return shared.state.withLock { shared in
@@ -314,15 +318,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     if reinforcement.contains(.notifySpinning) { spinWait.notify() }
     if reinforcement.contains(.drainer) { addDrainer() }
     if reinforcement.contains(.substitute) { addSubstitute() }
-    // A simulated world checks where no thread can run.
+    // A simulated world itself checks whether no thread can run.
     if reinforcement.contains(.watch), world == nil { StallMonitor.ofProcess.keepRunning() }
   }
 
   private func addDrainer() {
     let drainer = Drainer { drainer in
       self.change(.beginDraining) { state, _ in state.drainerBegins() }
-      // Where a user's queue was widened, further drainers follow one another: either this thread sees a start, or the one
-      // that pushes it sees that the drainer has begun.
+      // If a user's queue was widened, further drainers follow one another. Either this thread sees a start, or the
+      // thread that pushes it sees that the drainer has begun.
       atomicMemoryFence(ordering: .sequentiallyConsistent)
       if self.poolQueue == nil, !self.starts.isEmpty, !isPlanted(.lostWidening) {
         self.submitRest(for: nil)
@@ -330,7 +334,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       PoolWorker(of: self, in: drainer).run()
     }
     if let world { return world.run(.operation(queue)) { drainer.start() } }
-    // As the queue does with the closures that it gets.
+    // The queue gives closures its own quality of service, too.
     drainer.qualityOfService = queue.qualityOfService
     queue.addOperation(drainer)
   }
@@ -341,14 +345,14 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     HelperThreads.run(body)
   }
 
-  /// Whether a drainer has not begun.
+  /// Whether some drainer has not begun.
   var isQueued: Bool {
     drainerCount.load(ordering: .sequentiallyConsistent) > begunCount.load(ordering: .relaxed)
   }
 
-  /// The stall monitor comes here from time to time: substitutes take over where the queue begins no drainer.
+  /// Checks, for the stall monitor, whether substitutes must take over because the queue begins no drainer.
   ///
-  /// Returns whether it left steps to the queue, which has not begun the drainer for them.
+  /// Returns whether steps are left to the queue, which has not begun the drainer for them.
   func check(threadsBlock: Bool) -> Bool {
     guard isQueued, hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else {
       return false
@@ -364,7 +368,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return hasSteps
   }
 
-  /// A worker leaves; with the last one, the dispatcher is released.
+  /// Removes a worker; with the last one, the dispatcher is released.
   func leave(isSubstitute: Bool) -> (hasLeft: Bool, released: Dispatcher?) {
     change(.leavePool) { state, _ in
       guard state.leave(isSubstitute: isSubstitute) else { return (false, nil) }
@@ -372,11 +376,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// A drainer that has left found a start; whether it is back.
+  /// Takes back a drainer that found a start after it had left; returns whether it is back.
   func reenter(for released: Dispatcher?) -> Bool {
     let (isBack, reinforcement) = change(.recheck) { state, capacity in
       let isBack = state.reenter(capacity)
-      // Where the queue has become narrower, all those that stay may be waiting.
+      // If the queue has become narrower, all drainers that stay may be waiting.
       let reinforcement = isBack ? [] : state.startPushed(capacity)
       if retainedDispatcher == nil, !state.isIdle { retainedDispatcher = released }
       return (isBack, reinforcement)
@@ -385,7 +389,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return isBack
   }
 
-  /// A drainer goes to the end of the queue.
+  /// Moves a drainer to the end of the queue.
   func requeueDrainer() {
     // A step that was left to this drainer may now be held back by the queue.
     reinforce(
@@ -397,16 +401,16 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   // MARK: Spinning
 
-  /// Spins for a push to a lane, where there is no other start; whether it came.
+  /// Spins for a push to a lane, if there is no other start; returns whether it came.
   func spin(on thread: ThreadState, until condition: () -> Bool) -> Bool {
     guard !thread.hasResumedOthers, starts.isEmpty, spinWait.begin(on: thread) else { return false }
     defer { spinWait.end() }
     return SpinWait.spin(nanoseconds: SpinWait.laneNanoseconds, until: condition)
   }
 
-  /// Spins for a job; whether there is one.
+  /// Spins for a job; returns whether there is one.
   func spinForWork(on thread: ThreadState) -> Bool {
-    // The system's pool lets a resumed task wait for this thread, rather than wake another one.
+    // The cooperative pool lets a resumed task wait for this thread, rather than wake another one.
     guard !thread.hasResumedOthers, spinWait.begin(on: thread) else { return false }
     defer { spinWait.end() }
     guard change(.beginSpinning, { $0.beginSpinning($1) }) else { return false }

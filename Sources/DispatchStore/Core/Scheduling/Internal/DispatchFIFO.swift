@@ -1,6 +1,6 @@
-/// A first-in, first-out list of dispatches, linked through themselves; it retains each once.
+/// A first-in, first-out list of dispatches, linked through themselves; the list retains each once.
 ///
-/// The links are `Unmanaged`, since a lane's atomic word holds the newest one as bits.
+/// The links are `Unmanaged`, since a lane's atomic word holds the newest dispatch as bits.
 struct DispatchFIFO {
   private(set) var first: Unmanaged<Dispatch>?
   private var last: Unmanaged<Dispatch>?
@@ -10,7 +10,7 @@ struct DispatchFIFO {
   /// The dispatches, oldest first; linear.
   var all: [Dispatch] { Self.linked(from: first) }
 
-  /// A dispatch and those that follow it; linear.
+  /// Returns a dispatch and those that follow it; linear.
   static func linked(from top: Unmanaged<Dispatch>?) -> [Dispatch] {
     sequence(state: top) { link in
       let dispatch = link?.takeUnretainedValue()
@@ -40,7 +40,7 @@ struct DispatchFIFO {
     last = top
   }
 
-  /// Removes those that have ended; these, to be released outside of locks, and how many are left.
+  /// Removes ended dispatches; returns these, to be released outside of locks, and how many are left.
   mutating func removeEnded() -> (removed: [Dispatch], rest: Int) {
     var (present, removed, rest) = (DispatchFIFO(), [Dispatch](), 0)
     while let dispatch = popFirst() {

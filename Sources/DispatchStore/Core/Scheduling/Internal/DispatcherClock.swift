@@ -6,27 +6,27 @@
   import Darwin
 #endif
 
-/// A dispatcher's clock: the system's, or another one with its type erased.
+/// A dispatcher's clock: the system's, or another with its type erased.
 struct DispatcherClock: Sendable {
-  /// Nil for the system's, which is read without a closure.
+  /// The time since the clock's start; nil for the system's clock, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
-  /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's.
+  /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock.
   let sleep: Sleep?
-  /// The time that is left until an instant of the clock; nil for an instant of another one.
+  /// Returns the time until an instant of the clock, or nil for an instant of another clock.
   private let timeLeft: @Sendable (Any) -> Duration?
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
 
-  /// - Parameter clock: Nil for the system's.
+  /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
     (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
     timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
   }
 
-  /// The nanoseconds since a moment that stays the same.
+  /// The nanoseconds since a fixed moment.
   var nanoseconds: Int64 {
     guard let elapsed else {
-      // The clock of `DispatchTime`, by which alarms are set: on Darwin, it does not count the time asleep.
+      // The clock of `DispatchTime`, by which alarms are set; on Darwin, it does not count the time asleep.
       #if canImport(Darwin)
         return Int64(clock_gettime_nsec_np(CLOCK_UPTIME_RAW))
       #else
@@ -38,7 +38,7 @@ struct DispatcherClock: Sendable {
     return elapsed().wholeNanoseconds
   }
 
-  /// The time until an instant of the clock; nil for an instant of another one.
+  /// Returns the time until an instant of the clock, or nil for an instant of another clock.
   func left(until instant: some InstantProtocol<Duration>) -> Duration? {
     timeLeft(instant)
   }
@@ -61,14 +61,14 @@ struct DispatcherClock: Sendable {
 }
 
 extension Duration {
-  /// In nanoseconds, as far as those can be represented; a quotient of durations is a rounded one.
+  /// The duration in whole nanoseconds, clamped; a quotient of durations would be a rounded number.
   var wholeNanoseconds: Int64 {
     Int64(clamping: attoseconds / 1_000_000_000)
   }
 }
 
 extension Int64 {
-  /// The sum, or what of it can be represented.
+  /// Returns the sum, clamped to the range that can be represented.
   func addingClamped(_ other: Int64) -> Int64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? (other < 0 ? .min : .max) : sum

@@ -3,11 +3,11 @@ import Synchronization
 
 /// The operation on the queue in which a pool's worker runs.
 ///
-/// It can end before its thread does: where the worker waits inside the library, the queue runs what is
-/// next, be it another drainer, of any dispatcher, or a user's operation. `cancel()` does nothing: a user who
-/// cancels all operations of the queue means the user's operations. Handles cancel dispatches.
+/// The operation can end before its thread does. If the worker waits inside the library, the queue runs its next
+/// operation: another drainer, of any dispatcher, or a user's operation. `cancel()` does nothing, since a user who
+/// cancels all operations of the queue means the user's own. Handles cancel dispatches.
 final class Drainer: Operation, @unchecked Sendable {
-  // because its superclass is, and what it adds is constant or atomic
+  // because its superclass is, and the properties that it adds are constant or atomic
   private let body: @Sendable (Drainer) -> Void
   private let phase = Atomic(Phase.queued.rawValue)
 
@@ -31,7 +31,7 @@ final class Drainer: Operation, @unchecked Sendable {
     end()
   }
 
-  /// Ends it, unless it has ended: its thread has no place of the queue any longer.
+  /// Ends the operation, unless it has ended: its thread no longer has a place of the queue.
   func end() {
     guard !isFinished else { return }
     willChangeValue(forKey: "isExecuting")

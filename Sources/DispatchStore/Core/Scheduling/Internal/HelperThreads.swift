@@ -11,8 +11,8 @@ import Foundation
 
 /// Threads of the library, for work that must not wait until the system has a thread for it.
 ///
-/// The system gives out some 250 threads, and adds one in a second where those that it has block. A
-/// helper begins at once; some wait for further work for a second.
+/// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at
+/// once. Some helpers wait a second for further work.
 enum HelperThreads {
   private static let idle = Locked<[Helper]>([])
   private static let mostIdle = 4 * ProcessInfo.processInfo.activeProcessorCount
@@ -28,7 +28,7 @@ enum HelperThreads {
       hasWork.signal()
     }
 
-    /// The next work; nil where none comes for a while.
+    /// Waits for the next work; returns nil if none comes for a while.
     func next() -> Work? {
       let isIdle = idle.withLockOfProcess { idle in
         if idle.count < mostIdle { idle.append(self) }
@@ -42,7 +42,7 @@ enum HelperThreads {
           return idle.count < count
         }
         if hasLeft { return nil }
-        // Another thread has taken it out of the list, and gives it work.
+        // Another thread has taken this helper out of the list, and gives it work.
         hasWork.wait()
       }
       return work.withLockOfProcess { $0.take() }
@@ -54,7 +54,7 @@ enum HelperThreads {
     if let helper = idle.withLockOfProcess({ $0.popLast() }) {
       helper.give(work)
     } else if !start(work) {
-      // The system's limit of threads for this process: its queues may still have one.
+      // The process has reached the system's limit of threads, but the system's queues may still have one.
       DispatchQueue(label: "DispatchStore.helper").async(execute: work)
     }
   }

@@ -7,9 +7,9 @@ enum Job {
   /// Continues a dispatch that was started.
   case step(@Sendable () -> Void)
 
-  /// Runs it; how many dispatches were started and steps run.
+  /// Runs the job; returns how many dispatches it started and steps it ran.
   ///
-  /// Consumes it, so that it has no reference to a dispatch that ends.
+  /// Consumes the job, so that it keeps no reference to a dispatch that ends.
   consuming func run(in pool: ConcurrentPool, on thread: ThreadState) -> Int {
     switch consume self {
     case .dispatch(var dispatch):

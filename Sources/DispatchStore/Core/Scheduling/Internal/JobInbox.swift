@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The jobs of `async` blocks that may run on any thread, until one of the system takes them.
+/// The jobs of `async` blocks that may run on any thread, until a thread of the system takes them.
 ///
-/// Where threads block in the library, and the system has none for a job, helpers take it. Threads push
-/// to several shards, so that no lock is shared by all.
+/// If threads block in the library, and the system has none for a job, helpers take it. Threads push to several
+/// shards, so that no lock is shared by all.
 final class JobInbox: Sendable {
   static let ofProcess = JobInbox()
 
@@ -16,14 +16,14 @@ final class JobInbox: Sendable {
 
   private struct Shard {
     var jobs = FIFO<PendingJob>()
-    /// How many threads of the system took.
+    /// The number of jobs that threads of the system took.
     var taken = 0
   }
 
   private let shards = (0..<16).map { _ in Locked(Shard()) }
   /// The helpers that do not wait inside the library.
   private let helpers = Atomic(0)
-  /// What `taken` was at the last check, where there were jobs then.
+  /// The value of `taken` at the last check, if there were jobs then.
   private let checked = Locked<Int?>(nil)
   /// Whether the system was seen to have no thread for a job, and has taken none since.
   private let isScarce = Atomic(false)
@@ -51,7 +51,7 @@ final class JobInbox: Sendable {
 
   // MARK: Helpers
 
-  /// The stall monitor comes here from time to time while threads block.
+  /// Checks for stalled jobs; the stall monitor calls this from time to time while threads block.
   func check() {
     let now = isEmpty ? nil : taken
     let isStalled = checked.withLockOfProcess { checked in
@@ -80,7 +80,7 @@ final class JobInbox: Sendable {
       next.executor.runBesideTasks(next.job)
     }
     thread.isJobHelper = false
-    // A thread that pushed meanwhile may have counted this one: the monitor finds its job.
+    // A thread that pushed meanwhile may have counted this helper: the monitor finds that thread's job.
     helpers.subtract(1, ordering: .sequentiallyConsistent)
   }
 
@@ -91,7 +91,7 @@ final class JobInbox: Sendable {
     return nil
   }
 
-  /// A helper begins to wait inside the library; another one may take the jobs.
+  /// Notes that a helper begins to wait inside the library; another one may take the jobs.
   func helperWaits() {
     helpers.subtract(1, ordering: .sequentiallyConsistent)
     if !isEmpty { addHelper() }

@@ -2,20 +2,19 @@ import Synchronization
 
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
-/// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread
-/// that runs it is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without
-/// a thread.
+/// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread that runs it
+/// is the lane's drainer. A dispatch that waits for something elsewhere holds the lane without a thread.
 final class Lane: Scheduler, @unchecked Sendable {
-  // because `retainedDispatcher` changes under the lock of `state`, but for the push that finds the lane idle, when no
-  // other thread has a reason to look at it; and the name changes only while there is one reference
-  /// Its name, and where it is found by that; nil for one that stays.
+  // because `retainedDispatcher` changes under the lock of `state`, except in the push that finds the lane idle. No
+  // other thread has a reason to look at it then. `name` changes only while there is one reference.
+  /// The key and shard of a named lane; nil for the default and main lanes, which stay.
   @exclusivity(unchecked) private var name: (key: TypedKey, shard: LaneShard)?
   let isMain: Bool
   let pool: ConcurrentPool
   let word = AtomicLaneWord()
-  /// The drainer changes it; other threads read it, or add steps.
+  /// State that the drainer changes; other threads read it, or add steps.
   let state = Locked(LaneState())
-  /// Kept alive until the lane is idle.
+  /// The dispatcher, kept alive until the lane is idle.
   private var retainedDispatcher: Dispatcher?
 
   init(isMain: Bool = false, pool: ConcurrentPool) {
@@ -23,20 +22,20 @@ final class Lane: Scheduler, @unchecked Sendable {
     self.pool = pool
   }
 
-  // MARK: Its name
+  // MARK: Name
 
-  /// It gets a name, before another thread knows it.
+  /// Names the lane, before another thread knows it.
   func begin(_ key: TypedKey, in shard: LaneShard) {
     name = (key, shard)
   }
 
-  /// Whether dispatches to a lane of this name may be pushed to it.
+  /// Whether dispatches to a lane of this name may be pushed here.
   func hasKey(_ key: TypedKey) -> Bool {
     guard let name, !isRetired else { return false }
     return isPlanted(.equalHashes) ? name.key.hash == key.hash : name.key == key
   }
 
-  /// What it becomes where it is empty.
+  /// The lane's activity once it is empty.
   private var ending: LaneWord.Activity { name == nil ? .idle : .retired }
 
   override var isRetired: Bool { word.now.activity == .retired }
@@ -97,7 +96,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     return true
   }
 
-  /// Before the push, so that the drainer that takes it in finds its priority.
+  /// Called before the push, so that the drainer that takes the dispatch in finds its priority.
   override func expectPriority() {
     state.withLock { $0.expectPriority() }
   }
@@ -132,8 +131,8 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func releaseParked(_ dispatch: Dispatch) {
     yieldPoint(.resume, description)
-    // Perhaps a drainer has started it after that, found that it has ended, and left the lane empty, which it does under
-    // the lock: a step that is added then would keep the lane until the next dispatch comes, or for ever.
+    // A drainer may have started the dispatch since, found that it has ended, and left the lane empty, under the
+    // lock. A step that is added after that would keep the lane until the next dispatch comes, or for ever.
     let isInUse = state.withLock { state in
       let isInUse = word.now.isInUse
       if isInUse { state.resume { self.release(dispatch) } }
@@ -164,26 +163,26 @@ final class Lane: Scheduler, @unchecked Sendable {
       }
     switch end {
     case .empty where ending == .retired: retire()
-    // As the lane's drainer, resumes the task that is next; an action is left to a drainer of the queue.
+    // The calling task drains the lane and resumes the next task; an action is left to a drainer of the queue.
     case .drain: drain(startsActions: isPlanted(.drainOnForeignStack))
     case .empty, .none: break
     }
   }
 
-  /// What a task does that no longer has the lane.
+  /// The duty of a task that no longer has the lane.
   private enum TaskEnd {
-    /// Nothing is left in the lane.
+    /// Nothing: the lane is empty.
     case empty
-    /// The task is to drain it.
+    /// The task must drain the lane.
     case drain
-    /// A drainer is there, or the task did not have the lane.
+    /// Nothing: a drainer is there, or the task did not have the lane.
     case none
   }
 
-  /// Whether the caller is to submit the drainer of a lane that was held; called under the lock.
+  /// Whether the caller must submit the drainer of a lane that was held; called under the lock.
   ///
-  /// The lane retains its dispatcher from now on, whoever asks for the drainer: what is queued in the lane may be all
-  /// that is left of it.
+  /// From now on the lane retains its dispatcher, whoever requests the drainer. Dispatches queued in the lane may be
+  /// all that keeps the dispatcher alive.
   private func becomesDrained(for dispatcher: Dispatcher?) -> Bool {
     let isRequested = word.change(\.requestingDrainer) != nil
     let isDrained = isRequested || word.now.activity == .drained && !isPlanted(.releasedDispatcher)
@@ -191,14 +190,14 @@ final class Lane: Scheduler, @unchecked Sendable {
     return isRequested
   }
 
-  /// Releases it after the record of a task's dispatch, which may be the last thing there was.
+  /// Releases the lane after the record of a task's dispatch, which may be the last dispatch in the lane.
   private func leave(_ dispatch: Dispatch, ofTaskOf dispatcher: Dispatcher) -> TaskEnd {
     var released: Dispatch?
     defer { withExtendedLifetime(released) {} }
     return state.withLock { state in
       guard state.isHolder(dispatch) else { return .none }
       released = state.release(dispatch)
-      // A drainer releases what the lane retains.
+      // A drainer releases the dispatcher that the lane retains.
       if state.rest == .empty, word.now.activity == .held, retainedDispatcher == nil,
         word.change({ $0.releasedByTask(as: ending) }) != nil
       {
@@ -250,7 +249,7 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   // MARK: Requesting a drainer
 
-  /// Requests one for a held lane, after a step was added to its state.
+  /// Requests a drainer for a held lane, after a step was added to its state.
   func requestDrainer() {
     yieldPoint(.schedule, description)
     if word.change(\.requestingDrainer) != nil { submit(isStart: false, for: nil) }
@@ -259,8 +258,8 @@ final class Lane: Scheduler, @unchecked Sendable {
   /// Submits the job that drains the lane.
   ///
   /// - Parameters:
-  ///   - isStart: Whether it starts a dispatch, so that suspension holds it back.
-  ///   - dispatcher: What the lane retains.
+  ///   - isStart: Whether the job starts a dispatch, so that suspension holds it back.
+  ///   - dispatcher: The dispatcher that the lane retains.
   private func submit(isStart: Bool, for dispatcher: Dispatcher?) {
     if isMain {
       MainQueue.run(in: pool.world) { self.drain() }
@@ -273,28 +272,28 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   // MARK: Draining
 
-  /// After so many steps the drainer leaves its thread to other jobs.
+  /// The number of steps after which the drainer leaves its thread to other jobs.
   private static let batch = 64
-  /// The same in a simulation, which is to come to the end of one.
+  /// The batch in a simulation, which has to reach the end of one.
   private static let simulatedBatch = 4
-  /// A drainer that finds the lane empty after so many steps spins for the next push.
+  /// The number of steps after which a drainer that finds the lane empty spins for the next push.
   private static let flow = 4
 
-  /// Runs the lane's steps, for a while; how many they were.
+  /// Runs the lane's steps for a while, and returns how many they were.
   ///
-  /// - Parameter startsActions: Whether this thread is one of the queue's, and may start actions; a task never does.
+  /// - Parameter startsActions: Whether this is a thread of the queue, which may start actions; a task never does.
   @discardableResult
   func drain(startsActions: Bool = true) -> Int {
     let thread = ThreadState.current
-    // Kept until the lane no longer refers to it as its holder.
+    // Kept until the lane no longer refers to the dispatch as its holder.
     var ended: Dispatch?
     var mayLeave = false
-    // A caller that awaits each action before the next one pushes that soon, too.
+    // A caller that awaits each action before the next one soon pushes that, too.
     let flow = thread.foundWorkBySpinning ? 0 : Self.flow
     thread.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
     for count in 0..<batch {
-      // A thread that waited in the last step is beside the queue now, whose width it would exceed.
+      // A thread that waited in the last step runs beside the queue now: it would exceed the queue's width.
       let mayStart = startsActions && (count == 0 || thread.worker?.isSubstitute != true)
       switch next(after: &ended, mayLeave: mayLeave, mayStart: mayStart, on: thread) {
       case .empty:
@@ -322,7 +321,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   private enum Next {
-    /// The lane is empty, and the drainer still there.
+    /// The lane is empty, and the drainer has not left.
     case empty
     case step(@Sendable () -> Void)
     case start(Dispatch)
@@ -331,9 +330,9 @@ final class Lane: Scheduler, @unchecked Sendable {
     case left(Departure)
   }
 
-  /// What the drainer does once it has left, outside the lock.
+  /// The work of a drainer that has left, done outside the lock.
   private struct Departure {
-    /// Dropped with the departure.
+    /// Released together with the departure.
     var retainedDispatcher: Dispatcher?
     var isRetired = false
 
@@ -356,7 +355,7 @@ final class Lane: Scheduler, @unchecked Sendable {
       }
       switch rest(of: &state) {
       case (.step, _): return .step(state.takeStep())
-      // Read after the pushes were taken in: a suspension before a push is seen here.
+      // Read after the pushes were taken in, so that a suspension before a push is seen here.
       case (.start, _):
         if state.hasPriorities, hasPush, !isPlanted(.latePriorities) {
           state.takeIn(word.change(\.takenIn)?.top)
@@ -368,9 +367,9 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Leaves the thread to other jobs, with the lane's rest behind them.
+  /// Leaves the thread to other jobs, and queues the rest of the lane behind them.
   ///
-  /// - Parameter isOnQueue: Whether the thread is one of the queue's, which looks for starts before it leaves.
+  /// - Parameter isOnQueue: Whether this is a thread of the queue, which looks for starts before it leaves.
   private func pause(after ended: inout Dispatch?, isOnQueue: Bool, on thread: ThreadState) {
     let hasEnded = ended != nil
     defer { recycle(&ended, on: thread) }
@@ -396,7 +395,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     ended = nil
   }
 
-  /// What is to be done next; where that is nothing, the drainer has left.
+  /// Returns what is left to do; if that is nothing, the drainer has left.
   private func rest(of state: inout LaneState) -> (LaneState.Rest, Departure?) {
     while true {
       let rest = state.rest
@@ -406,14 +405,14 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Leaves the lane; nil where a dispatch was pushed that can start.
+  /// Leaves the lane; returns nil if a dispatch was pushed that can start.
   private func leave(_ rest: LaneState.Rest) -> Departure? {
     yieldPoint(.leave, description)
     if rest == .held {
       _ = word.change { $0.leaving(as: .held) }
       return Departure()
     }
-    // Cleared before the word changes: after it, the next thread that requests a drainer sets it.
+    // Cleared before the word changes: after that, the next thread that requests a drainer sets it.
     let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: name != nil)
     let hasLeft =
       isPlanted(.lostWakeUp)

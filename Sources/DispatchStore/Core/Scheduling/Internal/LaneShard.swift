@@ -1,19 +1,19 @@
-/// Named lanes that are not idle, and a few that have retired, to be used again.
+/// Named lanes that are not idle, and a few retired ones to reuse.
 ///
-/// Keys are compared outside the lock, since that calls the user's code: under it, lanes are compared by
-/// the hash of their keys and by identity.
+/// Keys are compared outside the lock, since that calls the user's code. Under the lock, lanes are compared by the
+/// hash of their keys and by identity.
 final class LaneShard: Sendable {
   private let state = Locked(State())
   private static let mostSpare = 8
 
   private struct State {
-    /// By the hash of their keys.
+    /// Lanes by the hash of their keys.
     var lanes: [Int: Namesakes] = [:]
-    /// Without keys, and without other references.
+    /// Retired lanes without keys and without other references.
     var spare: [Lane] = []
   }
 
-  /// The lanes of one hash; mostly one.
+  /// The lanes whose keys have the same hash; usually one.
   private struct Namesakes {
     var first: Lane
     var others: [Lane] = []
@@ -27,7 +27,7 @@ final class LaneShard: Sendable {
       present.map { first === $0.first && others.elementsEqual($0.others, by: ===) } ?? false
     }
 
-    /// Those that are left without one; nil where that was the last.
+    /// Returns the lanes that are left without one; nil if that was the last.
     func without(_ lane: Lane) -> Namesakes? {
       guard first === lane else {
         return Namesakes(first: first, others: others.filter { $0 !== lane })
@@ -41,7 +41,7 @@ final class LaneShard: Sendable {
     state.withLock { $0.lanes.values.reduce(0) { $0 + 1 + $1.others.count } }
   }
 
-  /// As `LaneTable.lane(_:pool:)`.
+  /// Returns the lane of this name, and makes it if there is none; see `LaneTable.lane(_:pool:)`.
   func lane(_ key: TypedKey, pool: ConcurrentPool) -> Lane {
     while true {
       yieldPoint(.findLane, key.description)
@@ -52,18 +52,18 @@ final class LaneShard: Sendable {
         state.lanes[key.hash] = Namesakes(first: lane)
         return (nil, lane)
       }
-      // One that has retired may still be there: it is empty, so the order is kept.
+      // A retired lane may still be there: it is empty, so the order is kept.
       if let lane = reused ?? present?.lane(of: key) { return lane }
       let lane = Lane(pool: pool)
       lane.begin(key, in: self)
-      // Where there was none, no other thread may come between, as where a spare one is used: which lanes are spare
-      // differs between builds, and between processes, which differ in what is in the same shard.
+      // If there was no lane, no other thread may come between, as is the case when a spare one is used. Which lanes
+      // are spare differs between builds and processes, since the shards hold different lanes.
       if present != nil { yieldPoint(.findLane, key.description) }
       if insert(lane, beside: present, at: key.hash) { return lane }
     }
   }
 
-  /// False where another thread has changed the lanes of this hash meanwhile.
+  /// Inserts a lane; returns false if another thread has changed the lanes of this hash meanwhile.
   private func insert(_ lane: Lane, beside present: Namesakes?, at hash: Int) -> Bool {
     state.withLock { state in
       guard var namesakes = state.lanes[hash] else {
@@ -77,7 +77,7 @@ final class LaneShard: Sendable {
     }
   }
 
-  /// A lane has retired.
+  /// Removes a lane that has retired.
   func remove(_ lane: Lane, at hash: Int) {
     yieldPoint(.retire, lane.description)
     state.withLock { state in
@@ -85,7 +85,7 @@ final class LaneShard: Sendable {
     }
   }
 
-  /// Keeps a lane that has retired, and to which the caller has the only reference.
+  /// Keeps a retired lane for reuse; the caller has the only reference.
   func keep(_ lane: Lane) {
     state.withLock { state in
       if state.spare.count < Self.mostSpare { state.spare.append(lane) }

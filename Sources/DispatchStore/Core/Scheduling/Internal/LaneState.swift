@@ -1,26 +1,27 @@
-/// What a lane's drainer sees of it: its inbox, its holder and the holder's steps.
+/// The drainer's view of a lane: its inbox, its holder and the holder's steps.
 struct LaneState {
   private var inbox = DispatchFIFO()
   /// The dispatch that was started and has not ended: it may run, wait for others, or be parked.
   ///
-  /// Not a reference: the drainer's own has to be the only one where the dispatch is used again.
+  /// Not a reference: a dispatch can be reused only if the drainer's reference is the only one.
   private var holder: Unmanaged<Dispatch>?
-  /// The same while it is parked: until then its drainer has the reference.
+  /// The holder, while it is parked; otherwise its drainer has the reference.
   private var parkedHolder: Dispatch?
-  /// The holder is parked and can run now.
+  /// Whether the holder is parked and can run now.
   private var isUnparked = false
   /// The holder's next steps.
   private var steps = FIFO<@Sendable () -> Void>()
   private var skipped = SkippedDispatches()
-  /// Whether dispatches go by their priority: these are in the extras then, and not in the inbox, and what was pushed
-  /// is to be taken in before each start.
+  /// Whether dispatches are ordered by priority.
+  ///
+  /// If so, they are in the extras, not in the inbox, and pushed dispatches are taken in before each start.
   private(set) var hasPriorities = false
-  /// Whether some wait there: read in each turn of a drainer, which costs less than to look.
+  /// Whether some wait in the extras; a drainer reads this in each turn, which costs less than a look there.
   private var hasPrioritized = false
-  /// Nil where it has needed none.
+  /// State that few lanes need; nil if this lane has needed none.
   private var extras: LaneExtras?
 
-  /// Takes in what was pushed, newest first.
+  /// Takes in the pushed dispatches, which are linked newest first.
   mutating func takeIn(_ top: Unmanaged<Dispatch>?) {
     if hasPriorities { return takeInByPriority(top) }
     inbox.append(newestFirst: isPlanted(.laneOrder) ? DispatchFIFO.reversed(top) : top)
@@ -28,7 +29,7 @@ struct LaneState {
 
   private var isEmpty: Bool { inbox.isEmpty && !hasPrioritized }
 
-  /// Those that go by their priority, where dispatches do.
+  /// The dispatches that are ordered by priority, if there are such.
   private var prioritized: PriorityInbox? { hasPriorities ? extras?.prioritized : nil }
 
   private mutating func makeExtras() -> LaneExtras {
@@ -37,10 +38,10 @@ struct LaneState {
     return present
   }
 
-  /// One in the inbox has ended; whether those that have are to be removed now.
+  /// Notes that a dispatch in the inbox has ended; returns whether the ended ones are to be removed now.
   mutating func noteSkipped() -> Bool { skipped.note() }
 
-  /// Those taken in; linear.
+  /// The number of dispatches taken in; linear.
   var waitingCount: Int { prioritized?.inPlaceOrder.count ?? inbox.all.count }
 
   mutating func removeEnded() -> [Dispatch] {
@@ -55,7 +56,8 @@ struct LaneState {
     steps.append(step)
   }
 
-  /// Whether the dispatch holds the lane, so that a drainer has to start it again.
+  /// Notes that a parked dispatch can run; returns whether it holds the lane, so that a drainer has to start it
+  /// again.
   mutating func unpark(_ dispatch: Dispatch) -> Bool {
     guard isHolder(dispatch) else { return false }
     isUnparked = true
@@ -66,12 +68,12 @@ struct LaneState {
     holder?.toOpaque() == Unmanaged.passUnretained(dispatch).toOpaque()
   }
 
-  /// The holder waits, unless another thread has released it meanwhile.
+  /// Parks the holder, unless another thread has released it meanwhile.
   mutating func park(_ dispatch: Dispatch) {
     if isHolder(dispatch) { parkedHolder = dispatch }
   }
 
-  /// Returns the lane's reference, for the caller to drop outside the lock.
+  /// Releases the holder; returns the lane's reference, for the caller to drop outside the lock.
   mutating func release(_ dispatch: Dispatch) -> Dispatch? {
     guard isHolder(dispatch) else { return nil }
     holder = nil
@@ -79,23 +81,23 @@ struct LaneState {
     return parkedHolder.take()
   }
 
-  /// A task that has acquired the lane has made a record for its dispatch.
+  /// Sets the holder to the record that a task has made for its dispatch, after it acquired the lane.
   mutating func hold(_ dispatch: Dispatch) {
     holder = .passUnretained(dispatch)
   }
 
-  /// Whether what is to be started next is a task, which needs no thread of the queue.
+  /// Whether the next start is a task, which needs no thread of the queue.
   var startsTask: Bool {
     if let first = holder ?? inbox.first { return first._withUnsafeGuaranteedRef(\.isOfTask) }
     return prioritized?.first?.isOfTask == true
   }
 
-  /// The holder has ended in the step that started it.
+  /// Notes that the holder has ended in the step that started it.
   mutating func holderEnded() {
     holder = nil
   }
 
-  /// What the drainer does next.
+  /// The drainer's next action.
   enum Rest {
     /// Run the holder's next step.
     case step
@@ -117,7 +119,7 @@ struct LaneState {
     steps.popFirst()!
   }
 
-  /// The dispatch to start: the holder that was unparked, or the one of the inbox that is next.
+  /// Takes the dispatch to start: the holder that was unparked, or the next one of the inbox.
   @inline(__always)
   mutating func takeStart() -> Dispatch {
     if let holder {
@@ -133,7 +135,7 @@ struct LaneState {
 
   // MARK: Priorities
 
-  /// One of another priority than the normal one is about to be pushed.
+  /// Prepares for a push of a dispatch whose priority is not normal.
   mutating func expectPriority() {
     var inbox = DispatchFIFO()
     swap(&self.inbox, &inbox)
@@ -172,7 +174,7 @@ struct LaneState {
     makeExtras().noteHeldBack(dispatch, by: before, isGated: isGated)
   }
 
-  /// Nothing precedes the holder.
+  /// Returns the dispatches that precede a dispatch; nothing precedes the holder.
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
     return LanePrecedence(
@@ -180,11 +182,11 @@ struct LaneState {
       gated: extras?.gated.present.filter(\.isGated) ?? [])
   }
 
-  /// Those held back in the inbox that came before a dispatch; linear.
+  /// Returns the held-back dispatches in the inbox that came before a dispatch; linear.
   ///
-  /// Where dispatches have priorities, it may overtake some of these, but none that comes later.
+  /// If dispatches have priorities, it may overtake some of these, but none that comes later.
   ///
-  /// - Parameter top: Those not yet taken in, newest first.
+  /// - Parameter top: The dispatches not yet taken in, newest first.
   func heldBack(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
     let present = extras?.heldBack.present ?? []
     if present.isEmpty || isHolder(dispatch) { return [] }
@@ -194,7 +196,7 @@ struct LaneState {
 
   /// Whether tasks are in the inbox before a dispatch, or may overtake it; linear.
   ///
-  /// Where not, none that comes later overtakes it.
+  /// If not, no task that comes later overtakes it.
   mutating func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
     if isHolder(dispatch) { return false }
     let queued = queued(top: top)
@@ -204,7 +206,7 @@ struct LaneState {
     return hasTask
   }
 
-  /// The holder and the inbox; linear.
+  /// Returns the holder and the inbox; linear.
   func order(top: Unmanaged<Dispatch>?) -> LaneOrder {
     var waiting = queued(top: top)
     if var prioritized {
@@ -216,23 +218,23 @@ struct LaneState {
     return LaneOrder(holder: holder?.takeUnretainedValue(), waiting: waiting)
   }
 
-  /// The inbox, in the order in which dispatches came.
+  /// Returns the inbox, in the order in which dispatches came.
   private func queued(top: Unmanaged<Dispatch>?) -> [Dispatch] {
     (prioritized?.inPlaceOrder ?? inbox.all) + DispatchFIFO.linked(from: top).reversed()
   }
 }
 
-/// What few lanes need, apart from the state of the others.
+/// State that few lanes need, kept apart from the others' state.
 private final class LaneExtras {
-  /// Those in the inbox, while dispatches of other priorities than the normal one wait or are about to be pushed.
+  /// The inbox, while dispatches of other than normal priority wait or are about to be pushed.
   var prioritized = PriorityInbox()
   /// The dispatches that waited for others when they were pushed, or had gates.
   var heldBack = WeakDispatches()
-  /// Those for which they waited.
+  /// The dispatches for which they waited.
   var awaited = WeakDispatches()
-  /// Of those that are held back, the ones with gates.
+  /// The held-back dispatches that have gates.
   var gated = WeakDispatches()
-  /// Those behind which a thread waits that tasks need: none that comes later overtakes them.
+  /// Dispatches that a blocked cooperative-pool thread waits for; later dispatches may not overtake them.
   var beforeTasks = WeakDispatches()
 
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
@@ -241,14 +243,16 @@ private final class LaneExtras {
     for dispatch in before { awaited.insert(dispatch) }
   }
 
-  /// Appends those in a list, which is empty then.
+  /// Appends the dispatches of a list, and empties it.
   func append(_ dispatches: inout DispatchFIFO) {
     while let dispatch = dispatches.popFirst() {
       prioritized.append(dispatch, keepsPlace: keepsPlace(dispatch))
     }
   }
 
-  /// Whether it overtakes none: it may hold the lane until others have ended, or needs a thread that waits for one.
+  /// Whether a dispatch may overtake none.
+  ///
+  /// Such a dispatch may hold the lane until others have ended, or needs a thread that waits for one of them.
   func keepsPlace(_ dispatch: Dispatch) -> Bool {
     guard dispatch.details != nil else { return false }
     let (before, isGated) = dispatch.obstacles
@@ -263,7 +267,7 @@ private struct WeakDispatches {
   }
 
   private var references: [ObjectIdentifier: Reference] = [:]
-  /// How many there may be before those that have ended are removed.
+  /// The number of references at which those of ended dispatches are removed.
   private var limit = 8
 
   var present: [Dispatch] {

@@ -1,4 +1,4 @@
-/// The named lanes that are not idle, in shards: no lock is shared by all.
+/// The named lanes that are not idle, in shards, so that no lock is shared by all threads.
 final class LaneTable: Sendable {
   /// A power of two.
   private static let shardCount = 32
@@ -6,9 +6,9 @@ final class LaneTable: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.count } }
 
-  /// The lane of this name, made where there is none.
+  /// Returns the lane of this name, and makes it if there is none.
   ///
-  /// It may retire before the caller has pushed a dispatch to it; the caller then looks it up again.
+  /// The lane may retire before the caller has pushed a dispatch to it; the caller then looks it up again.
   func lane(_ key: TypedKey, pool: ConcurrentPool) -> Lane {
     shards[key.hash & (Self.shardCount - 1)].lane(key, pool: pool)
   }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What dispatching threads see of a lane: the dispatches they pushed, newest first, and its activity.
+/// A lane as dispatching threads see it: the dispatches that they pushed, newest first, and the lane's activity.
 ///
-/// Both are exchanged as one word: "the inbox is empty" and "the drainer has left" are one change. A push
-/// comes before it, and the drainer finds it, or after it, and its thread requests a drainer.
+/// Both are exchanged as one word, so "the inbox is empty" and "the drainer has left" are one change. If a push comes
+/// before that change, the drainer finds it. If it comes after, the pushing thread requests a drainer.
 struct LaneWord: Equatable {
   enum Activity: UInt {
     /// No thread drains the lane, and it is empty.
@@ -14,12 +14,12 @@ struct LaneWord: Equatable {
     case drained
     /// The lane has left the table of lanes, and accepts no dispatch.
     case retired
-    /// A task runs its dispatch on its thread, and has made no record: it mostly is about to end. Becomes held
-    /// with the record.
+    /// A task runs its dispatch on its thread, and has made no record, since the dispatch usually ends soon. Becomes
+    /// held with the record.
     case acquired
   }
 
-  /// An object's address, whose low bits are free.
+  /// The address of the newest dispatch, with the activity in its low bits.
   let bits: UInt
 
   init(bits: UInt) {
@@ -32,14 +32,14 @@ struct LaneWord: Equatable {
 
   var activity: Activity { Activity(rawValue: bits & 7)! }
 
-  /// The newest dispatch; it links to the one before it.
+  /// The newest dispatch, which links to the one before it.
   var top: Unmanaged<Dispatch>? {
     UnsafeRawPointer(bitPattern: bits & ~7).map(Unmanaged.fromOpaque)
   }
 
-  /// With a dispatch on top, and whether a drainer must be requested; nil where the lane is retired.
+  /// Returns the word with a dispatch on top, and whether a drainer must be requested; nil if the lane is retired.
   ///
-  /// Not while the lane is held: suspension would hold the drainer back, and the holder's steps with it.
+  /// No drainer is requested while the lane is held: suspension would hold it back, and the holder's steps with it.
   func pushing(_ dispatch: Unmanaged<Dispatch>) -> (word: LaneWord, needsDrainer: Bool)? {
     switch activity {
     case .retired: isPlanted(.pushToRetired) ? (LaneWord(dispatch, .drained), true) : nil
@@ -49,27 +49,27 @@ struct LaneWord: Equatable {
     }
   }
 
-  /// With a task that runs its dispatch; nil where that has to wait for its turn.
+  /// The word with a task that runs its dispatch; nil if that has to wait for its turn.
   var acquiredByTask: LaneWord? {
     if isPlanted(.takenTwice), activity == .acquired { return self }
     return self == LaneWord(nil, .idle) ? LaneWord(nil, .acquired) : nil
   }
 
-  /// With the task's record.
+  /// The word once the task has made a record.
   var heldByTask: LaneWord? {
     activity == .acquired ? LaneWord(top, .held) : nil
   }
 
-  /// Without that task; nil where a dispatch was pushed meanwhile.
+  /// Returns the word without the task; nil if a dispatch was pushed meanwhile.
   ///
-  /// - Parameter activity: What the lane becomes: idle or retired.
+  /// - Parameter activity: The lane's next activity: idle or retired.
   func releasedByTask(as activity: Activity) -> LaneWord? {
     let isEmpty = top == nil || isPlanted(.lostAtRelease)
     let isOfTask = self.activity == .acquired || self.activity == .held
     return isEmpty && isOfTask ? LaneWord(top, activity) : nil
   }
 
-  /// With a drainer, for the holder's next step; nil where the lane has one, who finds the step.
+  /// The word with a drainer for the holder's next step; nil if the lane has a drainer, which finds the step.
   var requestingDrainer: LaneWord? {
     activity == .held || activity == .acquired ? LaneWord(top, .drained) : nil
   }
@@ -77,17 +77,18 @@ struct LaneWord: Equatable {
   /// Whether a drainer is there, or a dispatch holds the lane without one.
   var isInUse: Bool { activity == .held || activity == .drained }
 
-  /// Without the drainer; nil where a dispatch was pushed that can start.
+  /// Returns the word without the drainer; nil if a dispatch was pushed that can start.
   ///
-  /// - Parameter activity: What the lane becomes: held, idle or retired.
+  /// - Parameter activity: The lane's next activity: held, idle or retired.
   func leaving(as activity: Activity) -> LaneWord? {
     activity == .held || top == nil ? LaneWord(top, activity) : nil
   }
 
-  /// Without the pushed dispatches, which the drainer takes in.
+  /// The word without the pushed dispatches, which the drainer takes in.
   var takenIn: LaneWord { LaneWord(nil, activity) }
 
-  /// The same for another thread; nil where no drainer would look for them after that.
+  /// The word without the pushed dispatches, which another thread takes in; nil if no drainer would look for them
+  /// later.
   var takenInByOther: LaneWord? {
     switch activity {
     case .held, .drained: takenIn
@@ -102,12 +103,14 @@ struct AtomicLaneWord: ~Copyable {
 
   var now: LaneWord { LaneWord(bits: bits.load(ordering: .acquiring)) }
 
-  /// Makes it as it was at first, where no other thread has it.
+  /// Resets the word to its first value; no other thread may have it.
   func reset() {
     bits.store(LaneWord(nil, .idle).bits, ordering: .relaxed)
   }
 
-  /// Changes the word to what `next` makes of it; the word before, or nil where `next` returns nil.
+  /// Changes the word to the result of `next`.
+  ///
+  /// Returns the former word, or nil if `next` returns nil.
   func change(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
     var present = bits.load(ordering: .acquiring)
     while let desired = next(LaneWord(bits: present)) {

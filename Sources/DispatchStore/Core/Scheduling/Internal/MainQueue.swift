@@ -8,12 +8,14 @@ enum MainQueue {
     return key
   }()
 
-  /// Enqueues work on it.
+  /// Enqueues work on the main queue.
   static func run(in world: (any SimulatedWorld)?, _ body: @escaping @Sendable () -> Void) {
     if let world { world.run(.main, body) } else { DispatchQueue.main.async(execute: body) }
   }
 
-  /// The thread alone is not enough: in an async main, the queue leaves it after the first suspension.
+  /// Whether the current thread runs the main queue's work.
+  ///
+  /// The thread alone does not tell: in an async main, the queue leaves the main thread after the first suspension.
   static var isCurrent: Bool {
     if let simulated = ThreadState.current.simulated { return simulated.isMainQueue }
     return DispatchQueue.getSpecific(key: key) != nil || Thread.isMainThread

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The executor of one `async` block: runs its jobs where the dispatch's scheduler runs them.
+/// The executor of one `async` block, which runs the block's jobs where the dispatch's scheduler runs them.
 ///
-/// A block that runs in its caller's task needs none, but for the main queue.
+/// A block that runs in its caller's task needs an executor only for the main queue.
 final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   // because `context` is set before the block's task is made
-  /// Nil for an operation in a user's queue: its jobs run on any thread.
+  /// The scheduler; nil for an operation in a user's queue, whose jobs run on any thread.
   private let scheduler: Scheduler?
-  /// That queue, and the operation.
+  /// The user's queue and the operation.
   private let own: (queue: OperationQueue?, operation: AnyObject)?
   /// The context of the block.
   var context: DispatchContext?
-  /// Its simulated world: the thread that resumes a task may be outside.
+  /// The block's simulated world; kept here, since a thread outside of the simulation may resume a task.
   private let world = ThreadState.current.simulated?.world
 
   init(_ scheduler: Scheduler) {
@@ -38,7 +38,7 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// On a thread that is not one of the system's for tasks.
+  /// Runs a job on a thread outside of the cooperative pool.
   func runBesideTasks(_ job: UnownedJob) {
     let thread = ThreadState.current
     let former = thread.runsBlockJob
@@ -47,8 +47,9 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     run(job)
   }
 
-  /// What is on the thread's stack is not around the job, which a `.sync` caller's thread may run: its context
-  /// knows the caller.
+  /// Runs a job in the context of its block, which knows the caller.
+  ///
+  /// The context on the thread's stack does not enclose the job: the thread may be that of a `.sync` caller.
   func run(_ job: UnownedJob) {
     let thread = ThreadState.current
     let (outer, run) = (thread.context, thread.run)

@@ -2,20 +2,20 @@ import Synchronization
 
 /// Ends of dispatches that do not begin: dropped, rejected, skipped or cancelled ones, with their completions.
 ///
-/// Producers may drop faster than the pool's threads run completions. So no more jobs are queued than the bound, and a
-/// thread that dispatches runs some of the ends above it first.
+/// Producers may drop dispatches faster than the pool's threads run completions. So no more jobs are queued than the
+/// bound, and a thread that dispatches first runs some of the ends above it.
 final class PendingEnds: Sendable {
   static let bound = 1_024
-  /// How many a thread runs before it dispatches.
+  /// The number of ends that a thread runs before it dispatches.
   ///
-  /// More than one, so that their number falls; not all, so that a completion
-  /// that dispatches again does not keep the thread for ever.
+  /// More than one, so that the number of ends falls. Not all, so that a completion that dispatches again does not
+  /// keep the thread for ever.
   static let share = 16
   private let ends = Locked(FIFO<@Sendable () -> Void>())
-  /// Changes under the lock.
+  /// The number of ends, changed under the lock.
   private let count = Atomic(0)
 
-  /// Adds an end; whether a job is to be queued that takes one.
+  /// Adds an end; returns whether a job that takes one is to be queued.
   func append(_ end: @escaping @Sendable () -> Void) -> Bool {
     ends.withLock { ends in
       ends.append(end)
@@ -23,7 +23,7 @@ final class PendingEnds: Sendable {
     }
   }
 
-  /// Takes an end for a job; with whether another job is to be queued for those above the bound.
+  /// Takes an end for a job; also returns whether another job is to be queued for the ends above the bound.
   func take() -> (end: (@Sendable () -> Void)?, needsJob: Bool) {
     ends.withLock { ends in
       guard let end = ends.popFirst() else { return (nil, false) }

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A queue that notifies its pools when it is suspended or widened; they read both without its lock.
+/// A queue that notifies its pools when it is suspended or widened; they read both properties without its lock.
 final class PoolQueue: OperationQueue, @unchecked Sendable {
-  // because its superclass is, and what it adds is locked or atomic
-  /// The pools on it, until the last one's dispatcher goes.
+  // because its superclass is, and the properties that it adds are locked or atomic
+  /// The pools on the queue, until the last one's dispatcher goes.
   private let shared = Locked<SharedQueue?>(nil)
   private let isStopped = Atomic(false)
   private let knownWidth = Atomic(OperationQueue.defaultMaxConcurrentOperationCount)
 
-  /// Whether it is suspended, without its lock.
+  /// Whether the queue is suspended, read without its lock.
   var isHeldBack: Bool { isStopped.load(ordering: .acquiring) }
 
   func attach(_ shared: SharedQueue?) {
@@ -18,7 +18,7 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
 
   private var pools: [ConcurrentPool] { shared.withLock { $0 }?.pools ?? [] }
 
-  /// Its width, without its lock.
+  /// The queue's width, read without its lock.
   var width: Int { knownWidth.load(ordering: .relaxed) }
 
   override var maxConcurrentOperationCount: Int {
@@ -39,10 +39,10 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Makes both copies equal to what the queue has.
+  /// Makes both copies equal to the queue's properties.
   ///
-  /// Several threads may set them at once: each compares after it has written, so that the last one to
-  /// write a copy has written what the queue has, or a thread that changes the queue later does.
+  /// Several threads may set the copies at once. Each compares after it has written. So the last thread to write a
+  /// copy has written the queue's value, or a thread that changes the queue later does.
   private func copyProperties() {
     repeat {
       isStopped.store(super.isSuspended, ordering: .sequentiallyConsistent)

@@ -1,52 +1,52 @@
-/// Which workers a concurrent pool has, and what they are to continue, without threads.
+/// The workers of a concurrent pool, and the decisions about their jobs; a pure value, without threads.
 ///
-/// Drainers are operations on the queue. Substitutes are threads beside it: they continue what was
-/// started where the queue does not come to that, and start actions where it has no thread while threads
-/// block. Starts are elsewhere (`StartInbox`), and most pushes and takes of them don't look at this state: as
-/// long as there are as many drainers as the queue is wide, none spins, and no thread blocks.
+/// Drainers are operations on the queue. Substitutes are threads beside it. A substitute continues started work that
+/// the queue does not come to. A substitute also starts actions if the queue has no thread while threads block.
+///
+/// Starts are elsewhere (`StartInbox`). Most pushes and takes of starts don't look at this state. They need not while
+/// there are as many drainers as the queue is wide, none spins, and no thread blocks.
 struct PoolState {
-  /// Continue actions that were started; suspension never holds them back.
+  /// Jobs that continue started actions; suspension never holds them back.
   private var steps = FIFO<Job>()
   private(set) var drainers = 0
-  /// Those of the drainers that the queue has not begun to run.
+  /// The drainers that the queue has not begun to run.
   private var queued = 0
   private var substitutes = 0
-  /// The substitutes that wait inside the library; a drainer that waits becomes one.
+  /// The substitutes that wait inside the library; a drainer that waits becomes a substitute.
   private var waiting = 0
-  /// A drainer that has found nothing spins for work.
+  /// Whether a drainer that has found nothing spins for work.
   private var isSpinning = false
-  /// How many drainers the queue has begun to run.
+  /// The number of drainers that the queue has begun to run so far.
   private var beginnings = 0
-  /// The same at the last check, where work and drainers were queued then.
+  /// The value of `beginnings` at the last check, if work and drainers were queued then.
   private var checked: Int?
-  /// At how many checks in a row the queue had begun none since.
+  /// The number of consecutive checks that found that the queue had begun no further drainer.
   private var stalls = 0
-  /// So many show that there is no thread for a drainer, whoever waits.
+  /// The number of stalls that shows that there is no thread for a drainer, whatever threads wait for.
   private static let manyStalls = 1_000
   /// Whether the queue was seen to have no thread for a drainer, and has begun none since.
   private(set) var isScarce = false
 
-  /// What the pool may use.
+  /// The limits within which the pool may add workers.
   struct Capacity {
-    /// How many drainers it may have.
+    /// The number of drainers that the pool may have.
     var drainers: Int
-    /// How many of them may run.
+    /// The number of drainers that may run.
     var width: Int
-    /// How many of its workers may run, beside those of other pools.
+    /// The number of the pool's workers that may run, beside those of other pools.
     var stepPlaces: Int
-    /// The same beside the user's operations, too, as far as those are known.
+    /// The number of the pool's workers that may run, also beside the user's operations, as far as these are known.
     var places: Int
     /// Whether substitutes may start actions, since the queue has no thread for its drainers.
     var maySubstitute: Bool
   }
 
-  /// What the caller does outside the lock, so that a worker comes to a job; nothing where the workers
-  /// that are there come to it.
+  /// The actions, taken outside the lock, that bring a worker to a job; empty if the present workers suffice.
   struct Reinforcement: OptionSet {
     let rawValue: Int
     static let drainer = Reinforcement(rawValue: 1)
     static let substitute = Reinforcement(rawValue: 2)
-    /// Notify the drainer that spins.
+    /// Notify the spinning drainer.
     static let notifySpinning = Reinforcement(rawValue: 4)
     /// Check from time to time whether the queue begins the drainer.
     static let watch = Reinforcement(rawValue: 8)
@@ -57,7 +57,7 @@ struct PoolState {
 
   var hasSteps: Bool { !steps.isEmpty }
 
-  /// Whether it has no worker at all.
+  /// Whether the pool has no worker at all.
   var isIdle: Bool { drainers + substitutes == 0 }
 
   /// The drainers that the queue has begun to run.
@@ -66,7 +66,7 @@ struct PoolState {
   /// The workers that have a place, and do not wait.
   var running: Int { begun + substitutes - waiting }
 
-  /// A job that starts an action was pushed, or is left.
+  /// Decides on workers for a job that starts an action, and that was pushed or is left.
   mutating func startPushed(_ capacity: Capacity) -> Reinforcement {
     if isSpinning { return notifySpinning() }
     var reinforcement = Reinforcement()
@@ -87,25 +87,25 @@ struct PoolState {
     // A suspended queue would hold a new drainer back.
     if isSuspended { return addSubstitute(within: capacity.stepPlaces) }
     let reinforcement = startPushed(capacity)
-    // The queue may be suspended, if it is a user's, or run a user's operation in the drainer's place.
+    // The queue may be suspended, if it is a user's, or run a user's operation in place of the drainer.
     return queued > 0 ? reinforcement.union(.watch) : reinforcement
   }
 
   mutating func popStep() -> Job? { steps.popFirst() }
 
-  /// The queue was suspended: substitutes have to take the steps that were left to drainers.
+  /// Decides on substitutes for steps that were left to drainers, since the queue was suspended.
   mutating func queueWasSuspended(_ capacity: Capacity) -> Reinforcement {
     steps.isEmpty ? [] : addSubstitute(within: capacity.stepPlaces)
   }
 
-  /// A worker has left or waits: what is left needs others.
+  /// Decides on workers for the jobs that are left, since a worker has left or waits.
   mutating func workIsLeft(
     hasStarts: Bool, isSuspended: Bool, _ capacity: Capacity
   ) -> Reinforcement {
     guard hasStarts || hasSteps else { return [] }
     guard isSuspended else { return startPushed(capacity) }
     var reinforcement = queueWasSuspended(capacity)
-    // The queue begins it once it is resumed.
+    // The queue begins the drainer once it is resumed.
     if hasStarts, drainers < capacity.drainers, !isPlanted(.lostWhileSuspended) {
       drainers += 1
       queued += 1
@@ -114,7 +114,7 @@ struct PoolState {
     return reinforcement
   }
 
-  /// A drainer begins to wait: its operation ends, so that the queue runs what is next.
+  /// Notes that a drainer waits: its operation ends, so that the queue runs the next one.
   mutating func drainerWaits() {
     drainers -= 1
     substitutes += 1
@@ -133,7 +133,7 @@ struct PoolState {
   ///
   /// - Parameters:
   ///   - startsWait: Whether there are starts, and threads block inside the library.
-  ///   - isAwaited: Whether one of their waits is known to be for work on the queue.
+  ///   - isAwaited: Whether a blocked thread is known to wait for work on the queue.
   mutating func check(
     startsWait: Bool, isAwaited: Bool, _ capacity: Capacity
   ) -> Reinforcement {
@@ -147,7 +147,7 @@ struct PoolState {
       return []
     }
     stalls += 1
-    // Where all places are taken, there is nothing to begin.
+    // If all places are taken, there is nothing to begin.
     if startsWait, running < capacity.places, isAwaited || stalls >= Self.manyStalls {
       isScarce = true
     }
@@ -168,36 +168,36 @@ struct PoolState {
     return .notifySpinning
   }
 
-  /// The queue runs a drainer.
+  /// Notes that the queue runs a drainer.
   mutating func drainerBegins() {
     queued -= 1
     beginnings += 1
     isScarce = false
   }
 
-  /// A drainer goes to the end of the queue.
+  /// Moves a drainer to the end of the queue.
   mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
     if !hasSteps { return [] }
     return isSuspended ? addSubstitute(within: capacity.stepPlaces) : .watch
   }
 
-  /// A drainer that found nothing spins for work; false where there is some, or another one spins.
+  /// Lets a drainer that found nothing spin; returns false if there is work, or another drainer spins.
   mutating func beginSpinning(_ capacity: Capacity) -> Bool {
     guard steps.isEmpty, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
     isSpinning = true
     return true
   }
 
-  /// Whether a push has notified it meanwhile.
+  /// Ends the spinning; returns whether a push has notified the drainer meanwhile.
   mutating func endSpinning() -> Bool {
     defer { isSpinning = false }
     return !isSpinning
   }
 
-  /// A worker that found nothing leaves; false where there are steps for it.
+  /// Removes a worker that found nothing; returns false if there are steps for it.
   ///
-  /// Other threads may have pushed starts meanwhile: it has to check once more, after they can see that it
+  /// Other threads may have pushed starts meanwhile. So the worker has to check once more, when they can see that it
   /// has left.
   mutating func leave(isSubstitute: Bool) -> Bool {
     guard steps.isEmpty else { return false }
@@ -205,14 +205,14 @@ struct PoolState {
     return true
   }
 
-  /// A drainer that has left comes back; false where others have its place.
+  /// Takes back a drainer that has left; returns false if others have its place.
   mutating func reenter(_ capacity: Capacity) -> Bool {
     guard running < capacity.width, drainers < capacity.drainers else { return false }
     drainers += 1
     return true
   }
 
-  /// Whether substitutes may start actions; else drainers take all starts.
+  /// Whether substitutes may start actions; if not, drainers take all starts.
   func substitutesMayStart(_ capacity: Capacity) -> Bool {
     capacity.maySubstitute && running <= capacity.places
   }

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// A thread that takes jobs of the concurrent pool: a drainer, which is an operation on the queue, or a
-/// substitute, which is a thread beside it.
+/// A thread that takes jobs of the concurrent pool.
+///
+/// A drainer is an operation on the queue; a substitute is a thread beside it.
 final class PoolWorker {
   let pool: ConcurrentPool
-  /// Of a drainer; nil once that has waited, and so is a substitute.
+  /// The drainer's operation; nil in a substitute, which a drainer becomes once it has waited.
   private var operation: Drainer?
   private let thread = ThreadState.current
-  /// After so many steps a drainer goes to the end of the queue, behind operations of others.
+  /// The number of steps after which a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
 
   init(of pool: ConcurrentPool, in operation: Drainer? = nil) {
@@ -15,11 +16,11 @@ final class PoolWorker {
     self.operation = operation
   }
 
-  /// Whether its thread runs beside the queue.
+  /// Whether the worker's thread runs beside the queue.
   var isSubstitute: Bool { operation == nil }
   var queue: SharedQueue { pool.shared }
 
-  /// Runs jobs until there are none for it, or for a batch.
+  /// Runs jobs until there are none for this worker, or the batch is used up.
   func run() {
     let outer = thread.worker
     thread.worker = self
@@ -51,7 +52,7 @@ final class PoolWorker {
     {
       return .run(step)
     }
-    // Where the queue has become narrower, or substitutes have its places, some workers have to leave.
+    // If the queue has become narrower, or substitutes have its places, some workers have to leave.
     let mayStart =
       isSubstitute
       ? pool.change(.popStart) { $0.substitutesMayStart($1) }
@@ -59,16 +60,18 @@ final class PoolWorker {
     guard mayStart else { return .nothing }
     yieldPoint(.popStart, on: thread)
     if let job = pool.starts.pop(on: thread, for: pool) {
-      // Beside this one, which may block.
+      // Another worker runs beside this one, which may block.
       if isSubstitute { pool.seeToWork() }
       return .run(job)
     }
-    // Drainers are queued for what a substitute leaves.
+    // Drainers are queued for the starts that a substitute leaves.
     return !isSubstitute && pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
   }
 
-  /// A thread that pushes while others wait looks at the state, and may count this worker, which has
-  /// found no start and not left: so it checks once more after it has left.
+  /// Removes a substitute that has found no start; returns whether it has left.
+  ///
+  /// A pushing thread, while others wait, may still count this worker. So the worker checks once more after it has
+  /// left.
   private func substituteLeaves() -> Bool {
     let (hasLeft, released) = pool.leave(isSubstitute: true)
     guard hasLeft else { return false }
@@ -98,7 +101,7 @@ final class PoolWorker {
 
   // MARK: Waiting
 
-  /// The thread begins to wait inside the library, and gives up its place.
+  /// Gives up the worker's place, since its thread begins to wait inside the library.
   func beginWait() {
     if let operation = operation.take() {
       pool.change(.beginWait) { state, _ in state.drainerWaits() }
@@ -111,7 +114,7 @@ final class PoolWorker {
     queue.placeIsFree(after: pool)
   }
 
-  /// It runs again, beside the queue, to the end of its job.
+  /// Ends the wait: the worker runs beside the queue, to the end of its job.
   func endWait() {
     pool.change(.endWait) { state, _ in state.endWait() }
   }

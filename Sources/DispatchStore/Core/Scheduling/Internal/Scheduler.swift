@@ -3,19 +3,19 @@
 /// A scheduler decides when a dispatch starts, and runs its later steps.
 class Scheduler: @unchecked Sendable {
   // because it stores nothing; each subclass says why
-  /// The dispatcher that it belongs to, while it is busy.
+  /// The dispatcher that this scheduler belongs to, while the scheduler is busy.
   var dispatcher: Dispatcher? { nil }
 
-  /// The pool that runs its jobs; nil on the caller's thread.
+  /// The pool that runs the scheduler's jobs; nil on the caller's thread.
   var workers: ConcurrentPool? { nil }
 
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
-  /// Whether it is the task of a dispatch's caller.
+  /// Whether this scheduler is the task of a dispatch's caller.
   var isTask: Bool { false }
 
-  /// It as such a task; nil where it is none.
+  /// This scheduler as a `TaskScheduler`, or nil.
   final var asTask: TaskScheduler? {
     isTask ? unsafeDowncast(self, to: TaskScheduler.self) : nil
   }
@@ -23,56 +23,56 @@ class Scheduler: @unchecked Sendable {
   /// Whether `async` blocks run on the thread that runs steps, or begin there.
   var runsBlocksInSteps: Bool { false }
 
-  /// Where its dispatches have their turn: another one for a task.
+  /// The scheduler in which dispatches have their turn; for a task, the lane or the pool.
   var place: Scheduler { self }
 
-  /// Whether it runs on the main queue.
+  /// Whether the scheduler runs on the main queue.
   var needsMainQueue: Bool { false }
 
-  /// The queue that gives it threads.
+  /// The queue that provides the scheduler's threads.
   var sharedQueue: SharedQueue? { nil }
 
-  /// Whether it is a named lane that accepts no dispatch any longer.
+  /// Whether this is a named lane that no longer accepts dispatches.
   var isRetired: Bool { false }
 
   /// Whether no action may start now.
   var isSuspended: Bool { false }
 
-  /// What messages call it.
+  /// The scheduler's name in messages.
   var description: String { fatalError("Scheduler is abstract.") }
 
-  /// Accepts a dispatch, to start it later; false where it accepts none any longer.
+  /// Accepts a dispatch, to start it later; returns false if the scheduler no longer accepts any.
   func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
     fatalError("Scheduler is abstract.")
   }
 
-  /// A dispatch of another priority than the normal one is about to be scheduled.
+  /// Prepares for a dispatch whose priority is not normal.
   func expectPriority() {}
 
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
 
-  /// The same for a step that starts the action: suspension holds it back.
+  /// Runs a step that starts the action of a dispatch; suspension holds it back.
   func resumeStart(_ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Starts a parked dispatch again, now that it can run.
   final func unpark(_ dispatch: Dispatch) { unpark(dispatch, for: nil) }
 
-  /// Starts a parked dispatch again, and keeps the dispatcher alive as long as this is busy.
+  /// Starts a parked dispatch again, and keeps the dispatcher alive as long as the scheduler is busy.
   func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     fatalError("Scheduler is abstract.")
   }
 
-  /// The dispatch that was started has ended in a later step.
+  /// Releases the scheduler from a dispatch that has ended in a later step.
   func release(_ dispatch: Dispatch) {}
 
-  /// The same for one that was parked, by a step.
+  /// Releases the scheduler, in a step, from a parked dispatch that has ended.
   func releaseParked(_ dispatch: Dispatch) { resume { self.release(dispatch) } }
 
   /// Runs the step that ends a dispatch cancelled while it waited.
   func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
-  /// A dispatch that waits there has ended: its memory is to be released, in whose turn or before.
+  /// Notes that a waiting dispatch has ended, so that its memory is released in its turn or before.
   func noteSkipped() {}
 
   /// Runs a job of an `async` block.
@@ -82,53 +82,54 @@ class Scheduler: @unchecked Sendable {
 
   // MARK: Tasks that run their dispatches
 
-  /// Acquires it for the calling task, whose dispatch runs at once; false where that has to wait.
+  /// Acquires the scheduler for the calling task, whose dispatch runs at once; returns false if the task has to wait.
   func acquire() -> Bool { !isSuspended }
 
-  /// The task that has it has made a record.
+  /// Notes that the task that has acquired the scheduler has made a record.
   func hold(_ dispatch: Dispatch) {}
 
-  /// Releases it after the dispatch of a task.
+  /// Releases the scheduler after the dispatch of a task.
   ///
-  /// - Parameter dispatch: The dispatch that holds it; nil where the task has made no record.
+  /// - Parameter dispatch: The dispatch that holds the scheduler; nil if the task has made no record.
   func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {}
 
-  // MARK: What the wait graph has to know
+  // MARK: For the wait graph
 
-  /// A dispatch that waits for these, or is to pass a gate, is about to be scheduled.
+  /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {}
 
-  /// What has to end before a dispatch that waits here can start.
+  /// Returns the dispatches that have to end before a dispatch that waits here can start.
   func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
-  /// The dispatches before it that are held back by others, or by their gates.
+  /// Returns the dispatches before one that are held back by others, or by their gates.
   func heldBack(before dispatch: Dispatch) -> [Dispatch] { [] }
 
   /// Whether tasks have their turn before a dispatch; linear.
   func hasTask(before dispatch: Dispatch) -> Bool { false }
 
-  /// The dispatch that has started here, and those that wait for their turn; linear.
+  /// The dispatch that has started here, and the dispatches that wait for their turn; linear.
   var order: LaneOrder { LaneOrder() }
 
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { false }
 }
 
-/// What has to end before a dispatch can start in its lane.
+/// The dispatches that have to end before a dispatch can start in its lane.
 struct LanePrecedence {
   /// The dispatch that has started.
   var holder: Dispatch?
-  /// What those in the inbox wait for, also those that are behind it: only a walk distinguishes them.
+  /// The dispatches for which others in the inbox wait, even others behind the one that asks: only a walk tells.
   var awaited: [Dispatch] = []
-  /// Those in the inbox that have to pass a gate in their turn, likewise.
+  /// The dispatches in the inbox that have to pass a gate in their turn, even those behind the one that asks.
   var gated: [Dispatch] = []
 }
 
-/// Who has a lane, and who waits for it, as a diagnosis shows it.
+/// The holder of a lane and its waiting dispatches, as a diagnosis shows them.
 struct LaneOrder {
-  /// The dispatch that has started: where nothing else keeps it, only what identifies it may be read, since its step
-  /// may be about to end it.
+  /// The dispatch that has started.
+  ///
+  /// If nothing else retains it, only its identity may be read, since its step may be about to end it.
   var holder: Dispatch?
-  /// In the order of their turns, if nothing else comes.
+  /// The waiting dispatches in the order of their turns, if nothing else comes.
   var waiting: [Dispatch] = []
 }

@@ -3,18 +3,19 @@ import Synchronization
 
 /// An `OperationQueue` with the pools of all dispatchers that use it.
 ///
-/// One lock guards the states of its pools, which count together the places of the queue that are taken.
+/// A single lock guards the states of the pools, which together count the taken places of the queue.
 final class SharedQueue: Sendable {
   let queue: OperationQueue
   let state = Locked(State())
-  /// The waits, of threads that block and of tasks that such threads may wait for, that are known to be
-  /// for work on this queue.
+  /// The number of waits that are known to be for work on this queue.
+  ///
+  /// Counts waits of blocked threads, and of tasks for which such threads may wait.
   private let waits = Atomic(0)
   private let isShared = Atomic(false)
 
   struct State {
     fileprivate(set) var pools: [ConcurrentPool] = []
-    /// The workers of all pools that run.
+    /// The running workers of all pools.
     var running = 0
     /// The user's operations on the queue that wait inside the library.
     fileprivate(set) var waitingOperations = 0
@@ -33,7 +34,7 @@ final class SharedQueue: Sendable {
     }
   }
 
-  /// Whether another pool is left.
+  /// Removes a pool; returns whether another pool is left.
   func remove(_ pool: ConcurrentPool) -> Bool {
     let (removed, isUsed) = state.withLock { state -> (ConcurrentPool?, Bool) in
       let index = state.pools.firstIndex { $0 === pool }
@@ -46,7 +47,9 @@ final class SharedQueue: Sendable {
 
   // MARK: Waits
 
-  /// A worker of a pool has left or waits, and the pool has looked for its own work: others may have its place.
+  /// Offers a free place to the other pools, since a worker of a pool has left or waits.
+  ///
+  /// The pool has looked for its own work already.
   func placeIsFree(after pool: ConcurrentPool) {
     guard isShared.load(ordering: .relaxed) else { return }
     for other in pools where other !== pool && other.usesFreePlaces { other.seeToWork() }
@@ -63,7 +66,7 @@ final class SharedQueue: Sendable {
     waits.subtract(1, ordering: .sequentiallyConsistent)
   }
 
-  /// A user's operation begins to wait inside the library: its place may be taken meanwhile.
+  /// Notes that a user's operation begins to wait inside the library: its place may be taken meanwhile.
   func operationWaits() {
     state.withLock { $0.waitingOperations += 1 }
   }
@@ -72,7 +75,7 @@ final class SharedQueue: Sendable {
     state.withLock { $0.waitingOperations -= 1 }
   }
 
-  /// The user's operations that the queue runs, and that do not wait inside the library.
+  /// The number of the user's operations that the queue runs, and that do not wait inside the library.
   var otherOperations: Int {
     let running = queue.operations.count { $0.isExecuting && !($0 is Drainer) }
     return max(0, running - state.withLock(\.waitingOperations))

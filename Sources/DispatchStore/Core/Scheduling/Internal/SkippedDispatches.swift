@@ -1,14 +1,14 @@
-/// How many dispatches wait that have ended, and when they are to be removed.
+/// The number of ended dispatches that still wait, which decides when they are removed.
 ///
-/// Where many are cancelled behind one that takes long, memory stays bounded by those that have not ended; a removal
-/// costs each of these a step, and comes only after as many have ended.
+/// If many dispatches are cancelled behind a slow one, memory stays bounded by those that have not ended. A removal
+/// takes a step for each of these, and comes only after as many have ended.
 struct SkippedDispatches {
-  /// So many are never removed; fewer in a simulation, which is to come to that.
+  /// The number of ended dispatches below which none is removed; small in a simulation, so that it comes to removals.
   private var least: Int { ThreadState.current.simulated == nil ? 64 : 2 }
   private var count = 0
   private var rest = 0
 
-  /// One has ended; whether those that have are to be removed now.
+  /// Counts an ended dispatch; returns whether the ended ones are to be removed now.
   mutating func note() -> Bool {
     count += 1
     if count < max(least, rest) { return false }
@@ -16,7 +16,7 @@ struct SkippedDispatches {
     return true
   }
 
-  /// They were removed, and so many are left.
+  /// Notes that the ended dispatches were removed, and how many dispatches are left.
   mutating func removed(leaving rest: Int) {
     self.rest = rest
   }

@@ -4,20 +4,21 @@ import Synchronization
 
 /// A drainer's wait for work on a thread that stays awake, for some microseconds.
 ///
-/// Waking a sleeping queue costs more than that. One thread of the process at most spins here, and none
-/// on a machine with one core.
+/// Waking a sleeping queue costs more than that. At most one thread of the process spins, and none on a machine with
+/// one core.
 final class SpinWait: Sendable {
   private let isNotified = Atomic(false)
 
   private static let isTaken = Atomic(false)
-  /// The same in a simulation, which runs the same whatever other threads of the process do.
+  /// Whether a thread of a simulation spins; separate, so that simulations do not depend on other threads of the
+  /// process.
   private let isTakenInWorld = Atomic(false)
   static let isUseful = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 20_000
-  /// A drainer leaves an empty lane sooner than the pool, so that other lanes have their turn.
+  /// The spin time for a lane: shorter than the pool's, so that other lanes have their turn.
   static let laneNanoseconds: UInt64 = 4_000
 
-  /// Reserves the place for this thread; false where another thread spins.
+  /// Reserves the place for this thread; returns false if another thread spins.
   func begin(on thread: ThreadState) -> Bool {
     if thread.simulated != nil {
       isNotified.store(false, ordering: .relaxed)
@@ -41,7 +42,7 @@ final class SpinWait: Sendable {
     _ = Self.spin(nanoseconds: Self.nanoseconds) { isNotified.load(ordering: .acquiring) }
   }
 
-  /// Whether the condition came true in time.
+  /// Spins until a condition is true; returns whether it was in time.
   static func spin(nanoseconds: UInt64, until condition: () -> Bool) -> Bool {
     if let simulated = ThreadState.current.simulated { return simulated.spin(until: condition) }
     let end = DispatchTime.now().uptimeNanoseconds + nanoseconds

@@ -3,22 +3,23 @@ import Synchronization
 
 /// Looks from time to time for queued work for which the system has no thread.
 ///
-/// It runs, on a thread of the library, while threads block inside the library, or actions that were started
-/// wait for a thread of their queue. So those that push work pay nothing for it.
+/// The monitor runs, on a thread of the library, while threads block inside the library, or started actions wait for
+/// a thread of their queue. So pushing work costs nothing extra.
 final class StallMonitor: Sendable {
   static let ofProcess = StallMonitor()
 
   private let isRunning = Atomic(false)
-  /// For so long, in seconds, a queue may leave work without a thread, before threads beside it take over.
+  /// The time, in seconds, for which a queue may leave work without a thread before threads beside it take over.
   private static let interval = 0.005
-  /// While threads block, and no work is queued, the interval doubles up to this: one may block for hours.
+  /// The longest interval: it doubles while threads block and no work is queued, since one may block for hours.
   private static let longestInterval = 0.32
-  /// After so many checks without need the monitor stops: starting it again takes a thread.
+  /// The number of unnecessary checks after which the monitor stops: starting it again takes a thread.
   private static let mostIdleChecks = 20
 
-  /// The caller has written what makes the monitor necessary.
+  /// Keeps the monitor running; the caller has already written the reason for it.
   func keepRunning() {
-    // Either this thread sees that it has stopped, or it finds what the caller wrote when it checks once more.
+    // Either this thread sees that the monitor has stopped, or the monitor finds the caller's write when it checks
+    // again.
     guard !isRunning.load(ordering: .sequentiallyConsistent),
       !isRunning.exchange(true, ordering: .sequentiallyConsistent)
     else { return }
@@ -41,7 +42,7 @@ final class StallMonitor: Sendable {
     }
   }
 
-  /// Whether the monitor is necessary.
+  /// Checks the queues; returns whether the monitor is necessary.
   private func check() -> Bool {
     if !BlockedThreads.ofProcess.isEmpty { JobInbox.ofProcess.check() }
     return BlockedThreads.ofProcess.checkQueues()

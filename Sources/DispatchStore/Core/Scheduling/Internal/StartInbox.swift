@@ -2,11 +2,11 @@ import Synchronization
 
 /// The jobs of a concurrent pool that start actions.
 ///
-/// Threads push to several shards in turn, and workers take from them in turn, so that no lock is shared
-/// by all. In a shard, lanes have a line of their own, and every other take looks there first: neither
-/// starves the other. No order is promised between actions.
+/// Threads push to several shards in turn, and workers take from them in turn, so that no lock is shared by all. In a
+/// shard, lanes have a queue of their own, and every other take looks there first: neither starves the other. No
+/// order is promised between actions.
 final class StartInbox: Sendable {
-  /// What starts an action, but for dispatches.
+  /// A job that starts an action and is not a dispatch.
   enum Start {
     case lane(Lane)
     /// Starts an action whose dispatch has started.
@@ -35,7 +35,7 @@ final class StartInbox: Sendable {
     }
 
     mutating func pop() -> Job? {
-      // Few, and they started before what is queued.
+      // Steps come first: they are few, and were started before the rest was queued.
       if !steps.isEmpty, let step = steps.popFirst() { return .step(step) }
       isLanesTurn.toggle()
       if isLanesTurn, !lanes.isEmpty, let lane = lanes.popFirst() { return .lane(lane) }
@@ -45,22 +45,22 @@ final class StartInbox: Sendable {
   }
 
   private let shards: [Locked<Shard>]
-  /// How many of them the last push could choose from.
+  /// The number of shards that the last push could choose from.
   private let usedShards = Atomic(1)
-  /// Those of other priorities than the normal one; all threads share them.
+  /// The dispatches of other than normal priority; all threads share them.
   private let prioritized = Locked(PriorityInbox())
-  /// How many these are; changes under their lock.
+  /// The number of prioritized dispatches, changed under their lock.
   private let prioritizedCount = Atomic(0)
   private let skipped = Locked(SkippedDispatches())
 
-  /// - Parameter width: How many threads there are to take from it.
+  /// - Parameter width: The number of threads that may take from the inbox.
   init(for width: Int) {
     let count = min(16, max(1, width))
     shards = (0..<count).map { _ in Locked(Shard()) }
   }
 
-  /// - Parameter width: How many threads may take from it at once: it uses no more shards than that, and
-  ///   with one of them a queue of width one keeps the order.
+  /// - Parameter width: The number of threads that may take from the inbox at once, which bounds the shards that are
+  ///   used. With one shard, a queue of width one keeps the order.
   func push(_ dispatch: Dispatch, width: Int, on thread: ThreadState) {
     if dispatch.details?.priority != nil { return pushPrioritized(dispatch) }
     nextShard(of: width, on: thread).withLock { $0.push(dispatch) }
@@ -87,15 +87,16 @@ final class StartInbox: Sendable {
     }
   }
 
-  /// - Parameter pool: Its suspension is read under the lock: what was pushed after a suspension stays.
+  /// - Parameter pool: The pool, whose suspension is read under the lock: a start that was pushed after a suspension
+  ///   stays.
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     repeat {
       if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
         return job
       }
       if let job = popNormal(on: thread, for: pool) { return job }
-      // Others may have taken what was to go before these, or the queue was resumed meanwhile: those of normal
-      // priority, of which some may wait, keep the count of their turns.
+      // Others may have taken the starts that were to go before these, or the queue was resumed meanwhile. If starts
+      // of normal priority wait, they keep the count of their turns.
     } while hasPrioritized && !pool.holdsStartsBack
     return nil
   }
@@ -113,7 +114,7 @@ final class StartInbox: Sendable {
   private func popNormal(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     thread.turn &+= 1
     let turn = Int(truncatingIfNeeded: thread.turn)
-    // In turn among those that are used; now and then among all, where some may be left from a wider queue.
+    // Takes in turn among the used shards, and now and then among all: some starts may be left from a wider queue.
     let first =
       turn % 16 == 0 ? turn / 16 % shards.count : turn % usedShards.load(ordering: .relaxed)
     for offset in shards.indices {
@@ -125,7 +126,7 @@ final class StartInbox: Sendable {
     return nil
   }
 
-  /// A dispatch in it has ended: removes those that have, where these are many.
+  /// Notes that a waiting dispatch has ended, and removes the ended ones if they are many.
   func noteSkipped() {
     guard skipped.withLock({ $0.note() }) else { return }
     var (removed, rest) = prioritized.withLock { inbox in

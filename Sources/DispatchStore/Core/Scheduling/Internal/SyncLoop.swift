@@ -5,12 +5,12 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   // because `condition` guards what changes
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
-  /// Whether its thread is one of the system's for tasks.
+  /// Whether the loop's thread belongs to the cooperative pool.
   private(set) var isOnTaskThread = false
-  /// The caller has left: later steps run on the threads that they come from.
+  /// Whether the caller has left: later steps run on the threads that they come from.
   private var isDetached = false
 
-  /// A loop for a `.sync` dispatch of this thread: its last one, where no other reference to that exists.
+  /// Returns a loop for a `.sync` dispatch of this thread, and reuses the last one if nothing else refers to it.
   static func make(on thread: ThreadState) -> SyncLoop {
     let loop = (thread.hasFreeLoop ? thread.spareLoop : nil) ?? SyncLoop()
     loop.isDetached = false
@@ -19,7 +19,9 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
     return loop
   }
 
-  /// Runs a dispatch to its end; on a notifier's thread, until only the delivery of its commits by others is left.
+  /// Runs a dispatch to its end.
+  ///
+  /// On a notifier's thread, stops when only the delivery of its commits by others is left.
   func run(_ begun: Dispatch, on thread: ThreadState) {
     var dispatch = begun
     _ = Dispatch.start(&dispatch, on: thread)
@@ -116,7 +118,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   }
 }
 
-/// The scheduler of dispatches that have no other one: they run inline on their caller's thread, which takes no steps.
+/// The scheduler of dispatches that have no other: they run inline on the caller's thread, which takes no steps.
 final class CallerThread: Scheduler, @unchecked Sendable {
   // because it stores nothing
   static let any = CallerThread()
@@ -130,7 +132,7 @@ final class CallerThread: Scheduler, @unchecked Sendable {
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) { refuseStep() }
 
-  /// Nobody would run it: the dispatch would wait for ever, without a trace.
+  /// Stops the program, since otherwise the dispatch would wait for ever, without a trace.
   private func refuseStep() -> Never {
     stopProgram(
       """

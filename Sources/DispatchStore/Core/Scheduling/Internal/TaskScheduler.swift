@@ -1,8 +1,8 @@
 /// The caller's task of a structured dispatch: runs its steps, and awaits its `async` blocks.
 ///
-/// It takes its turn at a lane, or at the concurrent queue, as any dispatch does: what starts there is not its
-/// action, but the task, which has the lane from then on. A dispatch that only reduces, and finds its lane busy, runs on
-/// the lane's thread instead: the task only waits for its end here.
+/// A task takes its turn at a lane, or at the concurrent queue, as any dispatch does. In that turn the task starts,
+/// rather than its action, and has the lane from then on. If a dispatch only reduces and finds its lane busy, it runs
+/// on the lane's thread instead: the task only waits for its end here.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
   // because `state` is locked, the task alone has access to `wasCancelled`, and
   // `ofDispatcher` changes only before other threads know the dispatch, or once they no longer do
@@ -22,14 +22,14 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
 
-  /// What the task does next.
+  /// The task's next action.
   enum Step {
-    /// Start the action: the dispatch has its turn.
+    /// Start the action, since the dispatch has its turn.
     case start
-    /// None: the task was cancelled while it waited, and looks at that before each step.
+    /// Look at cancellation, as before each step: the task was cancelled while it waited.
     case cancel
     case step(@Sendable () -> Void)
-    /// Go on with its caller: the dispatch has ended on its lane's thread.
+    /// Return to the caller, since the dispatch has ended on its lane's thread.
     case ended
     /// Await an `async` block.
     ///
@@ -40,14 +40,14 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
 
   private struct State {
-    /// The lane or the concurrent queue; nil while it is a spare one.
+    /// The lane or the concurrent queue; nil in a spare scheduler.
     ///
-    /// Under the lock: the task moves to its lane while searches for deadlocks and diagnoses read where it is.
+    /// Guarded by the lock, since the task moves to its lane while searches for deadlocks and diagnoses read it.
     var place: Scheduler?
-    /// Mostly there is no other one.
+    /// The first step; usually the only one.
     private(set) var first: Step?
     private var others = FIFO<Step>()
-    /// The task, where it has no step.
+    /// The task's continuation, while it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
@@ -65,7 +65,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Makes one, or uses the thread's spare one.
+  /// Makes a scheduler for a task, or reuses the thread's spare one.
   static func make(
     at place: Scheduler, of dispatcher: Dispatcher, on thread: ThreadState
   ) -> TaskScheduler {
@@ -81,11 +81,11 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   private func clear() {
     let dispatcher = ofDispatcher.take()
-    // A named lane that has retired is used again if nothing else refers to it.
+    // A retired named lane is reused if nothing else refers to it.
     if let last = state.withLock({ $0.place.take() }) { dispatcher?.recycle(last) }
   }
 
-  /// Keeps one whose dispatch has ended as the thread's spare one, where nothing else refers to it.
+  /// Keeps a scheduler whose dispatch has ended as the thread's spare one, if nothing else refers to it.
   static func recycle(_ task: consuming TaskScheduler, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&task), hasNoWeakOrUnownedReferences(task) else { return }
     task.clear()
@@ -95,7 +95,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     thread.keepSpare(task)
   }
 
-  /// Takes another lane: a named one has retired since it was looked up.
+  /// Moves to another lane, since a named lane has retired after it was looked up.
   func move(to place: Scheduler) {
     // The former place is released outside of the lock.
     let former = state.withLock { state in
@@ -107,26 +107,26 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   // MARK: The task
 
-  /// The next step; nil where there is none yet.
+  /// Takes the next step; nil if there is none yet.
   func next() -> Step? {
     yieldPoint(.takeStep)
     return state.withLock { $0.popStep() }
   }
 
-  /// Whether the task was cancelled since the last call: it cancels its dispatch itself.
+  /// Whether the task was cancelled since the last call; the task cancels its dispatch itself.
   func noticesCancellation() -> Bool {
     guard !wasCancelled, Task.isCancelled else { return false }
     wasCancelled = true
     return true
   }
 
-  /// Waits for a step, which a cancellation of the task is, too, where it has not seen that.
+  /// Waits for a step; a cancellation that the task has not seen yet counts as one.
   nonisolated(nonsending) func wait() async {
     let wait = TaskWait.begin()
     if wasCancelled {
       await waitForStep()
     } else {
-      // The runtime calls the handler while it has locked the task: it must run no other code.
+      // The runtime calls the handler with the task locked, so it must run no other code.
       await withTaskCancellationHandler(operation: waitForStep) { appendInPlace(.cancel) }
     }
     wait?.end()
@@ -151,10 +151,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// The dispatch has its turn.
+  /// Resumes the task, since its dispatch has its turn.
   func start() { append(.start) }
 
-  /// The dispatch has ended on its lane's thread.
+  /// Resumes the task, since its dispatch has ended on its lane's thread.
   func ended() { append(.ended) }
 
   /// Runs an `async` block of the dispatch.
@@ -182,7 +182,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   /// Makes a block's own task, which is cancelled together with the caller's task.
   ///
-  /// Under the lock: a cancellation that comes once the block has begun finds its task.
+  /// The task is made under the lock, so that a cancellation finds it once the block has begun.
   func adopt(at index: Int, _ make: () -> Task<Void, Never>) -> Task<Void, Never> {
     let (blockTask, isCancelled) = blocks.withLock { blocks in
       let blockTask = make()
@@ -193,7 +193,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     return blockTask
   }
 
-  /// The caller's task was cancelled: its blocks see that at once, and not with its next step.
+  /// Cancels the blocks of the caller's task, which see this at once rather than with the task's next step.
   func cancelBlocks() {
     let tasks = blocks.withLock { blocks in
       blocks.areCancelled = true
@@ -243,10 +243,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.noteSkipped()
   }
 
-  /// Runs a job of a block on the main queue, or of one that has a task to itself.
+  /// Runs a job of a block on the main queue, or of a block that has a task to itself.
   ///
-  /// Inside a block of another dispatch, where its jobs run: all threads of the system's pool may wait in `.sync`
-  /// dispatches, whose blocks send others.
+  /// Inside a block of another dispatch, the job runs where that block's jobs run. All threads of the cooperative
+  /// pool may be blocked in `.sync` dispatches, whose blocks send others.
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     let world = ofDispatcher.pool.world
     if needsMainQueue {

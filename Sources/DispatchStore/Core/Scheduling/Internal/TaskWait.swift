@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What others wait for meanwhile, where a task waits inside the library, they must wait for no longer.
+/// An observer of a task's waits inside the library, which must not keep others waiting for the task meanwhile.
 protocol TaskWaitObserver: AnyObject, Sendable {
   func taskBeginsToWait()
   func taskHasWaited()
@@ -8,14 +8,14 @@ protocol TaskWaitObserver: AnyObject, Sendable {
 
 /// The time in which a task waits inside the library, suspended or on a thread that blocks.
 ///
-/// What it waits for may need what waits for the task: so those that observe the task have it go on. A task is
-/// known by its address, until its observer is removed; children of it are other tasks.
+/// The awaited work may need others that wait for the task, so the task's observers let these go on. A task is known
+/// by its address until its observer is removed. Its child tasks are other tasks.
 struct TaskWait {
   private let observers: [any TaskWaitObserver]
 
-  /// The wait of the current task begins; nil where no observer has to know.
+  /// Begins the wait of the current task; returns nil if no observer has to know.
   ///
-  /// - Parameter awaited: An observer for which the task waits itself.
+  /// - Parameter awaited: An observer for which the task itself waits; it is not notified.
   static func begin(for awaited: (any TaskWaitObserver)? = nil) -> TaskWait? {
     guard TaskWaitTable.count.load(ordering: .relaxed) > 0, let task = currentTask else {
       return nil
@@ -37,7 +37,7 @@ struct TaskWait {
   }
 }
 
-/// The observers of tasks; code outside of tasks and processes without observers pay for none of it.
+/// The observers of tasks; code outside of tasks, and processes without observers, pay nothing for them.
 enum TaskWaitTable {
   fileprivate static let count = Atomic(0)
   fileprivate static let observers = Locked<[UInt: [any TaskWaitObserver]]>([:])

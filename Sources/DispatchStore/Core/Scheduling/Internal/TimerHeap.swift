@@ -1,20 +1,20 @@
-/// Identifies a timer; not used again.
+/// Identifies a timer; never reused.
 struct TimerToken: Equatable {
   let slot: Int
-  /// Distinguishes it from others that have the slot before and after.
+  /// Distinguishes the timer from earlier and later ones in the same slot.
   let number: UInt64
 }
 
 /// Timers in the order of their deadlines, without threads and without a clock.
 ///
-/// Each has a slot of an array, which is used again, and a place in the heap. One that is removed leaves its place there,
-/// until that comes to the top or more than half of the places are dead.
+/// Each timer has a reusable slot of an array, and a place in the heap. A removed timer leaves its place in the heap
+/// as a tombstone. Tombstones stay until they reach the top, or are more than half of the places.
 struct TimerHeap<Payload> {
   private struct Place: Comparable {
     let deadline: Int64
     let token: TimerToken
 
-    /// Equal deadlines come in the order of insertion.
+    /// Orders places by deadline; equal deadlines come in the order of insertion.
     static func < (lhs: Place, rhs: Place) -> Bool {
       (lhs.deadline, lhs.token.number) < (rhs.deadline, rhs.token.number)
     }
@@ -22,9 +22,9 @@ struct TimerHeap<Payload> {
 
   private struct Slot {
     var number: UInt64
-    /// Nil where it is free.
+    /// The payload; nil if the slot is free.
     var payload: Payload?
-    /// The next one that is free, where it is; where there is none, -1.
+    /// The next free slot, if this one is free; -1 if there is none.
     var nextFree = -1
   }
 
@@ -32,13 +32,13 @@ struct TimerHeap<Payload> {
   private var slots: [Slot] = []
   private var firstFree = -1
   private var lastNumber: UInt64 = 0
-  /// So few places are not worth a compaction, nor so few slots their release.
+  /// The number of places up to which no compaction is worthwhile, nor the release of slots.
   private static var fewPlaces: Int { 64 }
 
-  /// How many timers there are.
+  /// The number of timers.
   private(set) var count = 0
 
-  /// How many places there are, those of removed timers included.
+  /// The number of places, including those of removed timers.
   var placeCount: Int { places.count }
 
   mutating func insert(_ payload: Payload, at deadline: Int64) -> TimerToken {
@@ -57,7 +57,7 @@ struct TimerHeap<Payload> {
     return token
   }
 
-  /// Removes a timer; what it had, to be released outside of locks, or nil where it has fired.
+  /// Removes a timer; returns its payload, to be released outside of locks, or nil if it has fired.
   mutating func remove(_ token: TimerToken) -> Payload? {
     guard let payload = take(token) else { return nil }
     if places.count > max(2 * count, Self.fewPlaces) {
@@ -75,7 +75,7 @@ struct TimerHeap<Payload> {
     return nil
   }
 
-  /// Removes the timers whose deadlines have come, and returns what they had, in order.
+  /// Removes the timers whose deadlines have come, and returns their payloads in order.
   mutating func takeDue(at now: Int64) -> [Payload] {
     var due: [Payload] = []
     while let deadline = earliest(), deadline <= now, let place = places.popMinimum() {

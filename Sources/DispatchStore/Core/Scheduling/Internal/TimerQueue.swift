@@ -1,10 +1,10 @@
-/// What is called when a timer's deadline has come.
+/// An object to call when a timer's deadline has come.
 protocol TimerTarget: AnyObject, Sendable {
-  /// On a thread of the clock's, with no lock held.
+  /// Called on a thread of the clock, with no lock held.
   func timerFired()
 }
 
-/// The timers of one dispatcher, by its clock: memory for each, one alarm for all of them.
+/// The timers of one dispatcher, by its clock: each takes only memory, and all share one alarm.
 final class TimerQueue: Sendable {
   private let state: Locked<State>
   private let clock: DispatcherClock
@@ -12,11 +12,11 @@ final class TimerQueue: Sendable {
   private struct State {
     var heap = TimerHeap<any TimerTarget>()
     let alarm: AlarmSource
-    /// When the earliest alarm comes that was set and has not come.
+    /// The time of the earliest alarm that was set and has not come.
     var nextAlarm: Int64?
   }
 
-  /// The least time between an alarm that came early and the next one.
+  /// The shortest time, in nanoseconds, between an alarm that came early and the next one.
   private static let pause: Int64 = 1_000_000
 
   init(_ clock: DispatcherClock, in world: (any SimulatedWorld)? = nil) {
@@ -24,12 +24,12 @@ final class TimerQueue: Sendable {
     self.clock = clock
   }
 
-  /// How many timers there are.
+  /// The number of timers.
   var count: Int { state.withLock { $0.heap.count } }
 
-  /// Adds a timer; the token to remove it.
+  /// Adds a timer, and returns the token to remove it.
   ///
-  /// - Parameter deadline: In nanoseconds of the dispatcher's clock.
+  /// - Parameter deadline: The deadline, in nanoseconds of the dispatcher's clock.
   func add(_ target: any TimerTarget, at deadline: Int64) -> TimerToken {
     let (token, former) = state.withLock { state -> (TimerToken, Task<Void, Never>?) in
       (state.heap.insert(target, at: deadline), setAlarm(&state))
@@ -38,9 +38,9 @@ final class TimerQueue: Sendable {
     return token
   }
 
-  /// Removes a timer; without effect if it has fired.
+  /// Removes a timer; does nothing if it has fired.
   ///
-  /// By the system's clock its alarm still comes, finds nothing to do, and sets the next one.
+  /// With the system's clock, the alarm still comes, finds nothing to do, and sets the next one.
   func remove(_ token: TimerToken) {
     let (target, alarm) = state.withLock { state -> ((any TimerTarget)?, Task<Void, Never>?) in
       let target = state.heap.remove(token)
@@ -52,7 +52,7 @@ final class TimerQueue: Sendable {
     withExtendedLifetime(target) {}
   }
 
-  /// An alarm has come.
+  /// Fires the timers that are due, since an alarm has come.
   private func alarmCame(at time: Int64) {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
@@ -60,7 +60,7 @@ final class TimerQueue: Sendable {
       if state.nextAlarm == time { state.nextAlarm = nil }
       let due = state.heap.takeDue(at: now)
       if !due.isEmpty, isPlanted(.lostAlarm) { return (due, nil) }
-      // A clock may be early: the next alarm comes after a pause, so that this is no loop.
+      // A clock may be early: the next alarm comes after a pause, so that this does not loop.
       return (due, setAlarm(&state, notBefore: now < time ? now + Self.pause : .min))
     }
     former?.cancel()
@@ -69,9 +69,10 @@ final class TimerQueue: Sendable {
 
   /// Sets the alarm for the earliest deadline, unless one comes before that.
   ///
-  /// Under the lock, so that alarms are set in the order in which that is decided; it calls no code of the program.
+  /// Called under the lock, so that alarms are set in the order in which they are decided on; calls no code of the
+  /// program.
   ///
-  /// - Returns: The task of an alarm that comes later, to be cancelled outside of the lock.
+  /// - Returns: The task of a later alarm, to be cancelled outside of the lock.
   private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> Task<Void, Never>? {
     guard let earliest = state.heap.earliest() else { return nil }
     let time = max(earliest, notBefore)
