@@ -1,4 +1,4 @@
-/// One limit for each key with dispatches in flight; limits of other keys are released.
+/// The limits of keys with dispatches in flight, one for each key; other limits are released.
 ///
 /// Under the lock, keys are distinguished by their hashes, as in the table of lanes; they are compared outside.
 final class KeyedLimits: Sendable {
