@@ -1,4 +1,4 @@
-/// What the program ends with: the numbers and their meaning are those of `sysexits.h`.
+/// The exit codes of the program: the numbers and their meaning are those of `sysexits.h`.
 ///
 /// | code | name | when |
 /// |---|---|---|
@@ -13,8 +13,8 @@
 /// | 75 | temporaryFailure | the deadline has passed |
 /// | 130, 143 | interrupted, terminated | SIGINT or SIGTERM has ended a replay early, and what was done is printed |
 ///
-/// At any other time, and a second time (but for SIGTERM), a signal ends the program by that signal, which shells report as 128 plus its
-/// number.
+/// At any other time, and a second time (but for SIGTERM), a signal ends the program by that signal. Shells report
+/// that as 128 plus its number.
 enum ExitCode: Int32 {
   case ok = 0
   case usage = 64

@@ -1,4 +1,4 @@
-/// Why the program stops: one line for standard error, and the code to exit with.
+/// The reason why the program stops: one line for standard error, and the code to exit with.
 struct Failure: Error, Equatable {
   let code: ExitCode
   let message: String

@@ -1,17 +1,15 @@
 import Foundation
 import Synchronization
 
-/// What Ctrl-C and other signals do.
+/// The handling of Ctrl-C and other signals.
 ///
-/// The first SIGINT or SIGTERM during the replays requests their end, and the program prints what was done; a repeated
-/// SIGTERM changes nothing. At any other time, and a second time, a signal ends the program as the default handler would,
-/// after a running git, and shows the terminal's cursor again.
+/// The first SIGINT or SIGTERM during the replays requests their end, and the program prints the results so far. A
+/// repeated SIGTERM changes nothing. At any other time, and a second time, a signal ends a running git first. The
+/// program then shows the terminal's cursor again, and ends as with the default handler.
 ///
 /// Git runs in a separate process group, to which a terminal does not send its Ctrl-C.
 enum Interruption {
-  /// Zero while no git is running.
-  ///
-  /// At most one is.
+  /// The process of the running git, of which there is at most one; zero if none runs.
   private static let child = Atomic<pid_t>(0)
 
   /// Whether standard error is a terminal whose cursor is hidden.
@@ -51,7 +49,7 @@ enum Interruption {
       // A signal that a shell or `nohup` has set to be ignored stays ignored.
       if isIgnore(previous) { signal(number, SIG_IGN) }
     }
-    // A closed reader of the output ends the program, also where the parent process ignores the signal.
+    // A closed reader of the output ends the program, even if the parent process ignores the signal.
     signal(SIGPIPE, SIG_DFL)
   }
 
@@ -59,12 +57,12 @@ enum Interruption {
     unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// The cursor is hidden until it is said to be shown again.
+  /// Notes whether the terminal's cursor is hidden.
   static func cursor(isHidden: Bool) {
     cursorIsHidden.store(isHidden, ordering: .relaxed)
   }
 
-  /// The replays have begun, or have ended.
+  /// Notes that the replays have begun, or have ended.
   static func replays(_ isReplaying: Bool) {
     self.isReplaying.store(isReplaying, ordering: .relaxed)
   }

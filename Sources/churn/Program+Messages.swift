@@ -1,4 +1,4 @@
-// What it writes to standard error besides the progress and the board.
+// The program's messages on standard error, besides the progress and the board.
 extension Program {
   func printMessage(_ message: String) {
     try? messages.write("churn: \(message)\n")

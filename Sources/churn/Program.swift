@@ -8,7 +8,7 @@ struct Program {
   let temporaryDirectory: String
   let output: any TextOutput
   let messages: any TextOutput
-  /// The time that the board goes by.
+  /// The clock of the board.
   var clock: any BoardClock = SystemClock()
   /// Ends the replays early.
   var stop = Stop()
@@ -104,7 +104,7 @@ struct Program {
     _ options: Options, _ input: Input, _ log: SpooledLog, _ outcome: Replays.Outcome
   ) throws -> Findings {
     let answers = try outcome.answers?.ofOneCopy(among: options.copies)
-    // What was cut has no time left for more.
+    // After a cut there is no time left for more.
     let git =
       try outcome.cut == nil
       ? compareWithGit(input.repository, log.summary.lastHash, answers ?? Answers()) : nil

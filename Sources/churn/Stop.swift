@@ -5,13 +5,13 @@ import Synchronization
 ///
 /// A signal handler may make it, since that only writes an atomic.
 final class Stop: Sendable {
-  /// Who made the request.
+  /// The origin of the request.
   enum Reason: Equatable, Sendable {
     case deadline
     case signal(Int32)
   }
 
-  /// Zero without a request, -1 for the deadline, else a signal's number.
+  /// The request: zero for none, -1 for the deadline, otherwise a signal's number.
   private let word = Atomic<Int32>(0)
 
   var isRequested: Bool { word.load(ordering: .relaxed) != 0 }
@@ -24,7 +24,7 @@ final class Stop: Sendable {
     }
   }
 
-  /// Makes the request; false where there was one before, whose reason counts.
+  /// Makes the request; false if there was one before, whose reason counts.
   @discardableResult
   func request(_ reason: Reason) -> Bool {
     let value: Int32 =
@@ -46,7 +46,7 @@ extension Stop.Reason: CustomStringConvertible {
     }
   }
 
-  /// What the program ends with after such a request.
+  /// The code with which the program exits after such a request.
   var exitCode: ExitCode {
     switch self {
     case .deadline: .temporaryFailure

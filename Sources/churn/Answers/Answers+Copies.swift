@@ -21,7 +21,7 @@ extension Answers {
 
 /// A figure, split among the copies.
 ///
-/// Each copy has separate paths and folders; authors and days are the same in all, so their counts divide.
+/// Each copy has separate paths and folders; authors and days are shared by all copies, so their counts divide.
 private struct Share {
   let copies: Int
 

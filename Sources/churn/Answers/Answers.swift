@@ -8,7 +8,7 @@ struct Answers: Equatable, Sendable {
   var takeoversByAuthor: [ByteString: Int] = [:]
   /// The paths that exist at the end.
   var linesByFile: [Path: FileSize] = [:]
-  /// The same paths.
+  /// The last authors of the paths that exist at the end.
   var lastAuthorByFile: [Path: ByteString] = [:]
   var churnByFolder: [Path: Int] = [:]
   var commitsByDay: [Day: Int] = [:]

@@ -1,11 +1,11 @@
-/// How a figure differs from the reference.
+/// A figure's difference from the reference.
 struct Difference: Equatable, Sendable {
   static let shownExamples = 3
 
   let figure: Figure
-  /// For how many keys.
+  /// The number of keys that differ.
   let count: Int
-  /// The first of them, each with both values.
+  /// The first differing keys, each with both values.
   let examples: [String]
 }
 
@@ -17,7 +17,7 @@ extension Difference: CustomStringConvertible {
 }
 
 extension Answers {
-  /// The figures that are not as in `reference`, in the order of `Figure`.
+  /// The figures that differ from `reference`, in the order of `Figure`.
   func differences(from reference: Answers) -> [Difference] {
     Figure.allCases.compactMap { figure in
       switch figure {

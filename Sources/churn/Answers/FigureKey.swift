@@ -1,6 +1,6 @@
 /// The key of a figure's values: an author, a path, a folder or a day.
 protocol FigureKey: Hashable, Comparable, Sendable {
-  /// On one line of a report.
+  /// The key on one line of a report.
   var printable: String { get }
 }
 

@@ -1,7 +1,7 @@
-/// How big a file is.
+/// The size of a file.
 enum FileSize: Equatable, Sendable {
   case lines(Int)
-  /// Some change of it was binary, so that its lines are not known.
+  /// A change of the file was binary, so that its lines are not known.
   case binary
 }
 
@@ -15,7 +15,7 @@ extension FileSize: CustomStringConvertible {
 }
 
 extension FileSize {
-  /// The number of lines; null where they are not known.
+  /// The number of lines; null if they are not known.
   var json: JSONValue {
     switch self {
     case .lines(let count): .int(count)

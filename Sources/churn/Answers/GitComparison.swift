@@ -4,11 +4,11 @@ struct GitComparison: Equatable, Sendable {
 
   /// Text files that were compared.
   private(set) var compared = 0
-  /// Files that were binary at some time: git counts what they are now, the history what they were.
+  /// Files that were binary at some time: git counts their present state, the history the former one.
   private(set) var leftAside = 0
-  /// How many files differ from git's.
+  /// The number of files that differ from git's.
   private(set) var differing = 0
-  /// The first of those.
+  /// The first files that differ.
   private(set) var examples: [String] = []
 
   var isEqual: Bool { differing == 0 }

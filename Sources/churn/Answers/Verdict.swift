@@ -1,15 +1,15 @@
-/// The figures of a replayer in all rounds, compared with what it promises.
+/// The figures of a replayer in all rounds, compared with its promise.
 struct Verdict: Sendable {
   /// The measurement of the round that took the median time.
   let measurement: Measurement
-  /// The times over those of the plain loop in the same round, ascending.
+  /// The replay's times over those of the plain loop in the same rounds, ascending.
   let ratios: [Double]
-  /// Whether it promises the figures that depend on the order of changes, too.
+  /// Whether the replayer also promises the figures that depend on the order of changes.
   let promisesOrder: Bool
-  /// How the figures differ from the plain loop's, in the worst round.
+  /// The differences of the figures from the plain loop's, in the worst round.
   let differences: [Difference]
 
-  /// - Parameter trials: One for each round.
+  /// - Parameter trials: The trials, one for each round.
   init(of trials: [Trial], promisesOrder: Bool) {
     let byTime = trials.sorted { $0.measurement.seconds < $1.measurement.seconds }
     measurement = byTime[(trials.count - 1) / 2].measurement

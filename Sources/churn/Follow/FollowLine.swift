@@ -2,18 +2,18 @@ import DispatchStore
 
 /// A line of the file to follow.
 enum FollowLine {
-  /// A replay begins: all that was written before is of another one.
+  /// A replay begins: all earlier lines are of another one.
   case replay(ReplayTitle, copies: Int)
-  /// Of a store's answers so far, none holds.
+  /// No earlier answer of a store holds any longer.
   case reset(store: String, version: UInt64)
-  /// One answer of a store, after a commit with this number.
+  /// An answer of a store, after a commit with this number.
   case answer(store: String, version: UInt64, change: Change, key: FollowedKey, value: JSONValue?)
-  /// The replay has ended: what the lines since its beginning give are its answers.
+  /// The replay has ended: the lines since its beginning give its answers.
   case end(ReplayTitle, commits: Int, changes: Int)
-  /// The replay was ended early: what the lines since its beginning give are the answers up to there.
+  /// The replay was ended early: the lines since its beginning give the answers up to there.
   case cut(ReplayTitle, commits: Int, changes: Int)
 
-  /// What became of an answer.
+  /// The effect on an answer.
   enum Change: String { case inserted, changed, removed }
 
   /// The line, with its newline.
@@ -57,7 +57,7 @@ enum FollowLine {
 }
 
 extension FollowLine {
-  /// The lines for what a delta changes in the answers of a store: one for each key that it changes there.
+  /// The lines for a delta in the answers of a store: one for each changed key.
   static func text<Key: FollowedKeyConvertible, Value: FollowedValue>(
     of delta: KeyedDelta<Key, Value>, store: String
   ) -> String {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The file that answers are written to while they change.
+/// The file to which answers are written while they change.
 ///
 /// Once a write has failed nothing more is written, and `failure` says why.
 final class FollowedFile: @unchecked Sendable {
-  // Unchecked because: what changes is only touched while `lock` is held.
+  // Unchecked because: its changing state is only touched while `lock` is held.
   private let path: String
   private let descriptor: Descriptor
   private let lock = NSLock()
   private var wasEmptied = false
   private var firstFailure: Failure?
 
-  /// Opens a file, and makes it where there is none; what it has is replaced when the first line is written.
+  /// Opens a file, and creates it if there is none; its contents are replaced when the first line is written.
   init(path: String) throws(Failure) {
     self.path = path
     do {
@@ -21,7 +21,7 @@ final class FollowedFile: @unchecked Sendable {
     }
   }
 
-  /// Throws where writing would replace the log that is about to be read.
+  /// Throws if writing would replace the log that is about to be read.
   func check(against source: any ByteSource) throws(Failure) {
     guard source.reads(descriptor) else { return }
     throw Failure(.usage, "'--follow' names the log that is read, '\(path)'; name another file")

@@ -1,10 +1,10 @@
 /// A key as the file to follow names it.
 struct FollowedKey: Equatable {
   let name: ByteString
-  /// The copy of the history; 0 for the first, and for what all copies have in common.
+  /// The copy of the history; 0 for the first, and for keys that all copies share.
   var copy = 0
 
-  /// Where bytes are not UTF-8, they are there too: other bytes may have the same text.
+  /// The members of a line; bytes that are not UTF-8 are there too, since other bytes may have the same text.
   var members: [(name: String, value: JSONValue)] {
     let text = name.text
     var members: [(name: String, value: JSONValue)] = [("key", .string(text))]

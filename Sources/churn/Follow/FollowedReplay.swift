@@ -1,10 +1,11 @@
 import Dispatch
 import DispatchStore
 
-/// Writes what a replay changes in the answers to a file, while it does, in batches.
+/// An observer that writes a replay's changes of the answers to a file, in batches, while the replay runs.
 ///
-/// The deltas of the four stores come on one queue. Until the next batch that queue is suspended, and the deltas of a store
-/// are merged into one: so a commit waits for no write and wakes no thread, and what is kept has each key once at most.
+/// The deltas of the four stores come on one queue. That queue is suspended until the next batch, and the deltas of a
+/// store are merged into one. So a commit waits for no write and wakes no thread, and the kept delta has each key
+/// once at most.
 final class FollowedReplay: ReplayObserver, @unchecked Sendable {
   // Unchecked because: only the thread that replays touches `tokens`, `stores` and `timer`.
   let followsAnswers = true
@@ -19,7 +20,7 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
   private var tokens: [ObserverToken] = []
   private var stores: Stores?
 
-  /// - Parameter interval: From one batch to the next.
+  /// - Parameter interval: The time from one batch to the next.
   init(
     _ title: ReplayTitle, copies: Int, to file: FollowedFile,
     every interval: DispatchTimeInterval = .milliseconds(100)
@@ -51,7 +52,7 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     }
   }
 
-  /// Writes what was changed since the last batch, and waits for that.
+  /// Writes the changes since the last batch, and waits for that.
   func writeBatch() {
     batches.sync { Self.runBatch(queue) }
   }
@@ -91,12 +92,12 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     endBatches()
   }
 
-  /// From now on the queue runs.
+  /// Ends the batches: from now on the queue runs.
   private func endBatches() {
     guard let timer else { return }
     self.timer = nil
     timer.cancel()
-    // Behind a batch that is being written; none comes after it.
+    // Behind a batch that is being written; no other comes after it.
     batches.sync { queue.resume() }
   }
 }

@@ -1,12 +1,12 @@
-/// What a commit did to one path.
+/// A commit's change of a path.
 struct Change: Equatable, Sendable {
-  /// What became of the path.
+  /// The effect on the path.
   enum Kind: Sendable { case created, deleted, modified }
 
   let path: Path
   let author: ByteString
   let kind: Kind
-  /// Nil for a binary file.
+  /// The lines; nil for a binary file.
   let lines: LineCount?
 }
 
@@ -17,7 +17,7 @@ struct LineCount: Equatable, Sendable {
 }
 
 extension Change {
-  /// The same change in another copy of the history.
+  /// Returns this change in another copy of the history.
   func inCopy(_ copy: Int) -> Change {
     Change(path: Path(path.name, copy: copy), author: author, kind: kind, lines: lines)
   }

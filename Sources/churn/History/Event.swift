@@ -1,4 +1,4 @@
-/// One step of a replayed history: for each changed path one `changed`, then one `committed`.
+/// A step of a replayed history: for each changed path a `changed`, then a `committed`.
 enum Event: Equatable, Sendable {
   case changed(Change)
   case committed(Commit)

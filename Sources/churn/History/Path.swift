@@ -1,5 +1,6 @@
-/// Where a changed file or its folder lies: the copy of the history (`--copies` puts each under a
-/// folder of its own, here its number), and the name within it.
+/// The place of a changed file or its folder: the copy of the history, and the name within it.
+///
+/// `--copies` puts each copy under a folder of its own, which is here the copy's number.
 struct Path: Hashable, Sendable {
   let copy: Int
   let name: ByteString

@@ -1,23 +1,23 @@
-/// Where the bytes of a log come from.
+/// A source of the bytes of a log.
 protocol ByteSource {
-  /// Its name in messages.
+  /// The name in messages.
   var name: String { get }
 
-  /// Reads what there is, up to the buffer's length.
+  /// Reads the available bytes, up to the buffer's length.
   ///
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int
 
-  /// Waits until there is something to read, or the end; false where the deadline passes before.
+  /// Waits until there is something to read, or the end; false if the deadline passes before.
   func isReadable(before deadline: Deadline) throws(Failure) -> Bool
 
-  /// Called after the end; throws where the source ended early.
+  /// Called after the end; throws if the source ended early.
   func checkCompleteness() throws(Failure)
 
   /// Called before the end, when no more is to be read.
   func stop()
 
-  /// Whether its bytes are those of this file.
+  /// Whether the source reads this file.
   func reads(_ file: Descriptor) -> Bool
 }
 

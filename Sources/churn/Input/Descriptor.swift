@@ -20,7 +20,7 @@ final class Descriptor: Sendable {
     Descriptor(try retrying { open(path, O_RDONLY | O_CLOEXEC) })
   }
 
-  /// A file that is to be written from its beginning; made where there is none, and left as it is until `truncate`.
+  /// Opens a file that is to be written from its beginning; created if there is none, and unchanged until `truncate`.
   static func writing(_ path: String) throws(SystemError) -> Descriptor {
     Descriptor(try retrying { open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) })
   }
@@ -34,7 +34,7 @@ final class Descriptor: Sendable {
     return descriptor
   }
 
-  /// Reads what there is, up to the buffer's length.
+  /// Reads the available bytes, up to the buffer's length.
   ///
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(SystemError) -> Int {
@@ -43,7 +43,7 @@ final class Descriptor: Sendable {
     }
   }
 
-  /// Waits until it can be read; false where the deadline passes before.
+  /// Waits until the file can be read; false if the deadline passes before.
   func isReadable(before deadline: Deadline) throws(SystemError) -> Bool {
     var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
     while true {
@@ -77,7 +77,7 @@ final class Descriptor: Sendable {
     _ = try Self.retrying { ftruncate(number, 0) }
   }
 
-  /// Whether both are the same file, whose bytes one would read and the other replace.
+  /// Whether both are the same file, so that writing one would replace the bytes that the other reads.
   func isSameFile(as other: Descriptor) -> Bool {
     let (one, another) = (status, other.status)
     return isRegularFile && one.st_dev == another.st_dev && one.st_ino == another.st_ino

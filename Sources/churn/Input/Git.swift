@@ -60,7 +60,7 @@ struct Git: Sendable {
 
 /// A failure of git, with its message.
 struct GitError: Error, Equatable, CustomStringConvertible {
-  /// How git ended.
+  /// The way in which git ended.
   enum Ending: Equatable {
     case notStarted
     case exitCode(Int32)
@@ -68,7 +68,7 @@ struct GitError: Error, Equatable, CustomStringConvertible {
   }
 
   let ending: Ending
-  /// What it wrote to standard error, on one line.
+  /// The text that git wrote to standard error, on one line.
   let message: String
 
   /// Whether git itself works, and refused the command here.

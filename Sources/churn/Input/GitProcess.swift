@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of git.
+/// A run of git.
 ///
 /// Git writes its messages to a temporary file, so that one thread need not read two pipes at once.
 final class GitProcess {
@@ -28,14 +28,14 @@ final class GitProcess {
     Interruption.watch(process.processIdentifier)
   }
 
-  /// Reads what git prints, up to the buffer's length.
+  /// Reads git's output, up to the buffer's length.
   ///
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(GitError) -> Int {
     try reading { (descriptor) throws(SystemError) in try descriptor.read(into: &buffer) }
   }
 
-  /// Waits until git prints something, or ends; false where the deadline passes before.
+  /// Waits until git prints something, or ends; false if the deadline passes before.
   func isReadable(before deadline: Deadline) throws(GitError) -> Bool {
     try reading { (descriptor) throws(SystemError) in try descriptor.isReadable(before: deadline) }
   }

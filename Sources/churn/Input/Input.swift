@@ -1,14 +1,14 @@
 /// The history to replay: the one that the command line names, or the default.
 struct Input {
   let source: any ByteSource
-  /// The repository, where the history is read from one.
+  /// The repository, if the history is read from one.
   let repository: Repository?
-  /// A message about the choice, where the command line does not make it.
+  /// A message about the choice, if the command line does not make it.
   let notice: String?
 
   /// Finds the history.
   ///
-  /// `directory` is the one that the program was started in.
+  /// `directory` is the one in which the program was started.
   init(
     _ choice: Options.Source, environment: [String: String], directory: String
   ) throws(Failure) {

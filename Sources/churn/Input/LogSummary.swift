@@ -1,13 +1,13 @@
-/// What the first pass over a log found, before any replay.
+/// The findings of the first pass over a log, before any replay.
 struct LogSummary: Equatable, Sendable {
-  /// Commits with a valid header; of the others only the changes count.
+  /// Commits with a valid header; of other commits only the changes count.
   var commits = 0
   var changes = 0
   var rejections = Rejections()
   /// The last commit that was read.
   var lastHash: ByteString?
 
-  /// How many events a replay of `copies` copies has.
+  /// The number of events in a replay of `copies` copies.
   func eventCount(copies: Int) -> Int { (commits + changes) * copies }
 
   mutating func add(_ commits: [LoggedCommit]) {

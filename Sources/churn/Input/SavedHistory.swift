@@ -1,5 +1,5 @@
-/// The history of this project's first commits, which is part of the program, to be replayed where there is
-/// neither a repository nor a log.
+/// The history of this project's first commits, a part of the program, which is replayed if there is neither a
+/// repository nor a log.
 ///
 /// Saved, in the repository's top folder, by the command that `--help` prints, up to an early commit:
 ///

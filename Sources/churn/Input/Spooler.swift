@@ -1,11 +1,12 @@
-/// Copies a log to a temporary file, and parses it meanwhile, so that its errors are known before any replay.
+/// A spooler that copies a log to a temporary file, and parses it meanwhile, so that errors are known before any
+/// replay.
 struct Spooler {
   let source: any ByteSource
   /// The number of commits after which the rest of the log is left unread.
   let limit: Int?
   /// The folder for the temporary file.
   let directory: String
-  /// Where it passes before the end, no more is read.
+  /// The deadline; once it has passed, no more is read.
   var deadline: Deadline?
   /// Called after each block with the summary so far.
   let progress: (LogSummary) -> Void
@@ -39,7 +40,7 @@ struct Spooler {
     return SpooledLog(file: file, length: length, limit: limit, summary: summary)
   }
 
-  /// Waits until the source can be read; stops it where the deadline passes before.
+  /// Waits until the source can be read; stops it if the deadline passes before.
   private func awaitBytes() throws(Failure) {
     guard let deadline else { return }
     if !deadline.hasPassed, try source.isReadable(before: deadline) { return }
@@ -47,7 +48,7 @@ struct Spooler {
     throw deadline.failure("reading \(source.name)")
   }
 
-  /// Stops the source where the log is malformed, and adds the name of the log to the failure.
+  /// Stops the source if the log is malformed, and adds the name of the log to the failure.
   private func reading(
     _ parse: () throws(LogError) -> [LoggedCommit]
   ) throws(Failure) -> [LoggedCommit] {

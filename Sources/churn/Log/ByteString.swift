@@ -21,7 +21,7 @@ struct ByteString: Sendable {
     self.init(Array(text.utf8))
   }
 
-  /// The bytes as text, with U+FFFD in place of what is not UTF-8.
+  /// The bytes as text, with U+FFFD in place of bytes that are not UTF-8.
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The text on one line, safe to show on a terminal: control characters as `\u{1B}`.
@@ -37,7 +37,7 @@ struct ByteString: Sendable {
     return shown
   }
 
-  /// The bytes before the first `separator`; nil where there is none.
+  /// The bytes before the first `separator`; nil if there is none.
   func prefix(before separator: UInt8) -> ByteString? {
     bytes.firstIndex(of: separator).map { ByteString(Array(bytes[..<$0])) }
   }

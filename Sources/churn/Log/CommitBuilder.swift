@@ -1,18 +1,17 @@
 /// Builds a commit from its records.
 ///
-/// All raw records come before all records of lines, both in the same order: the first kind says
-/// what became of a path, the second how many lines it took.
+/// All raw records come before all records of lines, both in the same order. A raw record gives the kind of a path's
+/// change, a record of lines the number of its lines.
 struct CommitBuilder {
   /// A raw record that waits for its lines.
   ///
-  /// Its kind is nil where it was malformed: its lines are then skipped, without being rejected a
-  /// second time.
+  /// The kind is nil if the record was malformed: its lines are then skipped, without being rejected a second time.
   private struct Announced {
     let path: ByteString
     let kind: Change.Kind?
   }
 
-  /// How many raw records ahead to search for that of some lines, where records are missing between.
+  /// The number of raw records to search ahead for that of some lines, if records are missing between.
   private static let lookahead = 64
 
   let hash: ByteString
@@ -21,7 +20,7 @@ struct CommitBuilder {
   private var changes: [Change] = []
   private var announced: [Announced] = []
   private var paired = 0
-  /// How many records of lines without a raw record came since the last one with one.
+  /// The number of records of lines without a raw record since the last one with one.
   private var strays = 0
 
   init(hash: ByteString, author: ByteString, time: Int?) {
@@ -30,19 +29,19 @@ struct CommitBuilder {
     self.time = time
   }
 
-  /// How many raw records still wait for their lines, except those that a stray may belong to.
+  /// The number of raw records that still wait for their lines, except those that a stray may belong to.
   var owed: Int { max(0, announced.count - paired - strays) }
 
-  /// How many raw records have come.
+  /// The number of raw records so far.
   var announcedCount: Int { announced.count }
 
   mutating func announce(_ path: ByteString, _ kind: Change.Kind?) {
     announced.append(Announced(path: path, kind: kind))
   }
 
-  /// How a record of lines was matched.
+  /// The match of a record of lines.
   enum Pairing: Equatable {
-    /// With a raw record; so many before that one have no lines.
+    /// Matched a raw record; this many before that one have no lines.
     case paired(skipped: Int)
     case unannounced
   }

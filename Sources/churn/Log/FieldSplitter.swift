@@ -8,7 +8,7 @@ struct FieldSplitter {
   private var begun: [UInt8] = []
   private var position = 0
 
-  /// Where the field that has begun, or the next one, begins: a byte offset in the log.
+  /// The byte offset in the log at which the field that has begun, or the next one, begins.
   var fieldOffset: Int { position }
 
   /// The field that has begun and not ended.

@@ -1,15 +1,15 @@
 /// Why a log cannot be read on.
 ///
-/// A single malformed record is none of these: it is a `Rejection`.
+/// A single malformed record is not such an error: it is a `Rejection`.
 enum LogError: Error, Equatable {
   case empty
-  /// The log begins with something that no log begins with.
+  /// The log begins in a way in which no log begins.
   case foreign(at: Int)
   /// A field that is longer than any of a log.
   case endlessField(at: Int)
   /// The log ends at byte `end`, in the middle of the record that begins at byte `record`.
   case cut(end: Int, record: Int, in: CommitPlace)
-  /// The log ends at byte `end`, before the lines of so many paths that the commit announced.
+  /// The log ends at byte `end`, before the lines of this many paths that the commit announced.
   case incomplete(end: Int, owed: Int, in: CommitPlace)
 
   var failure: Failure {

@@ -106,7 +106,7 @@ struct LogMachine: FieldConsumer {
     }
   }
 
-  /// Continues after a header whose first field is malformed: where it has the mark, the rest may be valid.
+  /// Continues after a header whose first field is malformed: if it has the mark, the rest may be valid.
   private mutating func continueAfterMalformed(_ field: Span<UInt8>, at offset: Int) {
     if !field.isEmpty, field[0] == RecordSyntax.commitMark {
       reject(.hash, at: offset, place)

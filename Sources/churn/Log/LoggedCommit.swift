@@ -2,7 +2,7 @@
 struct LoggedCommit: Equatable, Sendable {
   let hash: ByteString
   let author: ByteString
-  /// Nil where the header was malformed: its changes count then, and the commit does not.
+  /// The time; nil if the header was malformed: its changes count then, and the commit does not.
   let time: Int?
   var changes: [Change]
 

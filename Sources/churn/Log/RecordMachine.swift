@@ -19,12 +19,12 @@ struct RecordMachine {
     case doubtful(at: Int)
   }
 
-  /// What a field meant for the commit.
+  /// The meaning of a field for the commit.
   enum Step {
     case taken
     /// An empty field, which ends the commit if a header follows.
     case boundary
-    /// The header of another commit, where none was due.
+    /// The header of another commit, at a place for which none was due.
     case header(ByteString)
   }
 
@@ -51,12 +51,12 @@ struct RecordMachine {
     }
   }
 
-  /// How the log ends, if it ends here.
+  /// The state of the log if it ends here.
   enum Ending: Equatable {
     case complete
     /// In the middle of the record at this offset.
     case cut(record: Int)
-    /// Between two records, before the lines of so many paths.
+    /// Between two records, before the lines of this many paths.
     case incomplete(owed: Int)
   }
 
@@ -113,7 +113,7 @@ extension RecordMachine {
     return .taken
   }
 
-  /// Decides by the next field what kind of record a malformed one was.
+  /// Decides by the next field which kind of record a malformed one was.
   private mutating func settle(
     _ doubtful: Int, with field: Span<UInt8>, at offset: Int, _ rejections: inout Rejections
   ) -> Step {

@@ -6,7 +6,7 @@ enum RecordSyntax {
   static let newline = UInt8(ascii: "\n")
   static let colon = UInt8(ascii: ":")
 
-  /// The hash of `\x01` + hash: 40 hexadecimal digits, or 64 in a repository of the newer format.
+  /// The hash in `\x01` + hash: 40 hexadecimal digits, or 64 in a repository of the newer format.
   static func hash(_ field: Span<UInt8>) -> ByteString? {
     guard field.count == 41 || field.count == 65, field[0] == commitMark else { return nil }
     for index in 1..<field.count where !isHexDigit(field[index]) { return nil }
@@ -23,9 +23,9 @@ enum RecordSyntax {
     return isNegative ? -seconds : seconds
   }
 
-  /// What `:oldmode newmode oldblob newblob STATUS` did to its path.
+  /// The kind of change that `:oldmode newmode oldblob newblob STATUS` says for its path.
   ///
-  /// The first one of a commit has a newline before it.
+  /// The first raw record of a commit has a newline before it.
   static func raw(_ field: Span<UInt8>) -> Change.Kind? {
     let start = startOfRaw(field)
     let end = field.count - 2
@@ -42,7 +42,7 @@ enum RecordSyntax {
     }
   }
 
-  /// A record `added TAB deleted TAB path`: its figures, and where its path begins.
+  /// The figures of a record `added TAB deleted TAB path`, and the position of its path.
   struct Numstat {
     let lines: LineCount?
     let pathStart: Int

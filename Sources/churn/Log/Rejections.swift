@@ -1,10 +1,10 @@
-/// A record that could not be read, and where it is.
+/// A record that could not be read, and its place.
 struct Rejection: Equatable, Sendable, CustomStringConvertible {
   let offset: Int
   let place: CommitPlace
   let reason: Reason
 
-  /// What was wrong with the record.
+  /// The mistake in the record.
   enum Reason: String, Sendable {
     case hash = "its hash is not one"
     case time = "its time is not a number of seconds"

@@ -2,7 +2,7 @@ import DispatchStore
 
 /// The changes and commits of each author.
 struct AuthorsModel: Equatable, Sendable {
-  /// One author.
+  /// The counts of an author.
   struct Author: Equatable, Sendable {
     var commits = 0
     var added = 0
@@ -12,7 +12,7 @@ struct AuthorsModel: Equatable, Sendable {
   }
 
   private(set) var authors: [ByteString: Author] = [:]
-  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
   private(set) var answers: TrackedDictionary<ByteString, Author> = [:]
   private let isFollowed: Bool
 
@@ -20,12 +20,12 @@ struct AuthorsModel: Equatable, Sendable {
     self.isFollowed = isFollowed
   }
 
-  /// Of all authors.
+  /// The commits of all authors.
   var commits: Int { authors.values.reduce(0) { $0 + $1.commits } }
 
   /// Applies a change.
   ///
-  /// `FilesModel.isTakeover` decides whether it took a path over.
+  /// The caller gets `isTakeover` from `FilesModel.isTakeover`.
   mutating func take(_ change: Change, isTakeover: Bool) {
     update(change.author) { author in
       author.added += change.lines?.added ?? 0

@@ -3,7 +3,7 @@ import DispatchStore
 /// The number of commits of each day.
 struct DaysModel: Equatable, Sendable {
   private(set) var commits: [Day: Int] = [:]
-  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
   private(set) var answers: TrackedDictionary<Day, Int> = [:]
   private let isFollowed: Bool
 

@@ -2,9 +2,9 @@ import DispatchStore
 
 /// The state of each path after the changes so far, also of deleted ones.
 struct FilesModel: Equatable, Sendable {
-  /// One path.
+  /// The state of a path.
   struct File: Equatable, Sendable {
-    /// Added minus deleted.
+    /// The lines: added minus deleted.
     private(set) var lines = 0
     private(set) var lastAuthor: ByteString
     /// The author of the change before the last.
@@ -15,12 +15,12 @@ struct FilesModel: Equatable, Sendable {
     ///
     /// Above zero, the path exists.
     private(set) var existence = 0
-    /// Whether any change of it was binary: then its lines are not known.
+    /// Whether any change of the path was binary: then its lines are not known.
     private(set) var wasBinary = false
 
     var exists: Bool { existence > 0 }
     var size: FileSize { wasBinary ? .binary : .lines(lines) }
-    /// Nil where it does not exist.
+    /// The answer; nil if the path does not exist.
     var answer: Answer? { exists ? Answer(size: size, lastAuthor: lastAuthor) : nil }
 
     init(firstAuthor: ByteString) {
@@ -44,7 +44,7 @@ struct FilesModel: Equatable, Sendable {
     }
   }
 
-  /// What the answers have of a path that exists.
+  /// The part of an existing path that belongs to the answers.
   struct Answer: Equatable, Sendable {
     let size: FileSize
     let lastAuthor: ByteString
@@ -52,7 +52,7 @@ struct FilesModel: Equatable, Sendable {
 
   private(set) var files: [Path: File] = [:]
   private(set) var changes = 0
-  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
   private(set) var answers: TrackedDictionary<Path, Answer> = [:]
   private let isFollowed: Bool
 
@@ -68,8 +68,8 @@ struct FilesModel: Equatable, Sendable {
 
   /// Whether an applied change was by another author than the change before it.
   ///
-  /// Looks at the last change of the path. Where changes are dispatched without an order, that may be a later
-  /// one, and the answer is then about that one.
+  /// Looks at the last change of the path. If changes are dispatched without an order, that may be a later one, and
+  /// the answer is then about that one.
   func isTakeover(_ change: Change) -> Bool {
     guard let file = files[change.path] else { return false }
     return file.previousAuthor != change.author

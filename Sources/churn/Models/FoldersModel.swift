@@ -3,7 +3,7 @@ import DispatchStore
 /// The churn of each top-level folder: lines added plus lines deleted.
 struct FoldersModel: Equatable, Sendable {
   private(set) var churn: [Path: Int] = [:]
-  /// The answers, for what observes them; kept only where they are followed, so that nothing else pays for it.
+  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
   private(set) var answers: TrackedDictionary<Path, Int> = [:]
   private let isFollowed: Bool
 

@@ -1,16 +1,16 @@
 /// The ways in which `churn` can dispatch a history, by the names that `--mode` takes.
 enum Mode: String, CaseIterable, Sendable {
   case async, sync, serial, lanes, mainThread
-  /// As `lanes`, by tasks that send each action, and go on once it has ended.
+  /// Like `lanes`, but by tasks that send each action, and go on once it has ended.
   case structured
 
   /// Whether the figures that depend on the order of changes are those of the log.
   var keepsOrder: Bool { self != .async }
 
-  /// Whether several threads or tasks may dispatch at once without losing what the mode promises.
+  /// Whether several threads or tasks may dispatch at once without breaking the mode's promise.
   var takesSeveralProducers: Bool { self == .async || hasLanes }
 
-  /// Whether the limiter counts the actions in flight; else each producer has one at a time.
+  /// Whether the limiter counts the actions in flight; otherwise each producer has one at a time.
   var isLimited: Bool { self != .sync && self != .structured }
 
   /// Whether each path and each author has a lane.

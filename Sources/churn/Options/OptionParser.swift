@@ -65,7 +65,7 @@ struct OptionParser {
     return count
   }
 
-  /// Digits, with a point between or before some of them.
+  /// Parses seconds: digits, with a point between or before some of them.
   private mutating func seconds(of name: String, _ attached: String?) throws(Failure) -> Double {
     let text = try value(of: name, attached)
     let isPlain = text.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }

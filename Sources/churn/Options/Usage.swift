@@ -1,4 +1,4 @@
-/// What `--help` prints.
+/// The text that `--help` prints.
 enum Usage {
   static let text = """
     churn replays the history of a git repository through a dispatcher, in each of its modes, and says

@@ -25,7 +25,7 @@ enum ReplayedAction: Sendable {
   }
 }
 
-/// Dispatches the actions of batches until it is to stop, and records how each ends.
+/// A producer that dispatches the actions of batches until it is to stop, and records how each ends.
 struct ActionProducer: Sendable {
   let mode: Mode
   let dispatcher: Dispatcher
@@ -49,7 +49,7 @@ struct ActionProducer: Sendable {
     outcome.add(dispatched: count)
   }
 
-  /// The same in a task, which goes on once each has ended.
+  /// Sends the actions at these indices in a task, each once the previous one has ended.
   func send(_ indices: [Int], of batch: ActionBatch) async {
     var count = 0
     for index in indices {
@@ -118,7 +118,7 @@ struct ActionProducer: Sendable {
     }
   }
 
-  /// The time at which an action begins; nil where its latency is not measured.
+  /// The time at which an action begins; nil if its latency is not measured.
   private func began(at index: Int) -> UInt64? {
     index.isMultiple(of: PlainLoop.sampling) ? Stopwatch.now : nil
   }

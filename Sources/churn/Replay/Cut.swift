@@ -1,19 +1,19 @@
-/// How far a replay had come that was ended early.
+/// The progress of a replay that was ended early.
 struct Cut: Equatable, Sendable {
   let reason: Stop.Reason
-  /// How many events were dispatched; with one producer, the first ones of the history.
+  /// The number of dispatched events; with one producer, the first ones of the history.
   let dispatched: Int
-  /// How many of these had not ended when the drain of the dispatcher did.
+  /// The number of these events that had not ended when the drain of the dispatcher did.
   var unfinished = 0
 }
 
-/// Which replay was ended early, and what its stores have taken in.
+/// A replay that was ended early, and the events that its stores have taken in.
 struct CutReplay: Equatable, Sendable {
   let title: ReplayTitle
   let cut: Cut
   let commits: Int
   let changes: Int
-  /// Of all copies together.
+  /// The commits of all copies together.
   let allCommits: Int
   let allChanges: Int
 
@@ -24,10 +24,10 @@ struct CutReplay: Equatable, Sendable {
     allChanges = history.log.summary.changes * history.copies
   }
 
-  /// Whether the stores have taken in exactly what was dispatched.
+  /// Whether the stores have taken in exactly the dispatched events.
   var isWhole: Bool { cut.unfinished > 0 || commits + changes == cut.dispatched }
 
-  /// As `serial, round 1 of 3: 5 of 9 commits, 7 of 12 changes; all that was dispatched has ended`.
+  /// The text in the form `serial, round 1 of 3: 5 of 9 commits, 7 of 12 changes; all that was dispatched has ended`.
   var text: String {
     let unfinished = Numbers.counted(cut.unfinished, "action")
     let ending =

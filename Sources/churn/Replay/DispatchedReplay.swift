@@ -4,19 +4,19 @@ import Synchronization
 
 /// Replays a history through a dispatcher, in one of its modes.
 struct DispatchedReplay: Replayer {
-  /// For so long a replay that is cut waits for what is in flight.
+  /// The longest time for which a replay that is cut waits for the actions in flight.
   static let drainLimit: Duration = .seconds(5)
   private let drainLimit: Duration
 
   let mode: Mode
-  /// How many actions may be in flight at a time.
+  /// The number of actions that may be in flight at a time.
   let inFlight: Int
-  /// The same where the library's limit bounds them, and batches follow each other without a pause; nil for figures.
+  /// The bound of the library's limit, with which batches follow each other without a pause; nil for figures.
   let bound: Int?
   private let producers: Producers
   private let middlewares: [any Middleware]
 
-  /// - Parameter producers: How many threads or tasks dispatch; one in a mode that takes no more.
+  /// - Parameter producers: The number of threads or tasks that dispatch; one in a mode that takes no more.
   init(
     mode: Mode, inFlight: Int = Options().inFlight, bound: Int? = nil, producers: Int = 1,
     middlewares: [any Middleware] = [], drainLimit: Duration = Self.drainLimit
@@ -33,7 +33,7 @@ struct DispatchedReplay: Replayer {
   var keepsOrder: Bool { mode.keepsOrder }
   var hasStores: Bool { true }
 
-  /// Whether the pace counts what is in flight.
+  /// Whether the pace counts the actions in flight.
   private var isCounted: Bool { bound == nil ? mode.isLimited : mode != .sync }
 
   func replay(
@@ -96,9 +96,9 @@ struct DispatchedReplay: Replayer {
     }
   }
 
-  /// Waits until all that was dispatched has ended; from the request to stop on, no longer than the limit.
+  /// Waits until all dispatched actions have ended, but no longer than the limit after a request to stop.
   ///
-  /// Returns how much has not.
+  /// Returns the number of actions that have not ended.
   private func drain(_ producer: ActionProducer) -> Int {
     let (end, endOrLimit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     producer.dispatcher.drain { _ in end.signal() }
@@ -113,7 +113,7 @@ struct DispatchedReplay: Replayer {
     }
     endOrLimit.wait()
     if isComplete.load(ordering: .acquiring) { return 0 }
-    // What has not ended will use it.
+    // Actions that have not ended will use it.
     _ = Unmanaged.passRetained(producer.outcome)
     return max(1, producer.pace.count)
   }

@@ -1,16 +1,16 @@
-/// The events of a spooled log, in batches, so that a replay measures its own time without that for reading.
+/// The events of a spooled log, in batches, so that a replay measures its own time without the time to read.
 ///
 /// Memory does not grow with the history.
 struct EventBatches: Sendable {
   let log: SpooledLog
   /// Copies of the history to replay side by side.
   let copies: Int
-  /// How many events a batch holds at most.
+  /// The maximum number of events in a batch.
   var capacity = 1 << 12
   /// Called after each batch with the number of replayed events and the number of all.
   let progress: @Sendable (Int, Int) -> Void
 
-  /// How many events there are.
+  /// The number of events.
   var eventCount: Int { log.summary.eventCount(copies: copies) }
 
   /// Calls the closure with each batch, in order.
@@ -25,7 +25,7 @@ struct EventBatches: Sendable {
   ///
   /// Within a commit, one copy follows the other.
   ///
-  /// - Returns: How many events were taken.
+  /// - Returns: The number of events taken.
   @discardableResult
   func takeEach(_ body: ([Event]) throws -> Int) throws -> Int {
     var done = 0

@@ -4,12 +4,12 @@ import Synchronization
 /// Blocks a producer while as many actions as allowed are in flight, so that a latency does not measure the
 /// depth of a queue.
 final class InFlightLimiter: @unchecked Sendable {
-  // Unchecked because: what changes is atomic, but for `waiterCount`, which is only written under `condition`.
+  // Unchecked because: its changing state is atomic; `waiterCount` is written only under `condition`.
   private let condition = NSCondition()
   private let limit: Int
   private let refillLevel: Int
   private let unfinished = Atomic(0)
-  /// How many threads wait; written under `condition`.
+  /// The number of waiting threads; written under `condition`.
   private let waiterCount = Atomic(0)
 
   init(limit: Int) {
@@ -19,7 +19,7 @@ final class InFlightLimiter: @unchecked Sendable {
     refillLevel = limit - max(1, limit / 4)
   }
 
-  /// How many actions are in flight.
+  /// The number of actions in flight.
   var count: Int { unfinished.load(ordering: .relaxed) }
 
   /// Waits until another action may start.

@@ -1,9 +1,11 @@
-/// Counts durations in buckets whose width grows with the duration: 128 to each power of two, so that the
-/// error is below one percent, and memory does not grow with their number.
+/// A histogram of durations.
+///
+/// The width of a bucket grows with the duration: 128 buckets to each power of two. So the error is below one
+/// percent, and memory does not grow with the number of durations.
 struct LatencyHistogram: Equatable, Sendable {
   private static let bitsPerOctave = 7
   private static let bucketsPerOctave = 1 << bitsPerOctave
-  /// Up to 2^42 nanoseconds, more than an hour; longer durations count as that.
+  /// The longest duration: 2^42 nanoseconds, more than an hour; longer durations count as that.
   private static let longestBits = 42
   private static let bucketCount = (longestBits - bitsPerOctave + 1) * bucketsPerOctave
 
@@ -23,9 +25,9 @@ struct LatencyHistogram: Equatable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// The duration, in nanoseconds, that `share` (0 to 1) of all do not exceed.
+  /// The duration, in nanoseconds, that `share` (0 to 1) of all durations do not exceed.
   ///
-  /// Zero without any.
+  /// Zero if there are none.
   func quantile(_ share: Double) -> UInt64 {
     let rank = max(1, UInt64((share * Double(count)).rounded(.up)))
     var seen: UInt64 = 0

@@ -1,13 +1,13 @@
-/// How a replay went.
+/// The measured figures of a replay.
 struct Measurement: Sendable {
   /// The replayer's name in the report.
   let name: String
   let producers: Int
   /// Changes plus commits.
   let actions: Int
-  /// The time to apply them, without that for reading the log.
+  /// The time to apply the actions, without the time to read the log.
   let seconds: Double
-  /// From the dispatch of an action to its completion.
+  /// The times from the dispatch of an action to its completion.
   let latencies: LatencyHistogram
 
   var actionsPerSecond: Double { seconds > 0 ? Double(actions) / seconds : 0 }

@@ -1,14 +1,14 @@
 import DispatchStore
 
 extension Mode {
-  /// How the dispatcher is to schedule a change.
+  /// The dispatcher's mode for a change.
   ///
   /// In lanes, the changes of one path keep their order, and takeovers depend on no other order.
   func scheduling(of change: Change) -> Dispatcher.Mode {
     hasLanes ? .serial(lane: change.path) : scheduling
   }
 
-  /// How the dispatcher is to schedule a commit.
+  /// The dispatcher's mode for a commit.
   ///
   /// Lane keys are compared by type as well as by value, so no author shares a lane with a path.
   func scheduling(of commit: Commit) -> Dispatcher.Mode {

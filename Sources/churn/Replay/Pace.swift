@@ -1,9 +1,11 @@
 import DispatchStore
 
-/// What keeps producers from having more actions in flight than they may.
+/// The limit on the actions that producers have in flight.
 enum Pace: Sendable {
-  /// The program's limiter, for figures: it wakes a producer once for many actions, and a batch ends before the next one
-  /// is read, so that the time to read is not counted.
+  /// The program's limiter, for figures.
+  ///
+  /// It wakes a producer once for many actions. A batch ends before the next one is read, so that the time to read is
+  /// not counted.
   case measured(InFlightLimiter)
   /// The library's limit, for a history of any length: one batch follows the other while actions of both are in flight.
   case bounded(DispatchLimit, DispatchOptions)
@@ -17,7 +19,7 @@ enum Pace: Sendable {
     self = .bounded(limit, .limited(by: limit))
   }
 
-  /// How many actions are in flight.
+  /// The number of actions in flight.
   var count: Int {
     switch self {
     case .measured(let limiter): limiter.count
@@ -27,7 +29,7 @@ enum Pace: Sendable {
 
   var isMeasured: Bool { if case .measured = self { true } else { false } }
 
-  /// Waits for the end of a batch, where the next one is to begin after it.
+  /// Waits for the end of a batch, if the next one is to begin after it.
   func endBatch() {
     if case .measured(let limiter) = self { limiter.waitUntilIdle() }
   }

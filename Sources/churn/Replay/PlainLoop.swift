@@ -7,7 +7,7 @@ struct PlainLoop: Replayer {
   let hasStores = false
   let producers = 1
 
-  /// Reading the clock costs as much as an update, so only one in so many is timed.
+  /// Reading the clock costs as much as an update, so only one update in this many is timed.
   static let sampling = 16
 
   func replay(

@@ -38,7 +38,7 @@ struct Producers: Sendable {
     threads.wait()
   }
 
-  /// The same, each in a task; the calling thread waits.
+  /// Calls the closure with all shares, each in a task; the calling thread waits.
   func runInTasks(_ shares: [[Int]], _ work: @escaping @Sendable ([Int]) async -> Void) {
     let done = DispatchSemaphore(value: 0)
     Task.detached {

@@ -1,28 +1,29 @@
-/// Observes the stores of one replay, for as long as that takes.
+/// An observer of the stores of one replay, for the replay's duration.
 ///
 /// Its functions are called on the thread that replays, out of the measured time.
 protocol ReplayObserver: Sendable {
-  /// Whether it observes the elements of the answers, so that the models are to keep these.
+  /// Whether the observer follows elements of the answers, so that the models must keep these.
   var followsAnswers: Bool { get }
 
-  /// The stores are made, and the first action is not dispatched yet.
+  /// Called when the stores are made, and before the first action is dispatched.
   ///
   /// - Parameter inFlight: Counts the actions in flight, in the modes that limit them.
   func begin(_ stores: Stores, _ inFlight: (@Sendable () -> Int)?)
 
-  /// All actions of a batch are dispatched, and have ended where the replay is measured; throws where it is not to go
-  /// on.
+  /// Called when all actions of a batch are dispatched, and have ended if the replay is measured.
+  ///
+  /// Throws if the replay is not to go on.
   func check() throws(Failure)
 
-  /// The last action has ended: that of the history, or the last one before a cut.
+  /// Called when the last action has ended: that of the history, or the last one before a cut.
   func finish(isCut: Bool) throws(Failure)
 
-  /// The replay is given up.
+  /// Called when the replay is given up.
   func stop()
 }
 
 extension [any ReplayObserver] {
-  /// Calls a closure that replays, observed by these.
+  /// Calls a closure that replays, observed by these observers.
   func observe(
     _ stores: Stores, _ inFlight: (@Sendable () -> Int)?, _ replay: () throws -> RunResult
   ) throws -> RunResult {
@@ -30,7 +31,7 @@ extension [any ReplayObserver] {
     do {
       let result = try replay()
       for observer in self {
-        // What has not ended goes on changing the stores.
+        // Actions that have not ended go on changing the stores.
         if let cut = result.cut, cut.unfinished > 0 {
           observer.stop()
         } else {

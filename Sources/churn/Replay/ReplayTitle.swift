@@ -1,4 +1,4 @@
-/// Which replay it is, of those that the program makes.
+/// The title of a replay among those that the program makes.
 struct ReplayTitle: Equatable, Sendable {
   /// The replayer's name.
   let mode: String
@@ -6,6 +6,6 @@ struct ReplayTitle: Equatable, Sendable {
   let round: Int
   let rounds: Int
 
-  /// As `serial, round 1 of 3`.
+  /// The text in the form `serial, round 1 of 3`.
   var text: String { rounds > 1 ? "\(mode), round \(round) of \(rounds)" : mode }
 }

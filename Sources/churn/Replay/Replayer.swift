@@ -1,11 +1,11 @@
 /// Replays a history, event by event, and measures how long that takes.
 protocol Replayer: Sendable {
-  /// Its name in the report.
+  /// The name in the report.
   var name: String { get }
   /// Whether the figures that depend on the order of changes are those of the log.
   var keepsOrder: Bool { get }
 
-  /// Whether it replays through stores, which can be observed.
+  /// Whether the replayer uses stores, which can be observed.
   var hasStores: Bool { get }
 
   /// Replays all events.
@@ -13,8 +13,8 @@ protocol Replayer: Sendable {
   /// Blocks its thread; must not be called on the main queue.
   ///
   /// - Parameters:
-  ///   - observers: Observe the stores of the replay, where it has any.
-  ///   - stop: Once it is requested nothing more is dispatched, and the result says how far the replay had come.
+  ///   - observers: The observers of the replay's stores, if it has any.
+  ///   - stop: Once it is requested nothing more is dispatched, and the result has the replay's progress.
   func replay(
     _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
   ) throws -> RunResult

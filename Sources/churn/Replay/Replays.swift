@@ -6,13 +6,13 @@ struct Replays {
   let observation: ReplayObservation
   let stop: Stop
 
-  /// What the replays have come to.
+  /// The results of the replays.
   struct Outcome {
-    /// The plain loop's, of all copies together; nil where it was cut.
+    /// The plain loop's answers, of all copies together; nil if it was cut.
     var answers: Answers?
-    /// Of those that were replayed to the end once at least; the plain loop first.
+    /// The verdicts of the replayers that came to the end at least once; the plain loop first.
     var verdicts: [Verdict] = []
-    /// The last replay, where that was ended early.
+    /// The last replay, if it was ended early.
     var cut: CutReplay?
   }
 

@@ -2,6 +2,6 @@
 struct RunResult: Sendable {
   let measurement: Measurement
   let models: Models
-  /// Nil where it is complete.
+  /// The cut; nil if the replay is complete.
   var cut: Cut?
 }

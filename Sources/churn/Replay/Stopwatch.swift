@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Adds up the time that some work takes, without what lies between.
+/// A stopwatch that adds up the time of some work, without the pauses between.
 struct Stopwatch {
   private(set) var nanoseconds: UInt64 = 0
 

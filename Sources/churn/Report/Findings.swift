@@ -2,14 +2,14 @@
 struct Findings {
   let title: String
   let log: LogSummary
-  /// The commit that HEAD names, where a repository was read.
+  /// The commit that HEAD names, if a repository was read.
   let head: String?
-  /// Of one copy of the history; nil where not even the plain loop has come to its end.
+  /// The answers of one copy of the history; nil if not even the plain loop has come to its end.
   let answers: Answers?
-  /// The plain loop first.
+  /// The verdicts, that of the plain loop first.
   let verdicts: [Verdict]
   /// The replay that was ended early.
   var cut: CutReplay?
-  /// Where a repository was read.
+  /// The comparison with git, if a repository was read.
   let git: GitComparison?
 }

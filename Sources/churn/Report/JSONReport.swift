@@ -67,7 +67,7 @@ struct JSONReport {
 
 extension JSONReport {
   private func names<Value>(_ values: [Path: Value]) -> [ByteString: Value] {
-    // Of one copy, so that no name comes twice.
+    // Names of one copy, so that no name comes twice.
     Dictionary(uniqueKeysWithValues: values.map { ($0.key.name, $0.value) })
   }
 
@@ -84,7 +84,7 @@ extension JSONReport {
     return (Figure.commitsByDay.rawValue, .object(members))
   }
 
-  /// Keys that become the same text, where they are not UTF-8, become one member.
+  /// Merges keys that are not UTF-8 and become the same text into one member.
   private func figure<Value>(
     _ name: Figure, _ values: [ByteString: Value], _ json: (Value) -> JSONValue,
     merging: (Value, Value) -> Value

@@ -1,7 +1,7 @@
 /// A value of a JSON document.
 ///
-/// Unlike a dictionary of strings, an object keeps its members in order, and apart where their
-/// names are different bytes for the same letters.
+/// Unlike a dictionary of strings, an object keeps its members in order, and keeps names apart that are different
+/// bytes for the same letters.
 indirect enum JSONValue {
   case null
   case bool(Bool)

@@ -1,6 +1,6 @@
-/// How the report writes numbers.
+/// The number formats of the report.
 enum Numbers {
-  /// `1234567` as `1,234,567`.
+  /// Formats `1234567` as `1,234,567`.
   static func grouped(_ number: Int) -> String {
     var text = ""
     let digits = String(number.magnitude)
@@ -33,7 +33,7 @@ enum Numbers {
     }
   }
 
-  /// `1 commit`, `2 commits`.
+  /// Formats a count with its noun: `1 commit`, `2 commits`.
   static func counted(_ number: Int, _ noun: String) -> String {
     "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
   }

@@ -8,7 +8,7 @@ final class ProgressLine: @unchecked Sendable {
     self.output = output
   }
 
-  /// Shows `task`, and how much of it is done where that is known.
+  /// Shows `task`, and its progress if that is known.
   func show(_ task: String, done: Int, of all: Int) {
     show(all > 0 ? "\(task): \(done * 100 / all)%" : task)
   }

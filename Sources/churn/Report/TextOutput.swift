@@ -2,16 +2,16 @@ import Foundation
 
 /// A destination of text: standard output or standard error, or a test's collection.
 protocol TextOutput: Sendable {
-  /// Whether it is a terminal, on which progress is shown.
+  /// Whether the destination is a terminal, on which progress is shown.
   var isTerminal: Bool { get }
 
-  /// How much fits on the terminal, where it is one.
+  /// The size of the terminal, if it is one.
   var size: TextSize { get }
 
   func write(_ text: String) throws(Failure)
 }
 
-/// How many columns and rows of text there are.
+/// The size of a terminal, in columns and rows of text.
 struct TextSize: Equatable, Sendable {
   var columns = 80
   var rows = 24

@@ -79,7 +79,7 @@ extension TextReport {
     return "Modes\(note)\n\(table.text)"
   }
 
-  /// How many times as long as the plain loop.
+  /// The replay's time as a multiple of the plain loop's.
   private func times(_ verdict: Verdict) -> String {
     let ratios = verdict.ratios
     func fixed(_ ratio: Double) -> String { Numbers.fixed(ratio, decimals: 1) }

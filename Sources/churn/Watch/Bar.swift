@@ -10,7 +10,7 @@ enum Bar {
     return text + String(repeating: empty, count: cells - full - (eighths % 8 > 0 ? 1 : 0))
   }
 
-  /// A column for each value, as high as its share of the highest.
+  /// Draws a column for each value, as high as its share of the highest.
   static func spark(_ values: [Double]) -> String {
     guard let highest = values.max(), highest > 0 else { return "" }
     return String(

@@ -1,8 +1,8 @@
-/// Shows what the stores have, ten times a second at most, and the last state in any case.
+/// The board that shows the state of the stores, ten times a second at most, and the last state in any case.
 ///
-/// One replay after the other has it.
+/// One replay at a time has it.
 final class Board: @unchecked Sendable {
-  // Unchecked because: one replay at a time has it; in that its task alone, until it has ended.
+  // Unchecked because: one replay at a time has it; during that, its task alone, until it has ended.
   let clock: any BoardClock
   private let output: any TextOutput
   private var screen: BoardScreen
@@ -35,7 +35,7 @@ final class Board: @unchecked Sendable {
   }
 
   private func write(_ text: String) {
-    // A report follows, which is worth more than what can't be shown here.
+    // A report follows, which is worth more than a frame that can't be shown.
     if !text.isEmpty { try? output.write(text) }
   }
 }

@@ -1,6 +1,6 @@
-/// The time that the board goes by.
+/// The clock of the board.
 protocol BoardClock: Sendable {
-  /// Nanoseconds, of a clock that only goes forward.
+  /// The time in nanoseconds, of a clock that only goes forward.
   var now: UInt64 { get }
 
   /// Waits; no longer than until the calling task is cancelled.

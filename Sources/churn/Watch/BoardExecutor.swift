@@ -1,7 +1,8 @@
 import Dispatch
 
-/// Runs the board's task on a queue: a terminal that takes no output blocks that, and no thread of the pool on which
-/// tasks replay.
+/// Runs the board's task on a queue, so that a blocked terminal blocks only that queue.
+///
+/// Otherwise it would block a thread of the pool on which tasks replay.
 final class BoardExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "churn.board")
 

@@ -1,7 +1,7 @@
-/// What the board shows at one moment.
+/// The contents of the board at one moment.
 struct BoardFrame: Equatable, Sendable {
   var title: ReplayTitle
-  /// Of all copies together.
+  /// The commits of all copies together.
   var allCommits: Int
   var files = FilesModel.Summary()
   var authors = AuthorsModel.Summary()
@@ -11,15 +11,15 @@ struct BoardFrame: Equatable, Sendable {
   var rate = 0.0
   /// The rate from frame to frame, the newest at the end.
   var rates: [Double] = []
-  /// Since the replay began, in nanoseconds.
+  /// The time since the replay began, in nanoseconds.
   var elapsed: UInt64 = 0
-  /// Nil in modes in which each producer has one.
+  /// The number of actions in flight; nil in modes in which each producer has one.
   var inFlight: Int?
 
-  /// How many actions the stores have applied.
+  /// The number of actions that the stores have applied.
   var actions: Int { authors.commits + files.changes }
 
-  /// 0 to 1.
+  /// The progress, from 0 to 1.
   var progress: Double {
     allCommits > 0 ? Double(authors.commits) / Double(allCommits) : 1
   }

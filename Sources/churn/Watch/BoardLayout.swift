@@ -1,4 +1,4 @@
-/// The lines of the board, none longer than the terminal is wide, and no more than fit on it.
+/// The lines of the board: none longer than the terminal is wide, and no more than fit on it.
 struct BoardLayout {
   /// At and above this width, two rankings stand side by side.
   private static let wideWidth = 72
@@ -11,7 +11,7 @@ struct BoardLayout {
     let panels = panels(of: frame)
     let rows =
       size.columns >= Self.wideWidth ? pairs(panels) : panels.map { $0.lines(size.columns) }
-    // The line under the board has the cursor.
+    // The cursor is in the line under the board.
     for row in rows where lines.count + 1 + row.count < size.rows { lines += [""] + row }
     return lines.prefix(max(1, size.rows - 1)).map { TextWidth.fitted($0, size.columns) }
   }
@@ -67,7 +67,7 @@ struct BoardLayout {
 }
 
 extension BoardLayout {
-  /// The same in a few words, for a file.
+  /// The frame in a few words, for a file.
   static func sentence(of frame: BoardFrame) -> String {
     var parts = [
       "\(Numbers.grouped(frame.authors.commits)) of "
@@ -85,7 +85,9 @@ extension BoardLayout {
   }
 }
 
-/// A ranking with its title: always as many lines, so that what is below stays where it is.
+/// A ranking with its title.
+///
+/// The number of lines is fixed, so that the lines below stay in place.
 private struct BoardPanel {
   private static let barWidth = 10
 

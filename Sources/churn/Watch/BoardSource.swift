@@ -16,14 +16,14 @@ final class BoardSource: @unchecked Sendable {
     meter = RateMeter(at: began)
   }
 
-  /// Whether the last frame does not show what the stores have.
+  /// Whether the last frame differs from the present state of the stores.
   var isBehind: Bool { present(authors) != frame }
 
   private var authors: AuthorsModel.Summary { stores.authors.select(AuthorsModel.summary) }
 
   func frame(at now: UInt64) -> BoardFrame { frame(authors, at: now) }
 
-  /// - Parameter authors: As the stream has delivered them.
+  /// - Parameter authors: The summary of the authors, as the stream has delivered it.
   func frame(_ authors: AuthorsModel.Summary, at now: UInt64) -> BoardFrame {
     frame = present(authors)
     meter.add(frame.actions, at: now)

@@ -1,6 +1,6 @@
-/// The highest of some counts, each with its key; of equal ones, those with the lower keys.
+/// The highest of some counts, each with its key; among equal counts, the lower keys.
 struct Ranking<Key: FigureKey>: Equatable, Sendable {
-  /// How many it has at most.
+  /// The maximum number of entries.
   static var length: Int { 5 }
 
   /// A key and its count.
@@ -13,7 +13,7 @@ struct Ranking<Key: FigureKey>: Equatable, Sendable {
     }
   }
 
-  /// From the highest count down; none of zero or less.
+  /// The entries from the highest count down; none of zero or less.
   private(set) var entries: [Entry] = []
 
   mutating func add(_ key: Key, _ count: Int) {

@@ -1,10 +1,10 @@
-/// How fast a count grows: over about the last second, and from one sample to the next.
+/// The growth rate of a count: over about the last second, and from one sample to the next.
 struct RateMeter {
   private static let window: UInt64 = 1_000_000_000
   private static let historyLength = 20
 
   private var samples: [(count: Int, time: UInt64)]
-  /// Per second, between the last samples, the newest at the end.
+  /// The rates per second between the last samples, the newest at the end.
   private(set) var history: [Double] = []
 
   /// Begins with a count of zero.
@@ -17,11 +17,11 @@ struct RateMeter {
     history.append(Self.rate(from: last, to: (count, time)))
     if history.count > Self.historyLength { history.removeFirst() }
     samples.append((count, time))
-    // One sample stays that is as old as the window, so that the rate is that of a whole one.
+    // Keep a sample that is as old as the window, so that the rate is that of a whole window.
     while samples.count > 2, samples[1].time + Self.window <= time { samples.removeFirst() }
   }
 
-  /// Per second.
+  /// The rate per second.
   var rate: Double {
     guard let first = samples.first, let last = samples.last, last.time > first.time else {
       return 0

@@ -1,15 +1,15 @@
 import DispatchStore
 
-// What the board shows of each store. The selectors read a model to its end, in the store's exclusive section: that
-// takes less time than copying the dictionary, which a commit would do if the summary kept it. How often they do is
-// bounded by `RateLimiter`.
+// The parts of each store that the board shows. The selectors read a model to its end, in the store's exclusive
+// section. That takes less time than copying the dictionary, which a commit would do if the summary kept it.
+// `RateLimiter` bounds how often they do.
 
 extension FilesModel {
   /// The files that exist, and the biggest of them.
   struct Summary: Equatable, Sendable {
     var changes = 0
     var files = 0
-    /// Of those whose lines are known.
+    /// The lines of the files whose lines are known.
     var lines = 0
     var biggest = Ranking<Path>()
   }
@@ -27,7 +27,7 @@ extension FilesModel {
 }
 
 extension AuthorsModel {
-  /// The authors, and those with the most commits.
+  /// The authors, with the ones that have the most commits.
   struct Summary: Equatable, Sendable {
     var authors = 0
     var commits = 0
@@ -47,7 +47,7 @@ extension AuthorsModel {
 }
 
 extension FoldersModel {
-  /// The folders, and those with the most churn.
+  /// The folders, with the ones that have the most churn.
   struct Summary: Equatable, Sendable {
     var folders = 0
     var busiest = Ranking<Path>()
@@ -61,7 +61,7 @@ extension FoldersModel {
 }
 
 extension DaysModel {
-  /// The days with commits, and those with the most.
+  /// The days with commits, with the ones that have the most.
   struct Summary: Equatable, Sendable {
     var days = 0
     var busiest = Ranking<Day>()

@@ -1,6 +1,6 @@
-/// How many columns of a terminal a text takes.
+/// The number of terminal columns that a text takes.
 enum TextWidth {
-  /// The text without what goes beyond a width; what was cut ends with `…`.
+  /// The text, cut to a width; a cut text ends with `…`.
   static func fitted(_ text: String, _ columns: Int) -> String {
     guard width(of: text) > columns else { return text }
     guard columns > 0 else { return "" }
@@ -24,7 +24,8 @@ enum TextWidth {
     text.reduce(0) { $0 + width(of: $1) }
   }
 
-  /// 2 for characters that East Asian typography and emoji make wide; terminals agree on nearly all of these.
+  /// The width: 2 for characters that East Asian typography and emoji make wide; terminals agree on nearly all of
+  /// these.
   private static func width(of character: Character) -> Int {
     character.unicodeScalars.contains { scalar in
       wide.contains { $0.contains(scalar.value) } || scalar.properties.isEmojiPresentation

@@ -1,10 +1,10 @@
 import Dispatch
 import DispatchStore
 
-/// Shows a replay on the board.
+/// An observer that shows a replay on the board.
 ///
-/// Its task takes the values of a selector of the store that takes part in every action. It does not take one while no
-/// frame may be shown: then the stream keeps nothing but a note for it, and no commit computes anything.
+/// The task takes the values of a selector of the store that takes part in every action. While no frame may be shown,
+/// it takes none. The stream then keeps nothing but a note for it, and no commit computes anything.
 final class WatchedReplay: ReplayObserver, @unchecked Sendable {
   // Unchecked because: only the thread that replays touches `watching`.
   let followsAnswers = false
@@ -38,7 +38,7 @@ final class WatchedReplay: ReplayObserver, @unchecked Sendable {
 
   func check() {}
 
-  /// Shows the state that all actions have left.
+  /// Shows the state after all actions.
   func finish(isCut: Bool) {
     end { board, source in
       guard source.isBehind else { return }

@@ -1,7 +1,7 @@
 extension Diagnosis {
-  /// What waits, and is waited for, as a flowchart of Mermaid.
+  /// The waits as a Mermaid flowchart.
   ///
-  /// Rings are red, and suspected waits dotted. It has no times: for the same waits it is the same.
+  /// Rings are red, and suspected waits dotted. The chart has no times: equal waits give equal charts.
   public var mermaid: String {
     var lines = ["flowchart TD"]
     for entry in linked {
@@ -22,7 +22,7 @@ extension Diagnosis {
     return lines.joined(separator: "\n")
   }
 
-  /// The same as a graph for Graphviz.
+  /// The waits as a graph for Graphviz.
   public var graphviz: String {
     var lines = ["digraph diagnosis {", "  node [shape=box]"]
     let ring = edgesOfCycles
@@ -42,7 +42,7 @@ extension Diagnosis {
 
   private var edgesOfCycles: Set<Edge> { Set(cycles.flatMap(\.edges)) }
 
-  /// Those with edges, so that what runs without waiting does not fill the picture; all where there are no edges.
+  /// Entries with edges, so that running ones do not fill the picture; all entries if there are no edges.
   private var linked: [Entry] {
     let numbers = Set(edges.flatMap { [$0.from, $0.to] })
     return numbers.isEmpty ? entries : entries.filter { numbers.contains($0.number) }
@@ -56,7 +56,7 @@ extension Diagnosis {
     lines.map(mermaid).joined(separator: "<br/>")
   }
 
-  /// What Mermaid would take for markup, as entity codes.
+  /// Replaces characters that Mermaid would take for markup by entity codes.
   private static func mermaid(_ text: String) -> String {
     text.onOneLine.reduce(into: "") { result, character in
       switch character {

@@ -1,5 +1,5 @@
 extension Diagnosis: CustomStringConvertible {
-  /// The rings, then each entry with what it does and waits for; what has not moved for the longest time first.
+  /// The rings, then each entry with its actions and waits; longest without a move first.
   public var description: String {
     var lines = [headline]
     if !hasTable {
@@ -26,7 +26,7 @@ extension Diagnosis: CustomStringConvertible {
 }
 
 extension Diagnosis.Entry: CustomStringConvertible {
-  /// Its number, the types of its actions, its call site, its mode, and for how long it has not moved.
+  /// The number, the types of the actions, the call site, the mode, and the time without a move.
   public var description: String {
     var parts = ["\(number). \(name) at \(callSite)"]
     if let mode { parts.append("\(mode)") }
@@ -35,7 +35,7 @@ extension Diagnosis.Entry: CustomStringConvertible {
     return parts.joined(separator: ", ").onOneLine
   }
 
-  /// The types of its actions.
+  /// The types of the actions.
   var name: String {
     if actions.isEmpty { return id == nil ? "A call" : "A dispatch" }
     let types = actions.prefix(3).map { "\(type(of: $0))" }
@@ -44,7 +44,7 @@ extension Diagnosis.Entry: CustomStringConvertible {
 }
 
 extension Diagnosis.Cycle: CustomStringConvertible {
-  /// Its waits, one after the other.
+  /// The waits, in the order of the ring.
   public var description: String {
     let clauses = edges.map { "\($0.from) \($0.label) \($0.to)" }
     let head = isProbable ? "A probable ring" : "A ring"
@@ -53,7 +53,7 @@ extension Diagnosis.Cycle: CustomStringConvertible {
 }
 
 extension String {
-  /// Without the line breaks that a name of the program's may have.
+  /// The string without the line breaks that a name of the program's may have.
   var onOneLine: String {
     contains(where: \.isNewline)
       ? split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -63,7 +63,7 @@ extension String {
 }
 
 extension Duration {
-  /// In seconds, or below one in milliseconds.
+  /// The duration in seconds, or in milliseconds if it is below one second.
   var inWords: String {
     let nanoseconds = max(wholeNanoseconds, 0)
     guard nanoseconds >= 1_000_000_000 else { return "\(nanoseconds / 1_000_000) ms" }

@@ -1,104 +1,107 @@
-/// What is in flight at a dispatcher, what it waits for, and which of it waits in a ring.
+/// The dispatches in flight at a dispatcher, their waits, and the rings among these.
 ///
-/// It is taken while everything goes on: each entry is as it was at an instant of its own. A ring is listed only where
-/// each of its waits was still there when it was looked at again, so that all were there at one time.
+/// A diagnosis is taken while everything goes on: each entry is as it was at an instant of its own. A ring is listed
+/// only if each of its waits was still there at a second look, so that all were there at one time.
 ///
-/// What the library can't see (a block that waits for a semaphore, or for an unstructured task) it suspects: such an
-/// edge is of the kind `mayWait`, and a ring with one is probable, not certain.
+/// The library can't see some waits: a block that waits for a semaphore, or for an unstructured task. It suspects
+/// them: such an edge is of the kind `mayWait`, and a ring with one is probable, not certain.
 public struct Diagnosis: Sendable {
   /// The dispatcher's name.
   public let dispatcher: String
   /// Whether the dispatcher's queue is suspended.
   public let isSuspended: Bool
-  /// Whether the dispatcher has a table of what is in flight: an `InFlightDispatches`, or a `Watchdog`.
+  /// Whether the dispatcher has a table of dispatches in flight: an `InFlightDispatches`, or a `Watchdog`.
   ///
-  /// Without one only calls that wait for a limit are known, and what they wait for.
+  /// Without one, only calls that wait for a limit are known, with their causes.
   public let hasTable: Bool
-  /// What is in flight, and what waits to be accepted; what has not moved for the longest time first.
+  /// The dispatches in flight and the calls that wait to be accepted; longest without a move first.
   public let entries: [Entry]
-  /// What waits for what.
+  /// The waits between entries.
   public let edges: [Edge]
-  /// Rings among the edges: one for each set of entries that wait for each other.
+  /// The rings among the edges: one for each set of entries that wait for each other.
   public let cycles: [Cycle]
 }
 
 extension Diagnosis {
   /// A dispatch in flight, or a call that waits to be accepted.
   public struct Entry: Sendable {
-    /// By which edges and texts refer to it: from 1 on.
+    /// The number by which edges and texts refer to the entry, from 1 on.
     public let number: Int
     /// The transaction; nil for a call that waits to be accepted.
     public let id: TransactionID?
-    /// The transaction from inside which it was dispatched, where that is known.
+    /// The transaction from inside which it was dispatched, if that is known.
     public let parent: TransactionID?
-    /// The actions as dispatched; none where it is in no table.
+    /// The actions as dispatched; empty if the dispatch is in no table.
     public let actions: [AnyAction]
-    /// How it is scheduled; nil where it is in no table.
+    /// The mode that schedules the dispatch; nil if it is in no table.
     public let mode: Dispatcher.Mode?
-    /// Where it was dispatched.
+    /// The call site of the dispatch.
     public let callSite: CallSite
-    /// For how long it is in flight, by the dispatcher's clock; nil where it is in no table.
+    /// The time in flight, by the dispatcher's clock; nil if the dispatch is in no table.
     public let age: Duration?
-    /// For how long nothing of it has begun or ended: no store, no attempt, no action of a sequence; as `age`.
+    /// The time without a move: no store, no attempt, no action of a sequence has begun or ended.
+    ///
+    /// Measured as `age`.
     public let timeUnmoved: Duration?
-    /// Until its time limit; nil without one.
+    /// The time until the time limit; nil without one.
     public let timeLeft: Duration?
-    /// Whether it has not started.
+    /// Whether the dispatch has not started.
     public let isWaiting: Bool
-    /// How many closures, threads and tasks wait for its end.
+    /// The number of closures, threads and tasks that wait for the end.
     public let waiterCount: Int
-    /// What of it runs, and what it waits for, in words.
+    /// The running parts and the waits, in words.
     public let states: [String]
-    /// Whether it needs the queue, or a thread of it, and nothing else that is known.
+    /// Whether the entry needs the queue, or a thread of it, and nothing else that is known.
     let waitsForQueue: Bool
   }
 
-  /// An entry waits for another one.
+  /// A wait of an entry for another one.
   public struct Edge: Sendable, Hashable {
-    /// Why it waits; later versions may add cases.
+    /// The kinds of waits; later versions may add cases.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
-      /// For its turn in a lane, behind the one that has it, or behind one that is held back itself.
+      /// The entry waits for its turn in a lane, behind the holder, or behind a dispatch that is held back itself.
       case lane
-      /// It was dispatched to run after the other one.
+      /// The entry was dispatched to run after the other one.
       case after
-      /// Its code waits for the other one, or is its `.sync` caller.
+      /// The entry's code waits for the other one, or is its `.sync` caller.
       case awaits
-      /// It is a sequence, and the other one is its present action.
+      /// The entry is a sequence, and the other one is its present action.
       case action
-      /// One of its operations depends on one of the other's.
+      /// An operation of the entry depends on one of the other's.
       case dependency
-      /// The other one has what it waits for: a unit of a limit, or what else holds dispatches back.
+      /// The other entry has something that this one needs: a unit of a limit, or anything else that holds dispatches
+      /// back.
       case holdsBack
-      /// Suspected: a block of it has run for long, and may wait for the other one.
+      /// Suspected: a block of the entry has run for long, and may wait for the other one.
       case mayWait
     }
 
-    /// The number of the entry that waits.
+    /// The number of the waiting entry.
     public let from: Int
-    /// The number of the one that it waits for.
+    /// The number of the awaited entry.
     public let to: Int
-    /// Why.
+    /// The kind of the wait.
     public let kind: Kind
-    /// The same in words, to be read between the two.
+    /// The kind in words, to be read between the two entries.
     public let label: String
 
-    /// Whether it is suspected, not known.
+    /// Whether the wait is suspected, not known.
     public var isSuspected: Bool { kind == .mayWait }
   }
 
-  /// Entries that wait for each other in a ring.
+  /// A ring of entries that wait for each other.
   public struct Cycle: Sendable, Hashable {
-    /// The waits in the order of the ring: each begins where the one before ends.
+    /// The waits in the order of the ring: each begins at the entry at which the previous one ends.
     public let edges: [Edge]
 
-    /// The numbers of its entries, in that order.
+    /// The numbers of the entries, in the order of the ring.
     public var entries: [Int] { edges.map(\.from) }
 
-    /// Whether one of its waits is suspected.
+    /// Whether a wait of the ring is suspected.
     public var isProbable: Bool { edges.contains(where: \.isSuspected) }
   }
 
-  /// The entry with that number.
+  /// The entry with a number.
   public func entry(_ number: Int) -> Entry { entries[number - 1] }
 }

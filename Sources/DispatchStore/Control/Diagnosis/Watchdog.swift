@@ -1,20 +1,23 @@
 import Synchronization
 
-/// Reports what does not move: a middleware that takes a diagnosis once a dispatch has been in flight for a limit in
-/// which nothing of it has begun or ended.
+/// A middleware that reports stalls.
+///
+/// It takes a diagnosis once a dispatch has been in flight for a limit in which no part of it has begun or ended.
 ///
 /// ```swift
 /// dispatcher.register(middleware: Watchdog(limit: .seconds(10)))
 /// ```
 ///
-/// A move is the start or the end of a store, of an attempt, or of a sequence's action; a commit alone is none, since
-/// it is not noted whose it is. What waits for something that moves is no stall. The report names each dispatch with
-/// what it waits for, and the rings (`Diagnosis`). It comes once for a stall: not again for what comes to wait for the
-/// same, but once that has moved and stalls again, and each time when it has stalled for twice as long.
+/// A move is the start or the end of a store, of an attempt, or of a sequence's action. A commit alone is none, since
+/// its dispatch is not noted. A dispatch that waits for a moving one has not stalled.
 ///
-/// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has one
-/// timer, whatever is in flight; a dispatch costs what it costs with an `InFlightDispatches`, which need not be
-/// registered besides. For one dispatcher.
+/// The report names each dispatch with its waits, and the rings (`Diagnosis`). It comes once for a stall, and again
+/// each time that the stall has lasted twice as long. Dispatches that come to wait for the same one are not reported
+/// again. If that one moves and stalls again, it is reported anew.
+///
+/// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has
+/// one timer, for any number of dispatches. A dispatch costs the same as with an `InFlightDispatches`, which you need
+/// not register besides. For one dispatcher.
 public final class Watchdog: Middleware {
   let table = InFlightTable()
   private let limit: Int64
@@ -33,10 +36,10 @@ public final class Watchdog: Middleware {
   /// Makes a watchdog, to be registered with one dispatcher.
   ///
   /// - Parameters:
-  ///   - limit: What has not moved for so long is reported; more than zero.
-  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that nothing else needs:
-  ///     also where the queue is suspended, or all of its threads block. It may block. By default the dispatcher's
-  ///     `onIncident` gets an incident of the kind `stalled` there, with the diagnosis as its message.
+  ///   - limit: The time without a move after which a dispatch is reported; more than zero.
+  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that no other work needs:
+  ///     even if the queue is suspended, or all of its threads block. It may block. By default the dispatcher's
+  ///     `onIncident` gets an incident of the kind `stalled` on such a thread, with the diagnosis as its message.
   public init(limit: Duration, report: (@Sendable (Diagnosis) -> Void)? = nil) {
     if limit <= .zero {
       stopProgram("A watchdog was made with a limit of \(limit). It needs more than zero.")
@@ -45,9 +48,9 @@ public final class Watchdog: Middleware {
     body = report
   }
 
-  /// Reports nothing any longer.
+  /// Ends the reports.
   ///
-  /// A report that is under way goes on, and `Dispatcher.diagnosis` still works. From any thread.
+  /// A report that is under way goes on, and `Dispatcher.diagnosis` still works. May be called from any thread.
   public func cancel() {
     let (timer, dispatcher) = state.withLock { state in
       state.isCancelled = true
@@ -74,7 +77,7 @@ public final class Watchdog: Middleware {
 extension Watchdog: InFlightSource {
   func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) {
     table.insert(trace)
-    // Either this thread sees that no timer is set, or the check that rests finds the trace when it looks once more.
+    // Either this thread sees that no timer is set, or the resting check finds the trace at its second look.
     if !isArmed.load(ordering: .sequentiallyConsistent) { arm(for: dispatcher, after: limit) }
   }
 
@@ -110,7 +113,7 @@ extension Watchdog: InFlightSource {
     if isCancelled { dispatcher.timers.remove(timer) }
   }
 
-  /// On a thread of the clock's: looks how long what is in flight has not moved, and leaves all else to another thread.
+  /// Looks for due stalls on a thread of the clock, and leaves the diagnosis to another thread.
   private func timerFired() {
     let (dispatcher, isCancelled) = state.withLock { ($0.dispatcher, $0.isCancelled) }
     guard let dispatcher, !isCancelled else { return }
@@ -129,7 +132,7 @@ extension Watchdog: InFlightSource {
     }
   }
 
-  /// Sets no timer until something is in flight again.
+  /// Rests: sets no timer until a dispatch is in flight again.
   private func rest(_ dispatcher: Dispatcher) {
     if isPlanted(.lostWatch) { yieldPoint(.restWatchdog) }
     isArmed.store(false, ordering: .sequentiallyConsistent)

@@ -1,30 +1,32 @@
 extension DispatchHandle {
-  /// Waits until the dispatch has ended, and all that follows from it: the runs of its effects, what these have
-  /// dispatched, the effects of that, and so on; then `resultIfEnded` has the dispatch's own result.
+  /// Waits until the dispatch and everything that follows from it have ended.
   ///
-  /// What blocks of these dispatches have dispatched is waited for, too, unless it is `detached`; not what hooks,
-  /// observers and completions have. Cancelling the task that awaits it ends neither the wait nor what it waits for.
-  /// Not to be awaited by an effect of the dispatch itself, nor by an operation that holds a lane which such an effect
-  /// needs: these would wait for ever, and this is not refused.
+  /// That includes the runs of its effects, their dispatches, the effects of these, and so on. Then `resultIfEnded`
+  /// has the dispatch's own result.
+  ///
+  /// Dispatches made in blocks of these dispatches are included, too, unless they are `detached`; those of hooks,
+  /// observers and completions are not. Cancelling the task that awaits it ends neither the wait nor the awaited
+  /// work. Do not await it in an effect of the dispatch itself, nor in an operation that holds a lane which such an
+  /// effect needs. These would wait for ever, and this is not refused.
   public var settled: Void {
     get async {
       _ = await result
-      // One that has not ended is in a ring of waits.
+      // A dispatch that has not ended is in a ring of waits.
       guard let dispatch, dispatch.hasEnded else { return }
       let wait = TaskWait.begin()
       await withUnsafeContinuation { continuation in
         dispatch.whenSettled { continuation.resume() }
       }
       wait?.end()
-      // What goes on is counted on its account while there is one.
+      // Kept alive, since the work that goes on is counted on its account while it exists.
       withExtendedLifetime(dispatch) {}
     }
   }
 
-  /// Cancels the dispatch as `cancel()`, and the runs of its effects, with what these have dispatched, and so on.
+  /// Cancels the dispatch as `cancel()`, with the runs of its effects, their dispatches, and so on.
   ///
-  /// Also after its end. No effect follows it from now on. A run that is cancelled may go on for a while, and `settled`
-  /// waits for it. `cancel()` alone concerns no effect.
+  /// May be called after the dispatch's end. No effect follows it from now on. A cancelled run may go on for a while,
+  /// and `settled` waits for it. `cancel()` alone concerns no effect.
   public func cancelWithEffects() {
     dispatch?.cancelWithFollowers()
   }

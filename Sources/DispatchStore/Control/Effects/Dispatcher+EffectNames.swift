@@ -1,15 +1,15 @@
-// As in `Dispatcher+Names.swift`.
+// Names of the module as members of `Dispatcher`: see `Dispatcher+Names.swift`.
 extension Dispatcher {
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias Effect = DispatchStore::Effect
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias EffectContext = DispatchStore::EffectContext
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias EffectPolicy = DispatchStore::EffectPolicy
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias EffectRegistration = DispatchStore::EffectRegistration
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias EffectRestart = DispatchStore::EffectRestart
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias EffectToken = DispatchStore::EffectToken
 }

@@ -1,8 +1,8 @@
 extension Dispatcher {
-  /// Registers an effect, until it is unregistered; a long-lived one begins to run.
+  /// Registers an effect until it is unregistered; a long-lived one begins to run.
   ///
-  /// It follows what is dispatched from now on. Effects of one action begin in order of registration. Dispatches of
-  /// other action types pay nothing for it. May be called from any thread; an effect may be registered several times.
+  /// The effect follows later dispatches. Effects of one action begin in order of registration. Dispatches of other
+  /// action types pay nothing for it. May be called from any thread; an effect may be registered several times.
   ///
   /// - Returns: The registration: to unregister, cancel and restart it, or to scope it to an owner by a token.
   @discardableResult
@@ -13,7 +13,7 @@ extension Dispatcher {
     return EffectRegistration(registered)
   }
 
-  /// Unregisters an effect, as `EffectRegistration.unregister()`.
+  /// Unregisters an effect, as `EffectRegistration.unregister()` does.
   ///
   /// - Returns: Whether it was registered with this dispatcher.
   @discardableResult
@@ -22,7 +22,7 @@ extension Dispatcher {
   }
 }
 
-/// An effect that was registered with a dispatcher; releasing this changes nothing.
+/// The registration of an effect with a dispatcher; releasing it changes nothing.
 public struct EffectRegistration: Sendable {
   let registered: RegisteredEffect
 
@@ -30,28 +30,26 @@ public struct EffectRegistration: Sendable {
     self.registered = registered
   }
 
-  /// How many runs go on; those that wait for their turn are not among them.
+  /// The number of runs that go on, without those that wait for their turn.
   public var runCount: Int { registered.runCount }
 
   /// Cancels the runs that go on and those that wait; the effect stays registered.
   ///
-  /// A run sees it as its task's cancellation, and what it has dispatched is cancelled. A long-lived effect does not
-  /// run until it is restarted.
+  /// A run sees its task cancelled, and its dispatches are cancelled. A long-lived effect does not run until it is
+  /// restarted.
   public func cancel() {
     registered.cancel()
   }
 
-  /// Lets a long-lived effect run again: at once, or once its present run, which is cancelled, has ended.
+  /// Runs a long-lived effect again: at once, or once its present run, which is cancelled, has ended.
   ///
-  /// Its restarts after failures are counted anew. Without effect for others, and once it is unregistered or the
+  /// Restarts after failures are counted anew. Has no effect for other effects, or once it is unregistered or the
   /// dispatcher is closed.
   public func restart() {
     registered.restart()
   }
 
-  /// Unregisters the effect, and cancels its runs.
-  ///
-  /// Once this has returned, no run begins.
+  /// Unregisters the effect, and cancels its runs; once this has returned, no run begins.
   ///
   /// - Returns: Whether it was registered.
   @discardableResult
@@ -59,13 +57,13 @@ public struct EffectRegistration: Sendable {
     registered.unregister()
   }
 
-  /// A token that unregisters the effect when it is released.
+  /// Returns a token that unregisters the effect when the token is released.
   public func token() -> EffectToken {
     EffectToken(self)
   }
 }
 
-/// Scopes an effect to its owner: unregisters it, and cancels its runs, when the token is released.
+/// A token that unregisters its effect, and cancels the runs, when it is released.
 public final class EffectToken: Sendable {
   /// The registration.
   public let registration: EffectRegistration

@@ -6,10 +6,10 @@
 ///         await context.send(Fetched(page))
 ///       })
 ///
-/// A run begins when the action's dispatch has ended: its stores have, and its completion has run. It has a task of its
-/// own, for which the dispatch does not wait; `DispatchHandle.settled` does. See `docs/Effects.md`.
+/// A run begins when the action's dispatch has ended: its stores have, and its completion has run. It has a task of
+/// its own. The dispatch does not wait for it; `DispatchHandle.settled` does. See `docs/Effects.md`.
 public struct Effect: Sendable {
-  /// What it is, for messages.
+  /// A description for messages.
   let name: String
   let callSite: CallSite
   let kind: Kind
@@ -22,7 +22,7 @@ public struct Effect: Sendable {
     case running(EffectRestart, Body)
   }
 
-  /// What follows actions of a type.
+  /// An effect on actions of a type.
   struct Following: Sendable {
     let responds: @Sendable (any ActionType.Type) -> Bool
     let policy: EffectPolicy
@@ -31,15 +31,15 @@ public struct Effect: Sendable {
     let body: Body
   }
 
-  /// Makes an effect that follows the actions of a type, and of its subclasses where that is a class.
+  /// Makes an effect on actions of a type, and of its subclasses if that is a class.
   ///
   /// - Parameters:
   ///   - type: The type of actions; stores need not respond to it.
-  ///   - policy: What becomes of an action while an earlier run goes on.
+  ///   - policy: The treatment of an action while an earlier run goes on.
   ///   - runsRegardless: Whether it also follows dispatches that failed, or were cancelled or vetoed.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
-  ///   - body: Called in the run's task, with the action as dispatched. What it throws is reported.
+  ///   - body: Called in the run's task, with the action as dispatched. Errors that it throws are reported.
   public init<Action: ActionType>(
     _ type: Action.Type, policy: EffectPolicy = .concurrent, runsRegardless: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -51,7 +51,7 @@ public struct Effect: Sendable {
 
   /// Makes an effect whose policy holds among the actions with the same key.
   ///
-  /// Keys compare by type and value. As the initializer without a key, in all else.
+  /// Keys compare by type and value. Everything else is as with the initializer without a key.
   ///
   /// - Parameter key: Called on the thread that ends the dispatch.
   public init<Action: ActionType, Key: Hashable & Sendable>(
@@ -85,13 +85,13 @@ public struct Effect: Sendable {
 
   /// Makes a long-lived effect, which runs from its registration on: one that reads a socket, say.
   ///
-  /// It is cancelled when it is unregistered, and when its dispatcher is closed, drained or shut down.
+  /// The effect is cancelled when it is unregistered, and when its dispatcher is closed, drained or shut down.
   ///
   /// - Parameters:
-  ///   - restart: Whether it runs again after it has thrown. One that has returned does not.
+  ///   - restart: Whether the effect runs again after it has thrown. After it has returned, it does not.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
-  ///   - body: Called in the run's task. What it throws is reported, but for a `CancellationError`.
+  ///   - body: Called in the run's task. Errors that it throws are reported, except a `CancellationError`.
   public static func longLived(
     restart: EffectRestart = .never, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ context: EffectContext) async throws -> Void
@@ -101,9 +101,10 @@ public struct Effect: Sendable {
       .running(restart, { try await body(EffectContext($0)) }))
   }
 
-  /// The same effect with a closure that is called with each error that it throws, beside the report.
+  /// Returns this effect with a closure that is called with each error that it throws, beside the report.
   ///
-  /// In the run's task, before its end: the closure may still dispatch. Not called for a `CancellationError`.
+  /// The closure is called in the run's task, before its end, so it may still dispatch. It is not called for a
+  /// `CancellationError`.
   public func onFailure(
     _ body: @escaping @Sendable (_ error: any Error, _ context: EffectContext) -> Void
   ) -> Effect {

@@ -1,8 +1,8 @@
-/// What a run of an effect knows, and by what it dispatches; to be used until the run has ended.
+/// The context of an effect's run, by which it dispatches until it has ended.
 ///
-/// What is dispatched has the transaction that the effect follows as its parent, and is cancelled with the run. What an
-/// ended run still sends is not dispatched, and reported. The effect may also use stores and dispatchers that it has
-/// captured, with the same parent.
+/// Dispatches have the transaction that the effect follows as their parent, and are cancelled with the run. An action
+/// that is sent after the end is not dispatched, and reported. The effect may also use stores and dispatchers that it
+/// has captured, with the same parent.
 public struct EffectContext: Sendable {
   let run: EffectRun
 
@@ -12,14 +12,14 @@ public struct EffectContext: Sendable {
 
   /// The dispatcher, which the run keeps alive.
   public var dispatcher: Dispatcher { run.dispatcher }
-  /// The transaction that the effect follows; of a long-lived effect, one of its own.
+  /// The transaction that the effect follows; for a long-lived effect, one of its own.
   public var transaction: TransactionID { run.transaction }
-  /// How that dispatch ended; nil for a long-lived effect.
+  /// The result of the followed dispatch; nil for a long-lived effect.
   public var result: DispatchResult? { run.result }
   /// Whether the run has neither ended nor been cancelled.
   public var isActive: Bool { run.isActive }
 
-  /// Dispatches an action in the calling task, and returns when it has ended, as `Dispatcher.send`.
+  /// Dispatches an action in the calling task, and returns when it has ended, as `Dispatcher.send` does.
   @discardableResult
   public nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
@@ -30,7 +30,7 @@ public struct EffectContext: Sendable {
     return await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line)
   }
 
-  /// Dispatches a replying action in the calling task, as `Dispatcher.send`.
+  /// Dispatches a replying action in the calling task, as `Dispatcher.send` does.
   @discardableResult
   public nonisolated(nonsending) func send<Action: ReplyingAction>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
@@ -44,9 +44,9 @@ public struct EffectContext: Sendable {
       await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line))
   }
 
-  /// Dispatches an action, as `Dispatcher.dispatch`; the run does not wait for it.
+  /// Dispatches an action, as `Dispatcher.dispatch` does; the run does not wait for it.
   ///
-  /// `DispatchHandle.settled` of the action that the effect follows does.
+  /// `DispatchHandle.settled` of the followed action waits for it.
   @discardableResult
   public func dispatch<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
@@ -59,7 +59,7 @@ public struct EffectContext: Sendable {
     return dispatcher.dispatch(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 
-  /// The dispatch of an action that is not dispatched, since the run has ended; nil where it has not.
+  /// Refuses an action if the run has ended; nil if it has not.
   private func refusal(
     of action: any ActionType, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle? {

@@ -9,29 +9,29 @@
 ///     }
 ///     let result = await dispatcher.send(order)
 ///
-/// A step is an action, an `ActionStep`, or a group in the group. A group may be run any number of times:
-/// `Dispatcher.dispatch(_:then:onProgress:)` returns a handle at once, `Dispatcher.send(_:onProgress:)` runs it in the
-/// caller's own task.
+/// A step is an action, an `ActionStep`, or a nested group. A group may be run any number of times:
+/// `Dispatcher.dispatch(_:then:onProgress:)` returns a handle at once, `Dispatcher.send(_:onProgress:)` runs it in
+/// the caller's own task.
 ///
-/// A group succeeds where all of its steps do. The first one that fails, is vetoed or cancelled stops its group: of a
-/// sequence the rest is skipped, of a concurrent group what runs is cancelled, too. Then the group has failed, which
-/// stops the one around it. Before it ends, the outermost of those that have stopped compensates what finished in it
+/// A group succeeds if all of its steps do. The first step that fails, is vetoed or cancelled stops its group: a
+/// sequence skips the rest, and a concurrent group also cancels the steps that run. The group has then failed, which
+/// stops the enclosing group. Before it ends, the outermost stopped group compensates the steps finished in it
 /// (`ActionStep.compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`).
 ///
-/// It takes memory linear in the steps; building takes time linear in them for each level of nesting.
+/// A group takes memory linear in the number of steps; building takes time linear in it for each level of nesting.
 public struct ActionGroup: Sendable {
   /// How the steps of a group run.
   public struct Order: Hashable, Sendable {
-    /// Of those that run at once; nil for a sequence.
+    /// The number of steps that run at once; nil for a sequence.
     let limit: Int?
 
-    /// One after the other.
+    /// Runs the steps one after the other.
     public static let sequence = Order(limit: nil)
 
-    /// Concurrently, however many there are.
+    /// Runs the steps concurrently, however many there are.
     public static let concurrent = concurrent(limit: .max)
 
-    /// Concurrently, so many of them at once; they start in the order in which they are written.
+    /// Runs up to a number of steps at once; they start in the order in which they are written.
     ///
     /// - Precondition: The limit is positive.
     public static func concurrent(limit: Int) -> Order {
@@ -42,7 +42,7 @@ public struct ActionGroup: Sendable {
     }
   }
 
-  /// The group, and all that is in it, in the order in which they are written.
+  /// The group and all nested elements, in the order in which they are written.
   private(set) var nodes: [GroupNode]
 
   /// Makes a group of steps.
@@ -58,10 +58,10 @@ public struct ActionGroup: Sendable {
     nodes += content
   }
 
-  /// The same group, in which a step that fails, is vetoed or cancelled does not keep others from running.
+  /// Returns this group, in which a step that fails, is vetoed or cancelled does not keep others from running.
   ///
-  /// It fails at the end if one of them has. What finished in it is compensated only where it is cancelled, or where a
-  /// group around it stops.
+  /// The group fails at the end if one of its steps has. Its finished steps are compensated only if it is cancelled,
+  /// or if an enclosing group stops.
   public func continuingOnFailure() -> ActionGroup {
     var copy = self
     if case .group(let order, _) = nodes[0].kind {
@@ -70,12 +70,12 @@ public struct ActionGroup: Sendable {
     return copy
   }
 
-  /// How many steps it has, with those of the groups in it.
+  /// The number of steps, including those of nested groups.
   public var stepCount: Int {
     nodes.lazy.filter(\.isStep).count
   }
 
-  /// What a result builder has made of a part of a group.
+  /// The elements that a result builder has made of a part of a group.
   public struct Content: Sendable {
     var nodes: [GroupNode]
   }

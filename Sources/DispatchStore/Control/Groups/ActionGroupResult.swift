@@ -1,23 +1,24 @@
-/// How a group ended: that of each of its steps, in the order in which they are written.
+/// The outcome of a group, with that of each step, in the order in which they are written.
 public struct ActionGroupResult: Sendable {
-  /// Why the group did not succeed; nil where it did.
+  /// The reason why the group did not succeed, or nil if it did.
   ///
-  /// The error of the step that was the first, in time, not to finish: a store's own, `CancellationError` or a
-  /// `DispatchError`. If the group was cancelled before one failed, `CancellationError`; if its time limit had passed,
-  /// or its options did not let it begin, the `DispatchError` that says so. Of an element that was skipped, the error of
-  /// the whole group.
+  /// - The error of the step that was the first, in time, not to finish: a store's own, `CancellationError` or a
+  ///   `DispatchError`.
+  /// - `CancellationError`, if the group was cancelled before a step failed.
+  /// - The `DispatchError` that says so, if its time limit had passed, or its options did not let it begin.
+  /// - The error of the whole group, for an element that was skipped.
   public let error: (any Error)?
   private let record: GroupRecord
   private let index: Int
 
-  /// - Parameter cause: Why nothing more was to start; nil for a cancellation, or where nothing has kept it from that.
+  /// - Parameter cause: The reason why nothing more was to start; nil for a cancellation, or if there was none.
   init(_ record: GroupRecord, orElse cause: (any Error)? = nil) {
     let failure = record.failure(in: record.nodes.indices)
     let error = failure.flatMap { record.ends[$0]?.error }
     self.init(record, 0, error: record.successes[0] ? nil : error ?? cause ?? CancellationError())
   }
 
-  /// That of a wait which was refused, while the group goes on.
+  /// Makes the result of a refused wait, while the group goes on.
   init(refused error: any Error, _ record: GroupRecord) {
     self.init(record, 0, error: error)
   }
@@ -33,14 +34,14 @@ public struct ActionGroupResult: Sendable {
   /// Whether every step finished.
   public var isSuccess: Bool { error == nil }
 
-  /// The results of all steps, with those of the groups in it, in the order in which they are written.
+  /// The results of all steps, including those of nested groups, in the order in which they are written.
   ///
-  /// Computed by each access, in time linear in the steps.
+  /// Computed at each access, in time linear in the number of steps.
   public var steps: [ActionStepResult] { range.compactMap(record.result) }
 
-  /// The results of the group's elements, one for each step and each group in it; of a step none.
+  /// The results of the group's elements, one for each step and each nested group; empty for a step.
   ///
-  /// Computed by each access.
+  /// Computed at each access.
   public var elements: [ActionGroupResult] {
     var elements: [ActionGroupResult] = []
     var next = index + 1
@@ -65,7 +66,7 @@ public struct ActionGroupResult: Sendable {
     record.compensated.filter(range.contains).compactMap(record.result)
   }
 
-  /// Returns the result itself where it is a success, and throws `error` otherwise.
+  /// Returns the result itself if it is a success, and throws `error` otherwise.
   @discardableResult
   public func get() throws -> ActionGroupResult {
     if let error { throw error }
@@ -74,50 +75,50 @@ public struct ActionGroupResult: Sendable {
 }
 
 extension ActionGroupResult: CustomStringConvertible {
-  /// Each step's outcome, on one line, and what was compensated.
+  /// Each step's outcome, on one line, with its compensation.
   public var description: String {
     let outcomes = steps.map { "\($0)" }
     return outcomes.isEmpty ? "no steps" : outcomes.joined(separator: ", ")
   }
 }
 
-/// How a step of a group ended.
+/// The outcome of a step in a group.
 public struct ActionStepResult: Sendable {
-  /// How a step ended; later versions may add cases.
+  /// The ways in which a step ends; later versions may add cases.
   @nonexhaustive
   public enum Outcome: Sendable {
     /// All stores finished, or there was nothing to do.
     case finished
-    /// It failed or was vetoed; or the closure that makes its action threw.
+    /// The step failed or was vetoed, or the closure that makes its action threw.
     case failed(any Error)
-    /// It was cancelled after it had been dispatched.
+    /// The step was cancelled after it had been dispatched.
     case cancelled
-    /// It was not dispatched: an earlier one did not finish, or the group was cancelled.
+    /// The step was not dispatched: an earlier one did not finish, or the group was cancelled.
     case skipped
   }
 
-  /// How a compensation ended.
+  /// The outcome of a compensation.
   public struct Compensation: Sendable {
-    /// The result of its dispatch; nil where it was not dispatched.
+    /// The result of its dispatch, or nil if it was not dispatched.
     public let result: DispatchResult?
-    /// Its first error; nil where it finished.
+    /// The first error, or nil if it finished.
     public let error: (any Error)?
 
     init(_ end: GroupStepEnd) {
       (result, error) = (end.result, end.error)
     }
 
-    /// Whether it finished.
+    /// Whether the compensation finished.
     public var isSuccess: Bool { error == nil }
   }
 
-  /// Where the step was written.
+  /// The call site at which the step was written.
   public let callSite: CallSite
-  /// How it ended.
+  /// The outcome of the step.
   public let outcome: Outcome
-  /// The result of its dispatch; nil where it was not dispatched.
+  /// The result of the step's dispatch, or nil if it was not dispatched.
   public let result: DispatchResult?
-  /// How its compensation ended; nil where none ran.
+  /// The outcome of the step's compensation, or nil if none ran.
   public let compensation: Compensation?
 
   init(callSite: CallSite, end: GroupStepEnd?, compensation: Compensation?) {
@@ -137,22 +138,22 @@ extension ActionStepResult.Outcome {
     }
   }
 
-  /// Whether it finished.
+  /// Whether the step finished.
   public var isFinished: Bool {
     if case .finished = self { true } else { false }
   }
 
-  /// Whether it failed.
+  /// Whether the step failed.
   public var isFailed: Bool {
     if case .failed = self { true } else { false }
   }
 
-  /// Whether it was cancelled.
+  /// Whether the step was cancelled.
   public var isCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
-  /// Whether it was skipped.
+  /// Whether the step was skipped.
   public var isSkipped: Bool {
     if case .skipped = self { true } else { false }
   }
@@ -171,7 +172,7 @@ extension ActionStepResult.Outcome: CustomStringConvertible {
 }
 
 extension ActionStepResult: CustomStringConvertible {
-  /// The outcome, and whether it was compensated.
+  /// The outcome, and that of the compensation.
   public var description: String {
     guard let compensation else { return "\(outcome)" }
     let undone = compensation.error.map { "compensation failed: \($0)" } ?? "compensated"

@@ -21,7 +21,8 @@ public struct ActionStep: Sendable {
 
   /// Makes a step that dispatches actions one after the other, as one dispatch.
   ///
-  /// As `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`, also in a caller's task.
+  /// Everything else is as with `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`, even if the group
+  /// runs in its caller's task.
   public init(
     _ actions: [any ActionType], storeIdentifier: String? = nil, mode: Dispatcher.Mode = .serial,
     options: DispatchOptions = DispatchOptions(),
@@ -30,7 +31,7 @@ public struct ActionStep: Sendable {
     self.init(.actions(actions), storeIdentifier, mode, options, fileID, line)
   }
 
-  /// Makes a step whose action is made when its turn comes, from what the one before it has led to.
+  /// Makes a step whose action is made when its turn comes, from the results of the element before it.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
@@ -38,10 +39,10 @@ public struct ActionStep: Sendable {
   ///   - options: Further options of the dispatch.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  ///   - action: Gets the result of the step before it in its sequence, or those of the group before it, in the order
-  ///     in which they are written; where it is the first, of what is before its group; at the beginning none.
-  ///     Returns nil where there is nothing to do; where it throws, the step fails. Called on the thread that goes
-  ///     on with the group, with no lock held, once each time when the group is run.
+  ///   - action: Gets the result of the step before it in its sequence, or the results of the group before it, in the
+  ///     order in which they are written. For a first element, these are the results of the element before its group;
+  ///     at the beginning there are none. Returns nil if there is nothing to do; if it throws, the step fails. Called
+  ///     on the thread that continues the group, with no lock held, once each time the group is run.
   public init(
     storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
     options: DispatchOptions = DispatchOptions(),
@@ -62,20 +63,21 @@ public struct ActionStep: Sendable {
     self.step = step
   }
 
-  /// The same step with an action that undoes it.
+  /// Returns this step with an action that undoes it.
   ///
-  /// It is dispatched when this step has finished and its group then stops: because a later step fails, is vetoed or
-  /// cancelled, or the group is cancelled. Compensations run in the reverse of the order in which their steps
-  /// ended, one after the other, each once, also after one that fails. They heed no cancellation, no deadline of what is
-  /// around them, and no `close()`. After `shutDown()` none starts (`DrainReport.uncompensated`).
+  /// The compensation is dispatched when this step has finished and its group then stops: because a later step fails,
+  /// is vetoed or cancelled, or the group is cancelled. Compensations run in the reverse of the order in which their
+  /// steps ended. They run one after the other, each once, even after one that fails. Compensations heed no
+  /// cancellation, no deadline of the enclosing block, and no `close()`. After `shutDown()` none starts
+  /// (`DrainReport.uncompensated`).
   ///
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: Where and in which order it runs; nil for the step's mode.
-  ///   - options: Further options of its dispatch, such as attempts or a time limit of its own.
-  ///   - ifOnlyBegun: Whether it is dispatched, too, if this step began in a store and then failed, timed out or was
-  ///     cancelled: its effect may have happened. It then awaits the end of the step's block.
+  ///   - mode: Where and in which order the compensation runs; nil for the step's mode.
+  ///   - options: Further options of the compensation, such as attempts or a time limit of its own.
+  ///   - ifOnlyBegun: Whether to compensate, too, if this step began in a store and then failed, timed out or was
+  ///     cancelled: its effect may have happened. The compensation then awaits the end of the step's block.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public func compensated(
@@ -86,19 +88,19 @@ public struct ActionStep: Sendable {
     compensated(.action(action), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
   }
 
-  /// The same step with an action that undoes it, made from the step's result when it is needed.
+  /// Returns this step with an action that undoes it, made from the step's result when it is needed.
   ///
-  /// As `compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`, in all else.
+  /// Everything else is as with `compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: Where and in which order it runs; nil for the step's mode.
-  ///   - options: Further options of its dispatch.
-  ///   - ifOnlyBegun: Whether it is dispatched, too, if this step began and did not finish.
+  ///   - mode: Where and in which order the compensation runs; nil for the step's mode.
+  ///   - options: Further options of the compensation.
+  ///   - ifOnlyBegun: Whether to compensate, too, if this step began and did not finish.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  ///   - action: Gets the step's result. Returns nil where there is nothing to do; where it throws, the compensation
-  ///     has failed.
+  ///   - action: Gets the step's result. Returns nil if there is nothing to do; if it throws, the compensation has
+  ///     failed.
   public func compensated(
     storeIdentifier: String? = nil, mode: Dispatcher.Mode? = nil,
     options: DispatchOptions = DispatchOptions(), ifOnlyBegun: Bool = false,

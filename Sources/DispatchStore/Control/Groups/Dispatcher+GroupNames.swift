@@ -1,17 +1,17 @@
-// As in `Dispatcher+Names.swift`.
+// Names of the module as members of `Dispatcher`: see `Dispatcher+Names.swift`.
 extension Dispatcher {
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionGroup = DispatchStore::ActionGroup
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionGroupBuilder = DispatchStore::ActionGroupBuilder
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionGroupHandle = DispatchStore::ActionGroupHandle
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionGroupResult = DispatchStore::ActionGroupResult
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionStep = DispatchStore::ActionStep
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias ActionStepResult = DispatchStore::ActionStepResult
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias UncompensatedGroup = DispatchStore::UncompensatedGroup
 }

@@ -1,22 +1,24 @@
 extension Dispatcher {
   /// Dispatches the steps of a group, one after the other or concurrently.
   ///
-  /// The first steps are dispatched before this returns, on the caller's thread, with `.sync` ones among them to
-  /// their end. Each later one is dispatched once those before it have ended, their completions included, on a thread
-  /// of the concurrent queue, also where that is suspended; no thread waits meanwhile. Each step is a dispatch of its
-  /// own: a group holds no lane from step to step. The steps' parent is the dispatch inside which the group was
-  /// dispatched, else a transaction of the group's, and carried task-local values are those of the call. A group that a
-  /// block dispatches is cancelled with the block's dispatch. May be called from any code; inside an exclusive section
-  /// the group begins when that is left.
+  /// The first steps are dispatched before this returns, on the caller's thread; `.sync` ones among them run to their
+  /// end. Each later step is dispatched once the earlier ones and their completions have ended. That happens on a
+  /// thread of the concurrent queue, even if that is suspended; no thread waits meanwhile.
+  ///
+  /// Each step is a dispatch of its own: a group holds no lane from step to step. The steps' parent is the dispatch
+  /// inside which the group was dispatched, or else a transaction of the group. Carried task-local values are those
+  /// of the call. A group dispatched by a block is cancelled with the block's dispatch. May be called from any code;
+  /// inside an exclusive section the group begins when that is left.
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: A time limit, names, limits of the whole group, `latest`, `single` and `detached`: as of a dispatch
-  ///     that lasts from the first step to the end of the compensations. Others have no effect; give them to steps.
-  ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread where the
-  ///     group ends before this returns.
-  ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
-  ///     at once, and not after the completion has begun.
+  ///   - options: A time limit, names, limits of the whole group, `latest`, `unlessInFlight` and `detached`. They
+  ///     apply as to a dispatch that lasts from the first step to the end of the compensations. Others have no
+  ///     effect; give them to steps.
+  ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread if the group ends
+  ///     before this returns.
+  ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
+  ///     called twice at once, and not after the completion has begun.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, or to cancel; releasing it cancels nothing.
@@ -38,22 +40,22 @@ extension Dispatcher {
 
   /// Runs the steps of a group in the caller's own task, and those of concurrent groups in child tasks.
   ///
-  /// Each step is sent, as by `send(_:to:mode:options:then:)`: task-local values and priority are the task's, no thread
-  /// is woken where its lane is idle, and none is blocked. A step with a list of actions is dispatched and awaited.
-  /// Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are not
-  /// cancelled: this returns after them. Inside an operation that holds the lane which a step needs, the step fails
-  /// with `wouldDeadlock`.
+  /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
+  /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
+  /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
+  /// not cancelled; this returns after them. Inside an operation that holds the lane which a step needs, the step
+  /// fails with `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: Those of the whole group, as of one that is dispatched. With options the steps are dispatched, and
+  ///   - options: The options of the whole group, as for a dispatched one. With options the steps are dispatched, and
   ///     awaited by the task.
-  ///   - onProgress: Gets how many steps have ended, after each one in turn, and how many there are; never called twice
-  ///     at once.
+  ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
+  ///     called twice at once.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: How the group ended; `get()` throws its first error.
-  /// - Precondition: The mode of no step, and no compensation, is `.sync`.
+  /// - Returns: The outcome of the group; `get()` throws its first error.
+  /// - Precondition: No step and no compensation has the mode `.sync`.
   @discardableResult
   public nonisolated(nonsending) func send(
     _ group: DispatchStore::ActionGroup,

@@ -1,8 +1,8 @@
-/// A group that was to be undone, of which the dispatcher has refused compensations: it was shut down.
+/// A group that was to be undone, but whose compensations the dispatcher has refused because it was shut down.
 public struct UncompensatedGroup: Sendable, CustomStringConvertible {
-  /// The key under which the group was dispatched (`DispatchOptions.named(_:)`), as text; nil where it has none.
+  /// The key of the group's dispatch (`DispatchOptions.named(_:)`), as text; nil if it has none.
   public let name: String?
-  /// Where it was dispatched.
+  /// The call site of the group's dispatch.
   public let callSite: CallSite
   /// The steps that were not undone.
   public let steps: [ActionStepResult]
@@ -14,7 +14,7 @@ public struct UncompensatedGroup: Sendable, CustomStringConvertible {
   }
 }
 
-/// Those of a dispatcher, for the reports of its drains.
+/// The uncompensated groups of a dispatcher, for the reports of its drains.
 final class UncompensatedGroups: DispatcherAttachment {
   let all = Locked<[UncompensatedGroup]>([])
 }
@@ -22,7 +22,7 @@ final class UncompensatedGroups: DispatcherAttachment {
 extension Dispatcher {
   var uncompensatedGroups: UncompensatedGroups { attachment(orAdd: UncompensatedGroups()) }
 
-  /// A group has ended, of which steps were not undone.
+  /// Notes a group that has ended with steps that were not undone.
   func note(_ group: UncompensatedGroup) {
     uncompensatedGroups.all.withLock { $0.append(group) }
     report(

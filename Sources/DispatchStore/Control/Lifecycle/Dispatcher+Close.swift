@@ -2,34 +2,35 @@ extension Dispatcher {
   /// Whether `close()`, `drain` or `shutdown()` was called.
   public var isClosed: Bool { acceptance != .open }
 
-  /// Accepts only what dispatches under way dispatch, from now on; nothing once these have ended.
+  /// Accepts only dispatches made by dispatches under way from now on, and none once these have ended.
   ///
-  /// What is refused ends at once with a `DispatchError` of the code `dispatcherClosed`, without a hook; its completion
-  /// runs. Accepted is what blocks, hooks, observers and completions of this dispatcher's dispatches dispatch while
-  /// those go on, with all that follows from it; stores and middlewares stay registered. Dispatches before pay nothing
-  /// for it. May be called from any thread, more than once.
+  /// A refused dispatch ends at once with a `DispatchError` of the code `dispatcherClosed`, without a hook; its
+  /// completion runs. Dispatches from blocks, hooks, observers and completions of this dispatcher's dispatches are
+  /// accepted while those go on, with all that follows from them. Stores and middlewares stay registered. Before it
+  /// is called, it costs dispatches nothing. May be called from any thread, more than once.
   public func close() {
     endAcceptance()
   }
 
-  /// Accepts nothing any longer, also of what dispatches under way dispatch; these go on to their ends.
+  /// Accepts no further dispatch, not even from dispatches under way; these go on to their ends.
   ///
-  /// As `close()` in all else.
+  /// Everything else is as with `close()`.
   public func shutDown() {
     endAcceptance(isAtOnce: true)
   }
 
-  /// Closes the dispatcher, and waits until all dispatches have ended, those included that they dispatch meanwhile.
+  /// Closes the dispatcher, and waits until all dispatches have ended, including those that they make meanwhile.
   ///
-  /// With a limit, by the dispatcher's clock, it returns then at the latest, with what has not ended: that goes on, and
-  /// another call may wait for it. It returns as early where the task is cancelled. Any number of tasks may drain a
-  /// dispatcher. What a suspended queue holds back is waited for, too.
+  /// With a limit, by the dispatcher's clock, the call returns at the latest when that has passed, and reports the
+  /// dispatches that have not ended. These go on, and another call may wait for them. If the task is cancelled, the
+  /// call returns early, too. Any number of tasks may drain a dispatcher. The wait includes dispatches that a
+  /// suspended queue holds back.
   ///
   /// - Parameters:
-  ///   - limit: For so long it waits at most; nil to wait to the end, zero or less not at all.
+  ///   - limit: The longest time to wait; nil to wait to the end, zero or less not to wait at all.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: Whether all have ended, and what has not.
+  /// - Returns: Whether all dispatches have ended, and those that have not.
   /// - Precondition: No dispatch of this dispatcher waits for the calling task; it could not end before.
   @discardableResult
   public func drain(
@@ -42,14 +43,16 @@ extension Dispatcher {
     let isComplete = await withTaskCancellationHandler {
       await wait.isComplete.value
     } onCancel: {
-      // Elsewhere: the runtime has locked the task.
+      // On another thread: the runtime has locked the task.
       pool.resume { wait.isComplete.set(false) }
     }
     return report(isComplete: isComplete)
   }
 
-  /// The same for code that does not await it: calls a closure then, once, on the concurrent queue, also where that is
-  /// suspended.
+  /// Drains the dispatcher without awaiting it.
+  ///
+  /// Calls a closure once, on the concurrent queue, when all dispatches have ended or the limit has passed. It is
+  /// called even if the queue is suspended.
   public func drain(
     timeout limit: Duration? = nil,
     then body: @escaping @Sendable (DispatchStore::DrainReport) -> Void
@@ -83,7 +86,7 @@ extension Dispatcher {
       uncompensated: uncompensatedGroups.all.withLock { $0 }, dispatcher: name)
   }
 
-  /// Those that a middleware knows, and those that have not begun.
+  /// The dispatches that a middleware knows, and those that have not begun.
   private func unfinished(_ inFlight: InFlightDispatches) -> [InFlightDispatch] {
     let delayed = delayedDispatches.all.map(InFlightDispatch.init)
     let begun = inFlight.all

@@ -1,9 +1,9 @@
-// As in `Dispatcher+Names.swift`.
+// Names of the module as members of `Dispatcher`: see `Dispatcher+Names.swift`.
 extension Dispatcher {
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias DrainReport = DispatchStore::DrainReport
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias InFlightDispatch = DispatchStore::InFlightDispatch
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias InFlightDispatches = DispatchStore::InFlightDispatches
 }

@@ -1,11 +1,12 @@
-/// What has not ended when a drain returned.
+/// The dispatches that had not ended when a drain returned.
 public struct DrainReport: Sendable {
   /// Whether all dispatches have ended.
   public let isComplete: Bool
-  /// Those that have not ended, in the order in which they were dispatched; nil where the dispatcher has no
-  /// `InFlightDispatches`, which knows them.
+  /// The dispatches that have not ended, in the order in which they were dispatched.
+  ///
+  /// Nil if the dispatcher has no `InFlightDispatches`, which knows them.
   public let unfinished: [InFlightDispatch]?
-  /// The groups that ended with steps that were not undone: `shutDown()` was called before.
+  /// Groups that ended with steps that were not undone, because `shutDown()` was called before.
   public let uncompensated: [UncompensatedGroup]
   private let dispatcher: String
 
@@ -21,7 +22,7 @@ public struct DrainReport: Sendable {
 }
 
 extension DrainReport: CustomStringConvertible {
-  /// A line, and one for each dispatch that has not ended, and for each group that was not undone.
+  /// A summary, then a line for each dispatch that has not ended, and for each group that was not undone.
   public var description: String {
     ([progress] + uncompensated.map { "  Not undone: \($0)" }).joined(separator: "\n")
   }

@@ -1,9 +1,9 @@
 /// A middleware that knows which dispatches are in flight.
 ///
-/// Register one with a dispatcher before its first dispatch, and read it from any thread: for a report of a drain, an
-/// operator's page, or a diagnosis (`Dispatcher.diagnosis`). A dispatch costs a record and an entry in a table of
-/// several shards, from `dispatch` until its completion has run. What `debounced` or `throttled` delays is in it once it
-/// begins; a drain's report has it before.
+/// Register one with a dispatcher before its first dispatch, and read it from any thread: for a drain's report, an
+/// operator's page, or a diagnosis (`Dispatcher.diagnosis`). A dispatch costs a record and an entry in a sharded
+/// table, from `dispatch` until its completion has run. A dispatch that `debounced` or `throttled` delays is in the
+/// table once it begins; a drain's report has it before.
 ///
 /// ```swift
 /// let inFlight = InFlightDispatches()
@@ -12,13 +12,13 @@
 public final class InFlightDispatches: Middleware {
   let table = InFlightTable()
 
-  /// Makes one, to be registered with one dispatcher.
+  /// Makes a middleware, to be registered with one dispatcher.
   public init() {}
 
-  /// How many there are.
+  /// The number of dispatches that have not ended.
   public var count: Int { table.count }
 
-  /// The dispatches that have not ended, a sequence with its present action, in the order of their transactions.
+  /// The dispatches that have not ended, in the order of their transactions; a sequence has its present action.
   public var all: [InFlightDispatch] { table.all.map(InFlightDispatch.init) }
 
   /// Lets the action pass.
@@ -44,15 +44,17 @@ extension InFlightDispatches: InFlightSource {
 
 /// A dispatch that has not ended.
 public struct InFlightDispatch: Sendable, CustomStringConvertible {
-  /// Of one action, its transaction; of a sequence, the one that its actions' transactions have as parent.
+  /// The transaction of the action.
+  ///
+  /// For a sequence, the transaction that its actions' transactions have as parent.
   public let id: TransactionID
   /// The transaction from inside which it was dispatched.
   public let parent: TransactionID?
   /// The actions as dispatched; one, unless it is a sequence.
   public let actions: [AnyAction]
-  /// How it is scheduled.
+  /// The mode that schedules it.
   public let mode: Dispatcher.Mode
-  /// Where it was dispatched.
+  /// The call site of the dispatch.
   public let callSite: CallSite
 
   init(_ trace: DispatchTrace) {
@@ -65,7 +67,7 @@ public struct InFlightDispatch: Sendable, CustomStringConvertible {
     (mode, callSite) = (delayed.mode, delayed.callSite)
   }
 
-  /// The types of its actions, its mode and its call site.
+  /// The types of the actions, the mode and the call site.
   public var description: String {
     let types = actions.prefix(3).map { "\(type(of: $0))" }
     let more = actions.count > types.count ? ["…"] : []

@@ -1,53 +1,55 @@
 import Synchronization
 
-/// A bound on how many dispatches are in flight at a time, and what becomes of those that are above it.
+/// A bound on the number of dispatches in flight, and the treatment of dispatches above it.
 ///
 /// A dispatch is counted from when it is accepted until its stores have ended, however it ends. Make one limit for
-/// whatever is to be bounded together, and name it in the options of its dispatches
-/// (`DispatchOptions.limited(by:)`); or give a dispatcher limits for its lanes and its queue (`DispatchLimits`). May be
-/// used by several dispatchers, from any thread.
+/// all dispatches that you bound together, and name it in their options (`DispatchOptions.limited(by:)`). Or give a
+/// dispatcher limits for its lanes and its queue (`DispatchLimits`). Several dispatchers may share a limit, from any
+/// thread.
 public final class DispatchLimit: Sendable {
-  /// What becomes of a dispatch that comes while as many as the limit allows are in flight.
+  /// The treatment of a dispatch that comes when the limit is reached.
   public enum Overflow: Sendable, Hashable, CaseIterable {
-    /// It ends at once, with a `DispatchError` of the code `limitExceeded`.
+    /// The dispatch ends at once, with a `DispatchError` of the code `limitExceeded`.
     case reject
-    /// It ends at once, as dropped: with the code `dropped`.
+    /// The dispatch ends at once, as dropped: with the code `dropped`.
     case dropNewest
-    /// The oldest one that has not started ends as dropped, and this one takes its place; where all have started, this
-    /// one is dropped.
-    case dropOldest
-    /// It waits until another one has ended, first in, first out: a task that sends it suspends, and a thread that
-    /// dispatches it blocks before `dispatch` returns.
+    /// The oldest dispatch that has not started ends as dropped, and the new one takes its place.
     ///
-    /// Where the thread may not block (in a lane, on the concurrent queue, on the main queue, on a thread for tasks), or
-    /// inside a dispatch that has a unit of the same limit, it ends with `wouldDeadlock` instead.
+    /// If all have started, the new one is dropped.
+    case dropOldest
+    /// The dispatch waits until another one has ended, first in, first out.
+    ///
+    /// A task that sends it suspends, and a thread that dispatches it blocks before `dispatch` returns. The dispatch
+    /// ends with `wouldDeadlock` instead in two cases:
+    /// - The thread may not block: in a lane, on the concurrent queue, on the main queue, on a thread for tasks.
+    /// - The dispatch is made inside one that has a unit of the same limit.
     case wait
   }
 
-  /// What a limit counts, at one instant.
+  /// The counts of a limit at one instant.
   public struct Figures: Sendable, Equatable {
-    /// How many may be in flight.
+    /// The number of dispatches that may be in flight.
     public let bound: Int
-    /// How many are.
+    /// The number of dispatches in flight.
     public let inFlight: Int
-    /// How many wait to be accepted.
+    /// The number of dispatches that wait to be accepted.
     public let waiting: Int
-    /// How many were accepted so far.
+    /// The number of dispatches accepted so far.
     public let admitted: Int
-    /// How many were rejected.
+    /// The number of dispatches rejected so far.
     public let rejected: Int
-    /// How many were dropped.
+    /// The number of dispatches dropped so far.
     public let dropped: Int
-    /// For how long the oldest one is in flight; nil where none is.
+    /// The time for which the oldest dispatch is in flight; nil if there is none.
     public let oldest: Duration?
   }
 
   typealias State = LimitState<Dispatch, LimitWaiter>
 
   let overflow: Overflow
-  /// Its name in messages.
+  /// The name in messages.
   let name: String
-  /// They are taken in this order.
+  /// The rank in the order in which a dispatch takes units of several limits.
   let number = DispatchLimit.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
   private let state: Locked<State>
@@ -57,14 +59,14 @@ public final class DispatchLimit: Sendable {
   /// Makes a limit.
   ///
   /// - Parameters:
-  ///   - bound: How many may be in flight; at least one.
-  ///   - overflow: What becomes of those above it.
-  ///   - name: Its name in messages.
+  ///   - bound: The number of dispatches that may be in flight; at least one.
+  ///   - overflow: The treatment of dispatches above the bound.
+  ///   - name: The name in messages.
   public convenience init(_ bound: Int, overflow: Overflow = .reject, name: String = "limit") {
     self.init(bound, overflow: overflow, name: name, atEnd: nil)
   }
 
-  /// - Parameter atEnd: Called with its number when it is released.
+  /// - Parameter atEnd: Called with the limit's number when the limit is released.
   init(
     _ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable (UInt64) -> Void)?
   ) {
@@ -82,7 +84,7 @@ public final class DispatchLimit: Sendable {
 
   deinit { atEnd?(number) }
 
-  /// What it counts now.
+  /// The present counts.
   public var figures: Figures {
     let now = clock.nanoseconds
     return state.withLock { state in
@@ -95,10 +97,10 @@ public final class DispatchLimit: Sendable {
 
   // MARK: Units
 
-  /// What comes of the attempt to get a unit.
+  /// The result of an attempt to get a unit.
   enum Entry {
     case unit(LimitUnit)
-    /// It has to wait, if it may.
+    /// The dispatch has to wait, if it may.
     case full
     case refused(DispatchError)
   }
@@ -129,7 +131,7 @@ public final class DispatchLimit: Sendable {
       yieldPoint(.enterLimit, name)
       if state.withLock({ $0.replace(oldest) }) { return .unit(LimitUnit(of: self)) }
     }
-    // One may have ended meanwhile.
+    // A dispatch may have ended meanwhile.
     let isIn = state.withLock { state in
       if state.enter() { return true }
       state.noteDropped()
@@ -138,7 +140,7 @@ public final class DispatchLimit: Sendable {
     return isIn ? .unit(LimitUnit(of: self)) : .refused(.dropped(by: self, callSite))
   }
 
-  /// Waits, unless there is a unit by now.
+  /// Takes a unit if one is free by now; otherwise adds the waiter.
   func enter(orWait waiter: LimitWaiter) -> LimitUnit? {
     let isIn = state.withLock { state in
       if state.enter() { return true }
@@ -148,7 +150,7 @@ public final class DispatchLimit: Sendable {
     return isIn ? LimitUnit(of: self) : nil
   }
 
-  /// Ends a wait; false where it has got its unit.
+  /// Ends a wait; false if the waiter has got its unit.
   func endWait(_ waiter: LimitWaiter) -> Bool {
     state.withLock { $0.endWait(waiter) }
   }
@@ -158,7 +160,7 @@ public final class DispatchLimit: Sendable {
     state.withLock { $0.leave() }?.end.set(LimitUnit(of: self))
   }
 
-  /// The unit is a dispatch's, until that is over.
+  /// Gives a unit to a dispatch until its stores have ended.
   func give(_ unit: LimitUnit, to dispatch: Dispatch) {
     let now = clock.nanoseconds
     state.withLock { $0.insert(dispatch, at: now) }
@@ -167,25 +169,25 @@ public final class DispatchLimit: Sendable {
 
   private func take(_ unit: LimitUnit, from dispatch: Dispatch) {
     yieldPoint(.leaveLimit, name)
-    // In one transition: whoever has dropped the dispatch finds that it has its unit, or that the unit is free.
+    // In one transition: a caller that has dropped the dispatch finds that it has its unit, or that the unit is free.
     let next = state.withLock { $0.remove(dispatch) ? $0.leave() : nil }
     unit.forget()
     next?.end.set(LimitUnit(of: self))
   }
 
-  /// Its scheduler has a dispatch: from now on others may drop it.
+  /// Lets others drop a dispatch from now on, since its scheduler has it.
   func entered(_ dispatch: Dispatch) {
     if overflow == .dropOldest { state.withLock { $0.allowDropping(dispatch) } }
   }
 
-  /// The dispatches that have its units.
+  /// The dispatches that have units of this limit.
   var holders: [Dispatch] { state.withLock(\.holders) }
 
-  /// Whether a dispatch has a unit of it.
+  /// Whether a dispatch has a unit of this limit.
   func isHeld(by dispatch: Dispatch) -> Bool { state.withLock { $0.contains(dispatch) } }
 }
 
-/// The right to one dispatch in flight; left once.
+/// The right to one dispatch in flight; released once.
 final class LimitUnit: Sendable {
   private let limit: Locked<DispatchLimit?>
 
@@ -197,7 +199,7 @@ final class LimitUnit: Sendable {
     limit.withLock { $0.take() }?.leave()
   }
 
-  /// Another one has it.
+  /// Forgets the limit without a release, since another dispatch has the unit.
   fileprivate func forget() {
     let former = limit.withLock { $0.take() }
     withExtendedLifetime(former) {}

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// The limits of all dispatches of a dispatcher, whatever their options say; not of `.sync` ones, which no queue holds.
+/// Limits for all dispatches of a dispatcher, whatever their options say, except `.sync` ones, which no queue holds.
 public struct DispatchLimits: Sendable {
-  /// For each lane by itself, also the default one and the main queue.
+  /// The limit of each lane by itself, including the default one and the main queue.
   var lane: (bound: Int, overflow: DispatchLimit.Overflow)?
-  /// For all lanes together.
+  /// The limit of all lanes together.
   var lanes: DispatchLimit?
-  /// For `async`.
+  /// The limit of `async`.
   var queue: DispatchLimit?
 
   /// Makes limits; by default there are none.
   ///
   /// - Parameters:
-  ///   - bound: How many dispatches of each lane may be in flight; nil for any number.
-  ///   - overflow: What becomes of those above it.
+  ///   - bound: The number of dispatches of each lane that may be in flight; nil for any number.
+  ///   - overflow: The treatment of dispatches above the bound.
   ///   - lanes: The limit of all lanes together.
   ///   - queue: The limit of `async`.
   public init(
@@ -28,7 +28,7 @@ public struct DispatchLimits: Sendable {
 extension Dispatcher {
   /// Makes a dispatcher whose lanes and queue are bounded.
   ///
-  /// Each dispatch in these modes is counted, and so has a record; `.sync` costs what it costs without.
+  /// Each dispatch in these modes is counted, and so has a record. `.sync` costs the same as without limits.
   ///
   /// - Parameters:
   ///   - name: Its name in messages.
@@ -46,7 +46,9 @@ extension Dispatcher {
       by: LimitedDispatches(limits))
   }
 
-  /// What the limit of a lane counts now; nil where lanes have none by themselves, or nothing of this lane is in flight.
+  /// The present figures of a lane's limit.
+  ///
+  /// Nil if lanes have no limits of their own, or if no dispatch of this lane is in flight.
   ///
   /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
   public func figures(ofLane mode: Mode) -> DispatchStore::DispatchLimit.Figures? {
@@ -69,7 +71,7 @@ final class LimitedDispatches: DefaultAdmission, @unchecked Sendable {
   override func admission(
     in mode: Dispatcher.Mode, with own: DispatchAdmission?
   ) -> DispatchAdmission? {
-    // It has got its units before, or needs none.
+    // A ready dispatch has got its units before, or needs none.
     if own?.isReady == true { return own }
     var values = (own as? ControlOptions)?.values ?? ControlOptions.Values()
     if mode.isAsync {

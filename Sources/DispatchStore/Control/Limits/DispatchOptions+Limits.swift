@@ -1,20 +1,20 @@
 extension DispatchOptions {
-  /// Counts the dispatch, until its stores have ended, among those that limits bound.
+  /// Counts the dispatch against limits until its stores have ended.
   ///
-  /// It gets a unit of each, in the order in which the limits were made. Cost: a lock for each before and after, and the
-  /// dispatch's record.
+  /// The dispatch gets a unit of each limit, in the order in which the limits were made. Cost: a lock for each before
+  /// and after, and the dispatch's record.
   public static func limited(by limits: DispatchLimit...) -> DispatchOptions {
     limits.reduce(DispatchOptions()) { $0.limited(by: $1) }
   }
 
-  /// The same options with another limit, as `DispatchOptions.limited(by:)`.
+  /// Adds `DispatchOptions.limited(by:)` to these options.
   public func limited(by limit: DispatchLimit) -> DispatchOptions {
     controlled { $0.add(limit) }
   }
 }
 
 extension ControlOptions.Values {
-  /// In the order in which they were made: two dispatches never wait for each other's.
+  /// Adds a limit, in the order in which limits were made, so that two dispatches never wait for each other's units.
   mutating func add(_ limit: DispatchLimit) {
     if limits.contains(where: { $0 === limit }) { return }
     let index = limits.firstIndex { $0.number > limit.number } ?? limits.endIndex

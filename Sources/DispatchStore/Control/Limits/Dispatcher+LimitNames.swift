@@ -1,7 +1,7 @@
-// As in `Dispatcher+Names.swift`.
+// Names of the module as members of `Dispatcher`: see `Dispatcher+Names.swift`.
 extension Dispatcher {
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias DispatchLimit = DispatchStore::DispatchLimit
-  /// The type of that name in the module.
+  /// The module's type of the same name.
   public typealias DispatchLimits = DispatchStore::DispatchLimits
 }

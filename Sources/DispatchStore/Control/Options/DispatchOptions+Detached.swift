@@ -1,13 +1,15 @@
 extension DispatchOptions {
-  /// Lets the dispatch inherit neither cancellation nor deadline from the block that makes it.
+  /// Makes the dispatch inherit neither cancellation nor deadline from the block that makes it.
   ///
-  /// What a block dispatches is cancelled with the dispatch of that block, also later, as long as that has not ended, and
-  /// times out at its deadline. Once it is cancelled or timed out, what its block still dispatches does not begin. This
-  /// does not concern what observers, hooks and completions dispatch, nor stores that run regardless. What a task sends
-  /// is cancelled with that task; a detached `send` is not, and runs to its end outside of the task, which waits for it.
-  /// Its own time limit counts.
+  /// By default, a dispatch made in a block is cancelled with the block's dispatch for as long as that has not ended,
+  /// and times out at its deadline. Once that dispatch is cancelled or timed out, further dispatches of its block do
+  /// not begin. Dispatches made by observers, hooks and completions do not inherit, nor do those of stores that run
+  /// regardless.
+  ///
+  /// A `send` is cancelled with its task. A detached `send` is not: it runs to its end outside of the task, which
+  /// waits for it. Its own time limit counts.
   public static var detached: DispatchOptions { DispatchOptions().detached }
 
-  /// The same options for a dispatch that inherits neither, as `DispatchOptions.detached`.
+  /// Adds `DispatchOptions.detached` to these options.
   public var detached: DispatchOptions { controlled { $0.isDetached = true } }
 }

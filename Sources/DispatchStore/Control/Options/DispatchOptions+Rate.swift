@@ -1,26 +1,30 @@
 extension DispatchOptions {
-  /// Lets the dispatch begin once no newer one of its key has come for a time: of a burst the last one begins.
+  /// Begins only the last dispatch of a burst: the one after which no newer one of its key came for a period.
   ///
-  /// A newer one ends it at once with a `DispatchError` of the code `skipped`; so each has its handle, one result and one
-  /// completion. While it is delayed it has no place in its lane, and calls no middleware. When its time has come, on the
-  /// concurrent queue, it is taken to the stores that are registered then, hooks are called, and it is scheduled; what
-  /// `after` names is waited for then. It is in flight from the call on: it is found by name and cancelled, its time
-  /// limit counts, a `DispatchLimit` counts it, and a drain waits for it. With `.sync` the caller's thread waits, with
-  /// `send` the task. In a task whose thread `.sync` would block it ends with `wouldDeadlock`.
+  /// A newer dispatch ends the pending one at once with a `DispatchError` of the code `skipped`. Each dispatch still
+  /// has its own handle, one result and one completion.
   ///
-  /// The dispatch that comes first opens an **interval**, which each newer one extends: it ends a period after the last
-  /// one. One that comes at its end, or later, does not belong to it. Once a dispatch has begun at the end, a new interval
-  /// begins there. With `.leading` the first one of an interval begins at once, and the others are skipped; with `.both`
-  /// the last one begins at the end, besides.
+  /// While it is delayed, the dispatch has no place in its lane, and calls no middleware. When its time has come, on
+  /// the concurrent queue, it is taken to the stores that are registered then. Hooks are called, and it is scheduled.
+  /// The wait for the dispatches that `after` names begins then.
   ///
-  /// Keys compare by type and value, and are independent of names and of those of `throttled`. A dispatch has one rate;
-  /// the last one counts. With a period of zero or less it begins at once. Cost: an entry in a table and a timer for a
-  /// key, until its interval has passed.
+  /// A delayed dispatch is in flight from the call on. It is found by name and cancelled, its time limit counts, a
+  /// `DispatchLimit` counts it, and a drain waits for it. With `.sync` the caller's thread waits, with `send` the
+  /// task. In a task whose thread `.sync` would block, it ends with `wouldDeadlock`.
+  ///
+  /// The first dispatch opens an **interval**, which each newer one extends: it ends a period after the last one. A
+  /// dispatch at or after the end does not belong to it. Once a dispatch has begun at the end, a new interval begins
+  /// there. With `.leading` the first dispatch of an interval begins at once, and the others are skipped. With
+  /// `.both` the last one also begins at the end.
+  ///
+  /// Keys compare by type and value, and are independent of names and of the keys of `throttled`. A dispatch has one
+  /// rate; the last one counts. With a period of zero or less it begins at once. Cost: an entry in a table and a
+  /// timer for each key, until its interval has passed.
   ///
   /// - Parameters:
-  ///   - key: Of the dispatches that are debounced together.
-  ///   - period: For so long no newer one has come.
-  ///   - longest: So long an interval is at most, so that an endless burst has its turn; nil for no limit.
+  ///   - key: The key of the dispatches that are debounced together.
+  ///   - period: The time without a newer dispatch after which the last one begins.
+  ///   - longest: The longest time that an interval lasts, so that an endless burst gets its turn; nil for no limit.
   ///   - edges: Which dispatches of a burst begin.
   public static func debounced(
     _ key: some Hashable & Sendable, for period: Duration, atMost longest: Duration? = nil,
@@ -29,7 +33,7 @@ extension DispatchOptions {
     DispatchOptions().debounced(key, for: period, atMost: longest, edges: edges)
   }
 
-  /// The same options for a dispatch that is debounced, as `DispatchOptions.debounced(_:for:atMost:edges:)`.
+  /// Adds `DispatchOptions.debounced(_:for:atMost:edges:)` to these options.
   public func debounced(
     _ key: some Hashable & Sendable, for period: Duration, atMost longest: Duration? = nil,
     edges: RateEdges = .trailing
@@ -41,17 +45,17 @@ extension DispatchOptions {
         longest: longest?.wholeNanoseconds))
   }
 
-  /// Lets dispatches of a key begin no closer to each other than a period.
+  /// Lets dispatches of a key begin no closer together than a period.
   ///
-  /// The first one begins at once, and opens an **interval** of the period. Those that come within it are skipped, as
-  /// `debounced` skips; one that comes at its end, or later, opens the next one. With `.trailing` the last one that comes
-  /// within the interval (also the one that opens it) begins at its end, where a new interval begins; newer ones skip it
-  /// until then. With `.both` the first one begins at once, and the last one of the others at the end.
+  /// The first dispatch begins at once, and opens an **interval** of the period. Dispatches within it are skipped, as
+  /// with `debounced`; one at or after its end opens the next interval. With `.trailing` the last dispatch within the
+  /// interval (even the one that opens it) begins at its end, where a new interval begins. Until then, newer ones
+  /// skip it. With `.both` the first one begins at once, and the last of the others at the end.
   ///
-  /// As `debounced(_:for:atMost:edges:)` in all else.
+  /// Everything else is as with `debounced(_:for:atMost:edges:)`.
   ///
   /// - Parameters:
-  ///   - key: Of the dispatches that are throttled together.
+  ///   - key: The key of the dispatches that are throttled together.
   ///   - period: The length of the interval.
   ///   - edges: Which dispatches of an interval begin.
   public static func throttled(
@@ -60,7 +64,7 @@ extension DispatchOptions {
     DispatchOptions().throttled(key, per: period, edges: edges)
   }
 
-  /// The same options for a dispatch that is throttled, as `DispatchOptions.throttled(_:per:edges:)`.
+  /// Adds `DispatchOptions.throttled(_:per:edges:)` to these options.
   public func throttled(
     _ key: some Hashable & Sendable, per period: Duration, edges: RateEdges = .leading
   ) -> DispatchOptions {

@@ -1,22 +1,23 @@
 extension DispatchOptions {
-  /// Runs a store again that has failed, after a pause.
+  /// Runs a failed store again, after a pause.
   ///
-  /// What runs again is the store that has failed, by another operation of its reducer; stores that wait for it do so
-  /// until its last attempt, and those that have finished do not run again. `willDispatch` and `didDispatch` are called
-  /// for each attempt, hooks of whole dispatches and the completion once. What a failed attempt has committed stays. In
-  /// the pause no thread is held (with `.sync` the caller's blocks), and the lane stays held. `cancel()`, or a time
-  /// limit that passes, ends a pause at once, and no attempt follows: the store ends as cancelled (one that runs
-  /// regardless, as its last attempt did). Of a sequence each action is retried by itself.
+  /// Only the failed store runs again, by another operation of its reducer. Stores that wait for it wait until its
+  /// last attempt, and finished stores do not run again. `willDispatch` and `didDispatch` are called for each
+  /// attempt, hooks of whole dispatches and the completion once. Commits of a failed attempt stay.
   ///
-  /// Not retried are a veto, a cancelled operation, and a store that was not started. The last attempt's outcome is the
-  /// store's; `StoreResult.attemptCount` says how many there were. Cost: the dispatch does not run inline; for each
-  /// pause, an entry among the dispatcher's timers.
+  /// During the pause no thread is held (with `.sync` the caller's blocks), and the lane stays held. `cancel()`, or a
+  /// time limit that passes, ends a pause at once, and no attempt follows. The store then ends as cancelled, or as
+  /// its last attempt did if it runs regardless. Each action of a sequence is retried by itself.
+  ///
+  /// A veto, a cancelled operation, and a store that was not started are not retried. The last attempt's outcome is
+  /// the store's; `StoreResult.attemptCount` says how many attempts there were. Cost: the dispatch does not run
+  /// inline; for each pause, an entry among the dispatcher's timers.
   ///
   /// - Parameters:
-  ///   - attempts: How many there are at most, the first one included.
+  ///   - attempts: The maximum number of attempts, the first one included.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
-  ///   - isRetried: Whether an error is one that another attempt may follow; by default each one but a `DispatchError`
-  ///     and a `CancellationError`. Called in the dispatch, after `didDispatch`.
+  ///   - isRetried: Whether another attempt may follow an error. By default, each error but a `DispatchError` and a
+  ///     `CancellationError` is retried. Called in the dispatch, after `didDispatch`.
   /// - Precondition: `attempts` is positive.
   public static func retrying(
     attempts: Int, backoff: RetryBackoff = .none,
@@ -25,7 +26,7 @@ extension DispatchOptions {
     DispatchOptions().retrying(attempts: attempts, backoff: backoff, where: isRetried)
   }
 
-  /// The same options with attempts, as `DispatchOptions.retrying(attempts:backoff:where:)`; they replace former ones.
+  /// Adds `DispatchOptions.retrying(attempts:backoff:where:)` to these options, in place of an earlier one.
   public func retrying(
     attempts: Int, backoff: RetryBackoff = .none,
     where isRetried: (@Sendable (any Error) -> Bool)? = nil

@@ -1,35 +1,39 @@
 extension DispatchOptions {
   /// Limits the time of the dispatch, by the dispatcher's clock, from the call on.
   ///
-  /// Once it has passed before the end, the dispatch is timed out: its result has a `DispatchError` with the code
-  /// `timedOut`. The end is that of the last store, before its `didDispatch`. Stores that have ended keep their outcomes
-  /// and replies, and the models their changes. What waits does not start, stores that have not started end as cancelled, and what runs sees
-  /// `isCancelled`. The result is there, and the completion is called, at the deadline, on the concurrent queue; with
-  /// `.sync` and `send` once the block has ended. Hooks, stores that run regardless and the lane's next dispatch follow
-  /// the block in each mode. With a limit of zero or less nothing runs, and no middleware is called. Of several limits
-  /// the soonest counts.
+  /// If the time passes before the end, the dispatch is timed out: its result has a `DispatchError` with the code
+  /// `timedOut`. The end is that of the last store, before its `didDispatch`. Stores that have ended keep their
+  /// outcomes and replies, and the models their changes. Waiting parts do not start, stores that have not started end
+  /// as cancelled, and running code sees `isCancelled`.
   ///
-  /// Cost: a timer of the dispatcher's while the dispatch waits or a block runs, and no thread.
+  /// The result is there, and the completion is called, at the deadline, on the concurrent queue; with `.sync` and
+  /// `send` once the block has ended. In each mode, hooks, stores that run regardless and the lane's next dispatch
+  /// follow the block. With a limit of zero or less nothing runs, and no middleware is called. If you pass several
+  /// limits, the soonest counts.
+  ///
+  /// Cost: a timer of the dispatcher while the dispatch waits or a block runs, and no thread.
   public static func timeout(_ limit: Duration) -> DispatchOptions {
     DispatchOptions().timeout(limit)
   }
 
-  /// The same options with a limit, as `DispatchOptions.timeout(_:)`.
+  /// Adds `DispatchOptions.timeout(_:)` to these options.
   public func timeout(_ limit: Duration) -> DispatchOptions {
     var options = self
     options.timeLimit = min(timeLimit, limit.wholeNanoseconds)
     return options
   }
 
-  /// Lets the dispatch time out at an instant of the dispatcher's clock, as `DispatchOptions.timeout(_:)` does after a
-  /// time.
+  /// Lets the dispatch time out at an instant of the dispatcher's clock.
   ///
-  /// - Precondition: The instant is of the clock with which the dispatcher was made; without one, of `ContinuousClock`.
+  /// Everything else is as with `DispatchOptions.timeout(_:)`.
+  ///
+  /// - Precondition: The instant belongs to the clock with which the dispatcher was made, or to `ContinuousClock` if
+  ///   it was made without one.
   public static func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
     DispatchOptions().deadline(instant)
   }
 
-  /// The same options with a deadline, as `DispatchOptions.deadline(_:)`.
+  /// Adds `DispatchOptions.deadline(_:)` to these options.
   public func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
     controlled { values in
       values.deadlines.append { clock, callSite in

@@ -1,29 +1,29 @@
 extension DispatchOptions {
-  /// Gives the dispatch a name, by which it is found and cancelled while it is in flight.
+  /// Gives the dispatch a name, by which you find and cancel it while it is in flight.
   ///
-  /// Names compare by type and value. A dispatch may have several, and several dispatches may have one. Cost: an entry
-  /// in a table, which the dispatch's end removes.
+  /// Names compare by type and value. A dispatch may have several names, and several dispatches may share one. Cost:
+  /// an entry in a table, removed when the dispatch ends.
   public static func named(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().named(key)
   }
 
-  /// The same options with a name, as `DispatchOptions.named(_:)`.
+  /// Adds `DispatchOptions.named(_:)` to these options.
   public func named(_ key: some Hashable & Sendable) -> DispatchOptions {
     controlled { $0.names.append(TypedKey(key)) }
   }
 }
 
 extension DispatchOptions {
-  /// The last of its names, for messages.
+  /// The name that was added last, for messages.
   var lastName: String? { (control as? ControlOptions)?.values.names.last?.description }
 }
 
 extension Dispatcher {
   /// Cancels the dispatches in flight that have this name, as `DispatchHandle.cancel()` does.
   ///
-  /// A dispatch that another thread makes meanwhile may have come too late. May be called from any thread.
+  /// A dispatch that another thread makes meanwhile may be missed. May be called from any thread.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of dispatches found.
   @discardableResult
   public func cancel(named key: some Hashable & Sendable) -> Int {
     let dispatches = controlTables.names.dispatches(TypedKey(key))
@@ -33,7 +33,7 @@ extension Dispatcher {
 
   /// The dispatches in flight that have this name, in the order in which they were made.
   ///
-  /// Of an exclusive section's dispatches, those of sections that have been left.
+  /// Dispatches of an exclusive section are included once the section has been left.
   public func dispatches(
     named key: some Hashable & Sendable
   ) -> [DispatchStore::DispatchHandle] {

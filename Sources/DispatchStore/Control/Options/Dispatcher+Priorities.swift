@@ -1,28 +1,30 @@
 extension Dispatcher {
   /// Starts the dispatches of a lane by their priority, `DispatchOptions.priority(_:)`, from now on.
   ///
-  /// The highest priority goes first, and equal ones first in, first out; without one it is normal. A lower one is
-  /// passed over 16 times in a row at most. What waits for others (`after`, conditions, exclusion keys) goes after all
-  /// that was dispatched to the lane before it, and lends these its priority: so it never holds the lane before
-  /// something that it waits for. In a lane that was not made so, priorities have no effect.
+  /// The highest priority goes first, and equal ones first in, first out; the default is normal. A lower one is
+  /// passed over 16 times in a row at most. A dispatch that waits for others (`after`, conditions, exclusion keys)
+  /// goes after all that were dispatched to the lane before it, and lends these its priority. So it never holds the
+  /// lane before a dispatch that it waits for. In other lanes, priorities have no effect.
   ///
-  /// It concerns the lane's key, also while the lane is idle, and what is dispatched after the call.
+  /// The setting applies to the lane's key, even while the lane is idle, and to dispatches made after the call.
   ///
-  /// Two waits are refused with `wouldDeadlock` although a priority might let them end: for one that was dispatched to
-  /// the lane after one that is held back for the waiting dispatch; and with `.sync` in a task, for one that waits in
-  /// the lane beside dispatches that were sent. See "Priorities" in `docs/Control.md`.
+  /// Two waits are refused with `wouldDeadlock` although a priority might let them end:
+  /// - A wait for a dispatch that came to the lane after one that is held back for the waiting dispatch.
+  /// - A wait with `.sync` in a task, for a dispatch that waits in the lane beside dispatches that were sent.
   ///
-  /// Cost: some bytes for each lane, until `ignorePriorities(in:)`; while dispatches of other priorities wait, a lock
-  /// and some memory for each that is dispatched to the lane.
+  /// See "Priorities" in `docs/Control.md`.
+  ///
+  /// Cost: some bytes for each lane, until `ignorePriorities(in:)`. While dispatches of other priorities wait, each
+  /// dispatch to the lane takes a lock and some memory.
   ///
   /// - Parameter lane: `serial`, `serial(lane:)` or `mainThread`.
   public func usePriorities(in lane: Mode) {
     prioritizedLanes.insert(laneKey(of: lane))
   }
 
-  /// Starts what is dispatched to a lane from now on first in, first out again.
+  /// Starts later dispatches of a lane first in, first out again.
   ///
-  /// What was dispatched before has its turn by its priority.
+  /// Dispatches made before the call still have their turn by priority.
   ///
   /// - Parameter lane: `serial`, `serial(lane:)` or `mainThread`.
   public func ignorePriorities(in lane: Mode) {

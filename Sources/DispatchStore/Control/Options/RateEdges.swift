@@ -1,10 +1,10 @@
-/// At which ends of an interval a dispatch begins, of those that come within it: the first one, the last one, or both.
+/// The ends of an interval at which a dispatch begins: its first one, its last one, or both.
 public enum RateEdges: Sendable, Hashable {
-  /// The first one begins at once; those that follow within the interval are skipped.
+  /// The first dispatch begins at once; later ones within the interval are skipped.
   case leading
-  /// The last one begins at the end of the interval; those before it are skipped.
+  /// The last dispatch begins at the end of the interval; earlier ones are skipped.
   case trailing
-  /// The first one begins at once, and the last one at the end, where there is another.
+  /// The first dispatch begins at once, and the last one at the end, if there is another.
   case both
 
   var isLeading: Bool { self != .trailing }

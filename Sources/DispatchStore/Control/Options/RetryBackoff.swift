@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long a dispatch pauses between two attempts of a store.
+/// The pauses between the attempts of a store.
 public struct RetryBackoff: Sendable {
   private enum Growth {
     case constant
@@ -27,16 +27,16 @@ public struct RetryBackoff: Sendable {
   /// No pause: the next attempt follows at once.
   public static let none = constant(.zero)
 
-  /// The same pause each time.
+  /// Pauses for the same time after each attempt.
   public static func constant(_ pause: Duration) -> RetryBackoff {
     RetryBackoff(pause, .constant, upTo: pause)
   }
 
-  /// A pause that grows by a factor each time, up to a longest one.
+  /// Multiplies the pause by a factor after each attempt, up to a longest pause.
   ///
   /// - Parameters:
   ///   - first: The pause after the first attempt.
-  ///   - factor: The quotient of two pauses that follow each other.
+  ///   - factor: The quotient of two successive pauses.
   ///   - most: The longest pause.
   public static func exponential(
     from first: Duration, factor: Double = 2, upTo most: Duration = .seconds(60)
@@ -44,25 +44,26 @@ public struct RetryBackoff: Sendable {
     RetryBackoff(first, .exponential(factor), upTo: most)
   }
 
-  /// The same with full jitter: each pause is drawn uniformly between zero and what it would be.
+  /// This back-off with full jitter: each pause is drawn uniformly between zero and its full length.
   ///
-  /// So dispatches that failed together do not all come back together. In a simulation the draws follow from its seed.
+  /// Dispatches that failed together therefore do not all retry together. In a simulation the draws follow from its
+  /// seed.
   public var withFullJitter: RetryBackoff {
     var backoff = self
     backoff.jitter = .system
     return backoff
   }
 
-  /// The same with full jitter by a seeded source.
+  /// Returns this back-off with full jitter from a seeded source.
   ///
-  /// Each value that this returns gives the same draws in the same order.
+  /// Each returned value makes the same draws in the same order.
   public func withFullJitter(seed: UInt64) -> RetryBackoff {
     var backoff = self
     backoff.jitter = .seeded(SeededJitter(seed))
     return backoff
   }
 
-  /// In nanoseconds.
+  /// The pause after a failed attempt, in nanoseconds.
   func pause(after failure: FailedAttempt) -> Int64 {
     let longest = longestPause(after: failure.attempt)
     switch jitter {
@@ -82,7 +83,7 @@ public struct RetryBackoff: Sendable {
     let (first, most) = (max(first.wholeNanoseconds, 0), max(most.wholeNanoseconds, 0))
     guard case .exponential(let factor) = growth else { return first }
     var pause = Double(first)
-    // No more than it takes to get to the longest one, or to stay where the factor is one.
+    // Stops at the longest pause. The attempt number is bounded, since a factor of one never gets there.
     for _ in 1..<max(min(attempt, 1_024), 1) where pause < Double(most) { pause *= factor }
     return pause < Double(most) ? Int64(max(pause, 0)) : most
   }

@@ -1,7 +1,8 @@
 extension Diagnosis {
-  /// Looks at what is in flight at a dispatcher.
+  /// Takes a diagnosis of a dispatcher.
   ///
-  /// - Parameter age: A block that has run for so long may wait for what the library can't see.
+  /// - Parameter age: The time after which a running block is suspected to wait for something that the library can't
+  ///   see.
   static func of(
     _ dispatcher: Dispatcher, table: InFlightTable?, suspectingAfter age: Int64
   ) -> Diagnosis {
@@ -16,7 +17,7 @@ extension Diagnosis {
     return Diagnosis(dispatcher, builder, rings, hasTable: table != nil)
   }
 
-  /// Those rings whose waits are all there when they are looked at once more: they were all there in between.
+  /// The rings whose waits are all there at a second look: all of them were there in between.
   private static func confirmed(
     _ rings: [[Int]], of builder: DiagnosisBuilder, _ dispatcher: Dispatcher,
     _ traces: [DispatchTrace]
@@ -27,7 +28,7 @@ extension Diagnosis {
     let present = Set(again.links.map(again.identity))
     func isPresent(_ link: WaitMap.Link) -> Bool {
       guard link.kind == .mayWait else { return present.contains(map.identity(of: link)) }
-      // It has not moved, and the other one has not ended.
+      // The waiter has not moved, and the other dispatch has not ended.
       let (waiter, other) = (map.nodes[link.from], builder.sightings[link.to])
       return waiter.trace?.moved == waiter.moved && other?.dispatch.isOver != true
     }
@@ -38,7 +39,7 @@ extension Diagnosis {
     _ dispatcher: Dispatcher, _ builder: DiagnosisBuilder, _ rings: [[Int]], hasTable: Bool
   ) {
     let (map, now) = (builder.map, builder.now)
-    // What has ended meanwhile, and is in no link, is left out.
+    // Dispatches that have ended meanwhile, and are in no link, are left out.
     let linked = Set(map.links.flatMap { [$0.from, $0.to] })
     let shown = map.nodes.indices.filter { place in
       linked.contains(place) || builder.sightings[place]?.isOver != true
@@ -47,7 +48,7 @@ extension Diagnosis {
       let (a, b) = (map.nodes[first], map.nodes[second])
       let (left, right) = (a.moved ?? .max, b.moved ?? .max)
       if left != right { return left < right }
-      // What runs, before what waits for it.
+      // Running dispatches before the ones that wait for them.
       if a.isWaiting != b.isWaiting { return b.isWaiting }
       return (a.id?.rawValue ?? .max) < (b.id?.rawValue ?? .max)
     }
@@ -69,7 +70,7 @@ extension Diagnosis {
     }
     edges = map.links.map(edge).sorted { ($0.from, $0.to) < ($1.from, $1.to) }
     cycles = rings.map { ring in
-      // From the entry that has not moved for the longest time.
+      // Begin with the entry that has not moved for the longest time.
       let edges = ring.map { edge(map.links[$0]) }
       let first = edges.indices.min { edges[$0].from < edges[$1].from } ?? 0
       return Cycle(edges: Array(edges[first...] + edges[..<first]))
@@ -93,7 +94,7 @@ extension Diagnosis.Entry {
     states = node.lines.map { $0(name).onOneLine } + Self.standing(node, sighting, at: now)
   }
 
-  /// What is said of it besides.
+  /// Further states of the entry, in words.
   private static func standing(
     _ node: WaitMap.Node, _ sighting: DiagnosisBuilder.Sighting?, at now: Int64
   ) -> [String] {

@@ -1,9 +1,9 @@
 extension DiagnosisBuilder {
-  /// Links what waits in lanes with the holder, and with the last one before it that is held back itself.
+  /// Links the dispatches that wait in lanes with the holder, and with the last one before them that is held back.
   ///
-  /// So there are two links for each, however long the lane is.
+  /// Each has at most two links, however long the lane is.
   mutating func followLanes() {
-    // Kept, so that what was found in a lane has it as long as that is looked at.
+    // Kept, so that a dispatch found in a lane has its lane as long as it is looked at.
     var lanes: [ObjectIdentifier: Scheduler] = [:]
     for sighting in sightings.values where sighting.isWaiting {
       if let lane = sighting.place, lane is Lane { lanes[ObjectIdentifier(lane)] = lane }
@@ -37,7 +37,7 @@ extension DiagnosisBuilder {
     }
   }
 
-  /// Nil for one that has ended, and is about to release its lane.
+  /// The node of a lane's holder; nil if that has ended, and is about to release its lane.
   private mutating func placeOfHolder(_ holder: Dispatch) -> Int? {
     guard let place = map.place(of: ObjectIdentifier(holder)) else {
       return meet(holder, isKept: false)

@@ -1,6 +1,7 @@
 extension DiagnosisBuilder {
-  /// What knows why it waits: the oldest of a queue is linked with what it waits for, and those behind it with that
-  /// one.
+  /// Links the waits that can describe themselves.
+  ///
+  /// The oldest of a queue is linked with the dispatches that it waits for, and later ones with the oldest.
   mutating func describePending() {
     for wait in pending { insert(wait) }
     var oldest: [ObjectIdentifier: Int] = [:]

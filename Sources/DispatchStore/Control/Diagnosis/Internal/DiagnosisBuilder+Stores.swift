@@ -1,5 +1,5 @@
 extension DiagnosisBuilder {
-  /// A store of a round.
+  /// Looks at a store of a round.
   mutating func look(at standing: StoreStanding, _ place: Int) {
     let name = "store \"\(standing.identifier)\""
     switch standing.phase {

@@ -1,11 +1,13 @@
 extension DiagnosisBuilder {
-  /// Links blocks that have run for long, and are not known to wait, with what they may wait for: what they have
-  /// dispatched, and where someone waits for it, the first that their lane holds back.
+  /// Links blocks that have run for long, and are not known to wait, with the dispatches that they may wait for.
   ///
-  /// - Parameter age: For so long a block has run at least, in nanoseconds.
+  /// These are their own dispatches, and the first dispatch that their lane holds back, if there are unknown waiters
+  /// for it.
+  ///
+  /// - Parameter age: The minimal time that a block has run, in nanoseconds.
   mutating func suspect(after age: Int64) {
     var isWaitingInCode: Set<Int> = []
-    // By what is known to wait for it.
+    // The number of known waits for each node.
     var waiters: [Int: Int] = [:]
     var behind: [Int: Int] = [:]
     for link in map.links {

@@ -1,24 +1,24 @@
-/// Looks at what is in flight, dispatch by dispatch: each under its own locks, as long as copying takes.
+/// A look at the dispatches in flight, one by one: each under its own locks, for as long as copying takes.
 ///
 /// No code of the program runs under a lock.
 ///
-/// The trace of a dispatch keeps its record from being used again, and so does one that is referred to by what waits
-/// for it. A lane's holder that is known from the lane alone is named, and not looked at: its step may be about to end
-/// it, and then its details with it.
+/// The trace of a dispatch keeps its record from being reused, and so does a reference from a dispatch that waits for
+/// it. A lane's holder that is known from the lane alone is named, and not looked at: its step may be about to end
+/// it, and its details with it.
 struct DiagnosisBuilder {
   let now: Int64
   var map = WaitMap()
-  /// Those that are looked at, by node.
+  /// Sightings by node.
   var sightings: [Int: Sighting] = [:]
-  /// In the order in which they were found; more come while it is gone through.
+  /// The dispatches to look at, in the order in which they were found; more are added during the look.
   private var path: [(place: Int, dispatch: Dispatch)] = []
   let pending: [any WaitDescribing]
   private let dispatcher: Dispatcher
 
-  /// What the lock of a dispatch's details guards, at an instant.
+  /// The state that the lock of a dispatch's details guards, at an instant.
   struct Sighting {
     let dispatch: Dispatch
-    /// Where its steps run, and where it has its turn; nil where it has left them.
+    /// The scheduler of its steps, and the one in which it has its turn; nil once it has left them.
     var scheduler: Scheduler?
     var place: Scheduler?
     var isWaiting = false
@@ -29,7 +29,7 @@ struct DiagnosisBuilder {
     var hasTimedOut = false
   }
 
-  /// - Parameter only: What is looked at again; nil for all.
+  /// - Parameter only: The dispatches and calls to look at again; nil for all.
   init(
     _ dispatcher: Dispatcher, _ traces: [DispatchTrace], only: Set<ObjectIdentifier>? = nil
   ) {
@@ -48,7 +48,7 @@ struct DiagnosisBuilder {
       next += 1
     }
     describePending()
-    // These may have led to others.
+    // The pending waits may have led to other dispatches.
     while next < path.count {
       look(at: path[next].dispatch, path[next].place)
       next += 1
@@ -71,7 +71,7 @@ struct DiagnosisBuilder {
     path.append((place, trace.dispatch))
   }
 
-  /// The node of a dispatch that another one refers to.
+  /// Returns the node of a dispatch that another one refers to.
   mutating func meet(_ dispatch: Dispatch, isKept: Bool = true) -> Int {
     if let place = map.place(of: ObjectIdentifier(dispatch)) { return place }
     let place = map.insert(
@@ -123,7 +123,7 @@ struct DiagnosisBuilder {
     }
   }
 
-  /// One that is held back in its turn by a condition, or by dispatches that have its keys.
+  /// Looks at a dispatch that is held back in its turn by a condition, or by dispatches that have its keys.
   private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
     guard let text = dispatch.gateDescription else { return }
     map.update(place) { $0.isHeldBack = true }
@@ -133,7 +133,7 @@ struct DiagnosisBuilder {
     }
   }
 
-  /// One that waits for the concurrent queue, or between two actions; those in lanes follow.
+  /// Looks at a dispatch that waits for the concurrent queue, or between two actions; lanes follow later.
   private mutating func lookAtTurn(_ sighting: Sighting, _ place: Int) {
     let steps = map.nodes[place].trace?.present.endedSteps ?? 0
     if steps > 0, sighting.place?.isSuspended == true {
@@ -152,7 +152,7 @@ struct DiagnosisBuilder {
     }
   }
 
-  /// One whose code runs.
+  /// Looks at a dispatch whose code runs.
   private mutating func lookAtWork(_ sighting: Sighting, _ place: Int) {
     switch sighting.work {
     case .none:

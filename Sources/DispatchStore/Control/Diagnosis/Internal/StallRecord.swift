@@ -1,4 +1,4 @@
-/// A dispatch as a watchdog sees it: which one, and when it has moved last.
+/// A dispatch as a watchdog sees it, with the time of its last move.
 struct Stall: Hashable {
   let id: TransactionID
   let moved: Int64
@@ -12,31 +12,33 @@ struct Stall: Hashable {
   }
 }
 
-/// Which stalls a watchdog has reported, without threads and without a clock.
+/// The stalls that a watchdog has reported, without threads and without a clock.
 ///
-/// Of dispatches that wait for each other, one stands for all: the root, which has not moved for the longest time.
+/// Among dispatches that wait for each other, the root stands for all: it has not moved for the longest time.
 struct StallRecord {
   private struct Note {
-    /// When the dispatch had moved last; another time, and the note is void.
+    /// The time of the dispatch's last move; after another move the note is void.
     let moved: Int64
-    /// Until it has not moved for so long, it is not looked at again.
+    /// The time without a move after which the dispatch is looked at again.
     var threshold: Int64
     var reason: Reason
   }
 
   private enum Reason {
-    /// It was reported.
+    /// The dispatch was reported.
     case root
-    /// It waited for a root, or for what moved.
+    /// The dispatch waited for a root, or for a dispatch that moved.
     case waits
-    /// It may be about to go on: what it waited for has ended.
+    /// The dispatch may be about to go on: the one that it waited for has ended.
     case looksFree
   }
 
   private var notes: [TransactionID: Note] = [:]
 
-  /// The dispatches that have not moved for their thresholds, oldest move first, and when the next one will be due;
-  /// forgets those that are in flight no longer.
+  /// The dispatches that have not moved for their thresholds, oldest move first, and the time at which the next one
+  /// is due.
+  ///
+  /// Forgets dispatches that are no longer in flight.
   mutating func due(
     _ inFlight: [Stall], at now: Int64, limit: Int64
   ) -> (due: [Stall], next: Int64) {
@@ -56,10 +58,10 @@ struct StallRecord {
     return (due.sorted { ($0.moved, $0.id) < ($1.moved, $1.id) }, next)
   }
 
-  /// Whether a diagnosis is reported because of those that are due.
+  /// Whether a diagnosis is reported because of due dispatches.
   ///
-  /// It is because of a root whose threshold has come again, and because of one that waits neither for a root nor for
-  /// what still moves.
+  /// Two kinds cause a report: a root whose threshold has come again, and a dispatch that waits neither for a root
+  /// nor for a moving one.
   mutating func note(
     _ due: [Stall], in diagnosis: Diagnosis, at now: Int64, limit: Int64
   ) -> Bool {
@@ -71,7 +73,7 @@ struct StallRecord {
     var isReported = false
     for stall in due {
       let former = notes[stall.id].flatMap { $0.moved == stall.moved ? $0 : nil }
-      // It may have ended, or moved, since it was found due.
+      // The dispatch may have ended, or moved, since it was found due.
       guard former?.reason == .root || search.knows(stall.id) else { continue }
       let age = now - stall.moved
       var note = Note(moved: stall.moved, threshold: age.addingClamped(limit), reason: .waits)
@@ -96,20 +98,20 @@ struct StallRecord {
   }
 }
 
-/// Which entries of a diagnosis wait for a root, and which for what still moves.
+/// The entries of a diagnosis that wait for a root, and those that wait for a moving dispatch.
 private struct StallSearch {
   private let diagnosis: Diagnosis
   private var numbers: [TransactionID: Int] = [:]
-  /// By number: those that wait for it.
+  /// The waiting entries, by the number of the entry that they wait for.
   private var waiters: [[Int]]
-  /// Those that wait for something that is known.
+  /// The entries with a known wait.
   private let waiting: Set<Int>
   private var reachingRoots: Set<Int> = []
   private var reachingMoving: Set<Int> = []
   private var holdsUpQueue = false
   private var queueMoves = false
 
-  /// - Parameter limit: What has moved since then still moves.
+  /// - Parameter limit: The time within which a move counts: a dispatch that has moved since then still moves.
   init(_ diagnosis: Diagnosis, limit: Duration) {
     self.diagnosis = diagnosis
     waiters = Array(repeating: [], count: diagnosis.entries.count + 1)
@@ -125,7 +127,7 @@ private struct StallSearch {
 
   func knows(_ id: TransactionID) -> Bool { numbers[id] != nil }
 
-  /// All that wait for it reach a root from now on.
+  /// Adds a root: all entries that wait for it reach a root from now on.
   mutating func addRoot(_ id: TransactionID) {
     guard let root = numbers[id] else { return }
     if diagnosis.entry(root).isOnQueue { holdsUpQueue = true }
@@ -143,14 +145,16 @@ private struct StallSearch {
     }
   }
 
-  /// Whether it waits for a root, or for what moves; what waits for the queue does so for whatever is there.
+  /// Whether the dispatch waits for a root, or for a moving one.
+  ///
+  /// A dispatch that waits for the queue waits for any dispatch there.
   func waits(_ id: TransactionID) -> Bool {
     guard let number = numbers[id] else { return false }
     return reachingRoots.contains(number) || reachingMoving.contains(number)
       || (holdsUpQueue || queueMoves) && diagnosis.entry(number).waitsForQueue
   }
 
-  /// Whether it waits for nothing that is known, and nothing keeps the queue from starting it.
+  /// Whether the dispatch has no known wait, and nothing keeps the queue from starting it.
   func isAboutToStart(_ id: TransactionID) -> Bool {
     guard let number = numbers[id], diagnosis.entry(number).isWaiting else { return false }
     let isHeldBack = diagnosis.isSuspended && diagnosis.entry(number).waitsForQueue
@@ -159,7 +163,7 @@ private struct StallSearch {
 }
 
 extension Diagnosis.Entry {
-  /// Whether it needs the concurrent queue, or has a lane on that.
+  /// Whether the entry needs the concurrent queue, or has a lane on it.
   fileprivate var isOnQueue: Bool {
     waitsForQueue || mode?.isSync == false && mode?.isMainThread == false
   }

@@ -1,8 +1,8 @@
-/// Rings among edges between numbered nodes, one for each set of nodes that reach each other; linear.
+/// The rings among edges between numbered nodes, one for each set of nodes that reach each other; linear.
 struct WaitCycles {
   private let targets: [[(node: Int, edge: Int)]]
 
-  /// - Parameter edges: From a node to a node, in the order in which results number them.
+  /// - Parameter edges: Edges from a node to a node, in the order in which results number them.
   init(nodeCount: Int, edges: [(from: Int, to: Int)]) {
     var targets = [[(node: Int, edge: Int)]](repeating: [], count: nodeCount)
     for (index, edge) in edges.enumerated() { targets[edge.from].append((edge.to, index)) }

@@ -1,6 +1,6 @@
-/// What is in flight at an instant, as nodes, and what waits for what, as links between them; without texts of entries.
+/// The dispatches in flight at an instant, as nodes, with their waits as links; without texts of entries.
 struct WaitMap {
-  /// A text that names other nodes: made once these have their numbers.
+  /// A text that names other nodes, made once these have their numbers.
   typealias Line = (_ name: (Int) -> String) -> String
 
   struct Node {
@@ -8,20 +8,20 @@ struct WaitMap {
     let id: TransactionID?
     let parent: TransactionID?
     let callSite: CallSite
-    /// Of a dispatch in the table.
+    /// The trace, if the dispatch is in the table.
     let trace: DispatchTrace?
-    /// By the dispatcher's clock, in nanoseconds; nil where that is not known.
+    /// The start, by the dispatcher's clock, in nanoseconds; nil if it is not known.
     let began: Int64?
     let moved: Int64?
     var lines: [Line] = []
     var isWaiting = false
-    /// Whether it needs the queue or a thread of it, and nothing else that is known.
+    /// Whether the node needs the queue or a thread of it, and nothing else that is known.
     var waitsForQueue = false
-    /// Whether it would not start, were it next.
+    /// Whether the dispatch could not start even if it were next.
     var isHeldBack = false
-    /// Whether a block of it is under way that is not known to wait.
+    /// Whether a block is under way that is not known to wait.
     var runsBlock = false
-    /// How many closures wait for its end.
+    /// The number of closures that wait for the end.
     var waiterCount = 0
     var deadline: Int64?
   }
@@ -32,7 +32,7 @@ struct WaitMap {
     let kind: Diagnosis.Edge.Kind
     let label: String
 
-    /// What a later map knows it by.
+    /// The identity by which a later map finds the link.
     struct Identity: Hashable {
       let from: ObjectIdentifier
       let to: ObjectIdentifier
@@ -45,7 +45,7 @@ struct WaitMap {
   private var places: [ObjectIdentifier: Int] = [:]
   private var seen: Set<[Int]> = []
 
-  /// The place of a node.
+  /// The index of a node.
   func place(of identity: ObjectIdentifier) -> Int? { places[identity] }
 
   mutating func insert(_ node: Node) -> Int {
@@ -74,7 +74,7 @@ struct WaitMap {
     Link.Identity(from: nodes[link.from].identity, to: nodes[link.to].identity, kind: link.kind)
   }
 
-  /// The places of links that form rings: certain ones, and where nothing is certain, probable ones.
+  /// The links of each ring: certain rings, and probable ones among nodes without a certain one.
   var rings: [[Int]] {
     let known = links.indices.filter { links[$0].kind != .mayWait }
     let certain = rings(of: known)

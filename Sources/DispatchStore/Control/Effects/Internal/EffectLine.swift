@@ -1,16 +1,16 @@
-/// The runs of an effect that its policy concerns together: of one key, or all.
+/// The runs of an effect among which its policy holds: those of one key, or all.
 struct EffectLine<Run: AnyObject> {
-  /// What becomes of a new run.
+  /// The treatment of a new run.
   enum Arrival {
-    /// It begins, and these are cancelled.
+    /// The run begins, and these are cancelled.
     case begin(cancelling: [Run])
-    /// It waits for its turn.
+    /// The run waits for its turn.
     case wait
-    /// It does not run.
+    /// The run is skipped.
     case skip
   }
 
-  /// Those that go on, by the order in which they began.
+  /// The runs that go on, by the order in which they began.
   private var running: [UInt64: Run] = [:]
   private var numbers: [ObjectIdentifier: UInt64] = [:]
   private var last: UInt64 = 0
@@ -18,7 +18,7 @@ struct EffectLine<Run: AnyObject> {
 
   var isEmpty: Bool { running.isEmpty && waiting.isEmpty }
   var runCount: Int { running.count }
-  /// Those that go on, in the order in which they began.
+  /// The runs that go on, in the order in which they began.
   var runs: [Run] { running.sorted { $0.key < $1.key }.map(\.value) }
 
   mutating func arrive(_ run: Run, _ policy: EffectPolicy) -> Arrival {
@@ -42,7 +42,9 @@ struct EffectLine<Run: AnyObject> {
     numbers[ObjectIdentifier(run)] = last
   }
 
-  /// A run has ended; the one that is to begin.
+  /// Removes a run that has ended.
+  ///
+  /// Returns the one that is to begin.
   mutating func ended(_ run: Run) -> Run? {
     guard let number = numbers.removeValue(forKey: ObjectIdentifier(run)) else { return nil }
     running[number] = nil
@@ -51,7 +53,7 @@ struct EffectLine<Run: AnyObject> {
     return next
   }
 
-  /// Takes those that wait.
+  /// Takes the waiting runs.
   mutating func takeWaiting() -> [Run] {
     var taken: [Run] = []
     while let run = waiting.popFirst() { taken.append(run) }

@@ -1,7 +1,7 @@
 /// The runs of an effect that follows actions, by key.
 ///
-/// It compares no keys, whose code is the program's: callers look their line up among those of a hash outside the lock,
-/// and come back with what they have found, unless lines have come or gone meanwhile.
+/// Keys are not compared here, since their code is the program's. Callers look up their line among those of a hash,
+/// outside the lock. They come back with the lines that they have found, unless lines have come or gone meanwhile.
 struct EffectLines<Run: AnyObject> {
   typealias LineID = UInt64
 
@@ -15,7 +15,7 @@ struct EffectLines<Run: AnyObject> {
   private var lines: [LineID: EffectLine<Run>] = [:]
   private var ids: [Int: [(key: TypedKey?, id: LineID)]] = [:]
   private var last: LineID = 0
-  /// How often a line has come or gone.
+  /// The number of times that a line has come or gone.
   private var version: UInt64 = 0
 
   var runCount: Int { lines.values.reduce(0) { $0 + $1.runCount } }
@@ -24,10 +24,10 @@ struct EffectLines<Run: AnyObject> {
     Found(lines: ids[key?.hash ?? 0] ?? [], version: version)
   }
 
-  /// A run comes to the line of its key.
+  /// Adds a run to the line of its key.
   ///
-  /// - Parameter id: Of the line among those that were found, where it is one of them.
-  /// - Returns: What becomes of the run, and its line; nil where the caller is to look once more.
+  /// - Parameter id: The found line of the key, if there is one.
+  /// - Returns: The treatment of the run, and its line; nil if the caller must look again.
   mutating func arrive(
     _ run: Run, _ key: TypedKey?, _ policy: EffectPolicy, at id: LineID?, of found: Found
   ) -> (EffectLine<Run>.Arrival, LineID)? {
@@ -43,7 +43,9 @@ struct EffectLines<Run: AnyObject> {
     return (arrival, last)
   }
 
-  /// A run of a line has ended; the one that is to begin.
+  /// Removes an ended run from its line.
+  ///
+  /// Returns the one that is to begin.
   mutating func ended(_ run: Run, _ key: TypedKey?, at id: LineID) -> Run? {
     guard let next = lines[id]?.ended(run) else {
       if lines[id]?.isEmpty == true { remove(id, key) }
@@ -60,7 +62,7 @@ struct EffectLines<Run: AnyObject> {
     version += 1
   }
 
-  /// Those that go on, to be cancelled, and those that waited, which do not begin.
+  /// The running runs, to be cancelled, and the waiting ones, which do not begin.
   mutating func cancel() -> (running: [Run], waiting: [Run]) {
     var (running, waiting): ([Run], [Run]) = ([], [])
     for id in lines.keys.sorted() {
@@ -70,7 +72,7 @@ struct EffectLines<Run: AnyObject> {
     return (running, waiting)
   }
 
-  /// No run comes any longer; false where that is so.
+  /// Accepts no further run; false if that was so before.
   mutating func close() -> Bool {
     defer { isOpen = false }
     return isOpen
@@ -84,7 +86,7 @@ struct LongLivedRun<Run: AnyObject> {
     case idle
     /// Can become idle, running with another run, or closed.
     case running(Run, isToRestart: Bool)
-    /// Unregistered, or of a dispatcher that is closed; with the run that has not ended.
+    /// Unregistered, or the dispatcher is closed; with the run that has not ended.
     case closed(Run?)
   }
 
@@ -100,12 +102,12 @@ struct LongLivedRun<Run: AnyObject> {
   enum Restart {
     /// The new run begins.
     case begin
-    /// This one is cancelled; another one begins once it has ended.
+    /// This run is cancelled; another one begins once it has ended.
     case cancel(Run)
     case none
   }
 
-  /// - Parameter new: Begins where none goes on.
+  /// - Parameter new: The run that begins if none goes on.
   mutating func restart(_ new: Run) -> Restart {
     switch phase {
     case .idle:
@@ -119,7 +121,9 @@ struct LongLivedRun<Run: AnyObject> {
     }
   }
 
-  /// A run has ended; whether another one is to begin.
+  /// Removes an ended run.
+  ///
+  /// Returns whether another one is to begin.
   mutating func ended(_ run: Run) -> Bool {
     switch phase {
     case .running(let present, let isToRestart) where present === run:
@@ -140,7 +144,9 @@ struct LongLivedRun<Run: AnyObject> {
     return run
   }
 
-  /// No run begins any longer; the one to be cancelled, and whether it was open.
+  /// Accepts no further run.
+  ///
+  /// Returns the run to be cancelled, and whether the effect was open.
   mutating func close() -> (Run?, wasOpen: Bool) {
     switch phase {
     case .idle:

@@ -1,23 +1,26 @@
-/// One run of an effect, in a task of its own.
+/// A run of an effect, in a task of its own.
 final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   // because `line` is set before another thread knows the run, and all else is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
-  /// The action that it follows; nil for a long-lived effect.
+  /// The followed action; nil for a long-lived effect.
   let action: (any ActionType)?
   let result: DispatchResult?
-  /// Of an effect whose policy holds by key.
+  /// The key, if the effect's policy holds by key.
   let key: TypedKey?
-  /// Its line among those of the effect; set when it comes there.
+  /// The run's line among those of the effect, set when the run enters it.
   var line: EffectLines<EffectRun>.LineID = 0
-  /// A dispatch without stores, under the transaction that the effect follows: it stands for the run.
+  /// The dispatch without stores that stands for the run, under the transaction that the effect follows.
   ///
-  /// It is the parent of what the run dispatches, which is cancelled with it. By its route it is counted as under way.
+  /// As the parent of the run's dispatches, it passes its cancellation on to them. By its route it is counted as
+  /// under way.
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
   private let state = Locked(EffectRunState())
 
-  /// The run for an action; nil where the dispatcher accepts none, or what goes on after the dispatch was cancelled.
+  /// Makes the run for an action.
+  ///
+  /// Nil if the dispatcher accepts none, or if the followers of the dispatch were cancelled.
   init?(
     of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
     on thread: ThreadState
@@ -38,7 +41,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     if let deadline = ended.deadline { put(deadline) }
   }
 
-  /// The run of a long-lived effect; nil where the dispatcher accepts none.
+  /// Makes the run of a long-lived effect; nil if the dispatcher accepts none.
   init?(
     of registered: RegisteredEffect, _ dispatcher: Dispatcher, _ callSite: CallSite,
     on thread: ThreadState
@@ -59,7 +62,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
 
-  /// What it dispatches times out then, and it is cancelled.
+  /// Lets the run's dispatches time out at a deadline, and cancels the run then.
   private func put(_ deadline: Int64) {
     let deadline = Deadline(time: deadline, nanoseconds: deadline - dispatcher.clock.nanoseconds)
     let details = standIn.makeDetails()
@@ -69,7 +72,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 
   // MARK: Its life
 
-  /// Its turn has come, on this thread.
+  /// Begins the run on this thread.
   func begin() {
     yieldPoint(.beginEffect)
     guard state.withLock({ $0.begin() }) else { return registered.ended(self) }
@@ -86,7 +89,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     if state.withLock({ $0.keep(task) }) { task.cancel() }
   }
 
-  /// The same on a thread of the library, with the task-local values of its own dispatch.
+  /// Begins the run on a thread of the library, with the task-local values of its own dispatch.
   func beginElsewhere() {
     dispatcher.pool.resume {
       if let carried = self.carried { carried.bind(self.begin) } else { self.begin() }
@@ -108,7 +111,9 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     end()
   }
 
-  /// Whether the body has returned, or the run was cancelled.
+  /// Runs the body once.
+  ///
+  /// Returns whether it has returned, or the run was cancelled.
   private func attempt(_ body: Effect.Body) async -> Bool {
     if !isActive { return true }
     do {
@@ -133,12 +138,12 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   private func end() {
     yieldPoint(.endEffect)
     state.withLock { $0.end() }
-    // The next run before the end of this one, which it may be accepted by.
+    // The next run before the end of this one, by which it may be accepted.
     registered.ended(self)
     endStandIn()
   }
 
-  /// It ends without having begun.
+  /// Ends the run without having begun.
   func skip() {
     state.withLock { $0.end() }
     endStandIn()
@@ -172,12 +177,12 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     }
   }
 
-  /// Also those that have outlasted it.
+  /// Cancels the run's dispatches, even those that have outlasted it.
   private func cancelDispatches() {
     if standIn.cancelAlone(timedOut: false, after: .zero) { standIn.cancelChildren() }
   }
 
-  /// Its deadline has come.
+  /// Cancels the run at its deadline.
   func timerFired() {
     if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.deadline.duration) }
     cancel()
@@ -197,7 +202,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     }
   }
 
-  /// Until the time has passed, or the run is cancelled.
+  /// Sleeps until the time has passed, or the run is cancelled.
   private func sleep(for duration: Duration) async {
     await withUnsafeContinuation { waiter in
       guard state.withLock({ $0.sleep(waiter) }) else { return waiter.resume() }
@@ -214,9 +219,10 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 }
 
 extension Dispatch {
-  /// A dispatch that stands for what follows another one, or for a group; nil where the dispatcher accepts nothing.
+  /// Makes a dispatch without stores that stands for an effect's run or a group; nil if the dispatcher accepts
+  /// nothing.
   ///
-  /// It runs until `end`, and is counted as under way so long.
+  /// The stand-in runs until `end`, and is counted as under way for that time.
   static func standIn(
     _ id: TransactionID, parent: TransactionID?, _ callSite: CallSite, of dispatcher: Dispatcher,
     on thread: ThreadState

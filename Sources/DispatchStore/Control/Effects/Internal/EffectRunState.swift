@@ -3,14 +3,16 @@ struct EffectRunState {
   private enum Phase {
     /// Waits for its turn, or is about to begin. Can become running or ended.
     case waiting
-    /// Its task runs. Can become ended.
+    /// The run's task runs.
+    ///
+    /// Can become ended.
     case running(Task<Void, Never>?)
     case ended
   }
 
   private var phase = Phase.waiting
   private(set) var isCancelled = false
-  /// While it sleeps.
+  /// The present sleep, if any.
   private var sleep: Sleep?
 
   /// A wait by the dispatcher's clock.
@@ -22,25 +24,27 @@ struct EffectRunState {
   var hasEnded: Bool { if case .ended = phase { true } else { false } }
   var isActive: Bool { !isCancelled && !hasEnded }
 
-  /// Whether it begins; false where it was cancelled.
+  /// Begins the run; false if it was cancelled.
   mutating func begin() -> Bool {
     guard !isCancelled, case .waiting = phase else { return false }
     phase = .running(nil)
     return true
   }
 
-  /// Its task was made; whether that is to be cancelled.
+  /// Keeps the run's task.
+  ///
+  /// Returns whether that is to be cancelled.
   mutating func keep(_ task: Task<Void, Never>) -> Bool {
     if case .running = phase { phase = .running(task) }
     return isCancelled
   }
 
   enum Cancel {
-    /// It has not begun, and ends.
+    /// The run has not begun, and ends.
     case end
-    /// What runs is cancelled.
+    /// The task and the sleep are cancelled.
     case cancel(Task<Void, Never>?, Sleep?)
-    /// It has ended; what it has dispatched is cancelled.
+    /// The run has ended; its dispatches are cancelled.
     case cancelDispatches
     case none
   }
@@ -59,14 +63,14 @@ struct EffectRunState {
     }
   }
 
-  /// It sleeps from now on; false where it does not.
+  /// Begins a sleep; false if the run does not sleep.
   mutating func sleep(_ waiter: UnsafeContinuation<Void, Never>) -> Bool {
     if !isActive || sleep != nil { return false }
     sleep = Sleep(waiter: waiter)
     return true
   }
 
-  /// The sleep's timer was added; false where it is not needed any longer.
+  /// Keeps the sleep's timer; false if it is not needed any longer.
   mutating func keep(_ timer: TimerToken) -> Bool {
     if sleep == nil { return false }
     sleep?.timer = timer

@@ -1,4 +1,4 @@
-/// An effect that is registered with a dispatcher, and its runs.
+/// An effect that is registered with a dispatcher, with its runs.
 final class RegisteredEffect: DispatchFollower {
   let effect: Effect
   let reference: DispatcherReference
@@ -64,7 +64,7 @@ final class RegisteredEffect: DispatchFollower {
       guard case .following(var lines) = state else {
         fatalError("A long-lived effect has no lines.")
       }
-      // Not copied: there is one reference.
+      // Moved out, so that changing it copies nothing.
       state = .following(EffectLines())
       defer { state = .following(lines) }
       return body(&lines)
@@ -85,7 +85,7 @@ final class RegisteredEffect: DispatchFollower {
 
   private var isLongLived: Bool { if case .running = effect.kind { true } else { false } }
 
-  /// It was registered.
+  /// Starts a long-lived effect, once it is registered.
   func start() {
     if isLongLived { restart() }
   }
@@ -121,7 +121,7 @@ final class RegisteredEffect: DispatchFollower {
     }
   }
 
-  /// A run has ended; the next one begins.
+  /// Removes a run that has ended, and begins the next one.
   func ended(_ run: EffectRun) {
     guard isLongLived else {
       let next = withLines { $0.ended(run, run.key, at: run.line) }
@@ -143,7 +143,9 @@ final class RegisteredEffect: DispatchFollower {
     for run in runs.waiting + runs.running { run.cancel() }
   }
 
-  /// No run begins any longer; whether it was registered.
+  /// Lets no further run begin.
+  ///
+  /// Returns whether the effect was registered.
   func unregister() -> Bool {
     let wasOpen: Bool
     if isLongLived {

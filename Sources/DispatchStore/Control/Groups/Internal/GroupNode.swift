@@ -1,4 +1,4 @@
-/// A step or a group, as an element of a list in which each group is followed by what it contains.
+/// A step or a group, as an element of a list in which each group is followed by its elements.
 ///
 /// A list rather than a tree: no operation on groups is recursive, however deep they nest.
 struct GroupNode: Sendable {
@@ -8,7 +8,7 @@ struct GroupNode: Sendable {
   }
 
   var kind: Kind
-  /// How many elements of the list it is, with what it contains.
+  /// The number of list elements that it takes, with nested ones.
   let size: Int
 
   init(_ kind: Kind, size: Int) {
@@ -22,18 +22,18 @@ struct GroupNode: Sendable {
 
   var isStep: Bool { step != nil }
 
-  /// How many of its elements may run at once; nil for a step and for a sequence.
+  /// The number of a group's elements that may run at once; nil for a step and for a sequence.
   var limit: Int? {
     if case .group(let order, _) = kind { order.limit } else { nil }
   }
 
-  /// Whether it goes on after an element that has not succeeded.
+  /// Whether the group continues after an element that has not succeeded.
   var continuesOnFailure: Bool {
     if case .group(_, let continues) = kind { continues } else { false }
   }
 }
 
-/// What a step dispatches, and what undoes it.
+/// The work that a step dispatches, and the step that undoes it.
 final class GroupStep: Sendable {
   enum Work: Sendable {
     case action(any ActionType)
@@ -48,7 +48,7 @@ final class GroupStep: Sendable {
   let fileID: StaticString
   let line: UInt
   let compensation: GroupStep?
-  /// Whether it is undone also where it began and did not finish.
+  /// Whether the step is undone, too, if it began and did not finish.
   let isUndoneIfBegun: Bool
 
   init(
@@ -73,17 +73,17 @@ final class GroupStep: Sendable {
 
   var callSite: CallSite { CallSite(fileID: fileID, line: line) }
 
-  /// What there is to dispatch once an action that has to be made was made.
+  /// The work to dispatch, once the program's code has made it.
   enum Made {
     case action(any ActionType)
     case actions([any ActionType])
-    /// Nothing, and so the step has ended.
+    /// There is nothing to dispatch, and so the step has ended.
     case none(GroupStepEnd)
   }
 
-  /// Runs code of the program.
+  /// Makes the work; runs code of the program.
   ///
-  /// - Parameter results: Of the steps before it.
+  /// - Parameter results: The results of the steps before it.
   func make(from results: () -> [DispatchResult]) -> Made {
     switch work {
     case .action(let action): return .action(action)
@@ -98,19 +98,19 @@ final class GroupStep: Sendable {
   }
 }
 
-/// How a step, or a compensation, ended.
+/// The end of a step, or of a compensation.
 enum GroupStepEnd: Sendable {
   case dispatched(DispatchResult)
   /// The closure that makes its action threw.
   case notMade(any Error)
-  /// That closure returned no action.
+  /// The closure that makes its action returned nil.
   case nothingToDo
 
   var result: DispatchResult? {
     if case .dispatched(let result) = self { result } else { nil }
   }
 
-  /// Nil where it finished.
+  /// The error, or nil if the step finished.
   var error: (any Error)? {
     switch self {
     case .dispatched(let result): result.error
@@ -119,7 +119,7 @@ enum GroupStepEnd: Sendable {
     }
   }
 
-  /// Whether a store has begun: what it was to do may have happened.
+  /// Whether a store has begun: its effect may have happened.
   var hasBegun: Bool {
     result?.stores.contains { store in
       switch store.outcome {
@@ -130,6 +130,6 @@ enum GroupStepEnd: Sendable {
     } ?? false
   }
 
-  /// Whether the dispatcher has refused it, which accepts nothing any longer.
+  /// Whether the dispatcher has refused the step, since it accepts nothing any longer.
   var isRefused: Bool { (error as? DispatchError)?.code == .dispatcherClosed }
 }

@@ -1,4 +1,4 @@
-/// Where a group was dispatched: what its later steps have as parent and as carried task-local values.
+/// The place from which a group was dispatched: its later steps get their parent and task-local values from here.
 final class GroupOrigin: Sendable {
   let parent: TransactionID?
   let callSite: CallSite
@@ -9,14 +9,14 @@ final class GroupOrigin: Sendable {
     let values: CapturedTaskLocal?
   }
 
-  /// - Parameter callSite: That of the group.
+  /// - Parameter callSite: The group's call site.
   init(in dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
     parent = DispatchContext.currentTransaction(on: thread)
     self.callSite = callSite
     carried = Carried(values: dispatcher.carriesTaskLocals ? dispatcher.captureTaskLocals() : nil)
   }
 
-  /// Runs code in a context, with the values that are carried; nothing waits for it.
+  /// Runs code in a context, with the carried values; nothing waits for it.
   func perform<Result>(in context: DispatchContext?, _ body: () -> Result) -> Result {
     func inContext() -> Result {
       guard let context else { return body() }

@@ -1,8 +1,8 @@
-/// The state of a group behind its lock, and the calls that report what has ended, for those that run it.
+/// The state of a group behind its lock, with the progress reports of its ends.
 final class GroupProgress: Sendable {
   typealias Move = GroupState.Move
 
-  /// Gets how many steps have ended, and how many there are.
+  /// Gets the number of ended steps, and of all steps.
   typealias Report = @Sendable (_ ended: Int, _ total: Int) -> Void
 
   let nodes: [GroupNode]
@@ -18,10 +18,10 @@ final class GroupProgress: Sendable {
 
   private struct Guarded {
     var state: GroupState
-    /// The steps whose end was reported, and whether a thread reports.
+    /// The number of steps whose end was reported, and whether a thread reports.
     var reported = 0
     var isReporting = false
-    /// Whether the whole group has ended, and that was given out.
+    /// Whether the whole group has ended, and whether a caller was told so.
     var isOver = false
     var isFinished = false
 
@@ -53,10 +53,10 @@ final class GroupProgress: Sendable {
 
   var endCount: Int { guarded.withLock { $0.state.endCount } }
 
-  /// The result, or what is known so far.
+  /// The result, or the part known so far.
   var record: GroupRecord { guarded.withLock { $0.state.record } }
 
-  /// What a step, or the compensation of one, dispatches.
+  /// Makes the work that a step, or its compensation, dispatches.
   func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {
     let step = nodes[index].step.unsafelyUnwrapped
     guard compensates else {
@@ -66,7 +66,9 @@ final class GroupProgress: Sendable {
     return (compensation, compensation.make { withState { $0.results(of: index) } })
   }
 
-  /// A step has ended, or the compensation of one; the next move.
+  /// Ends a step, or its compensation.
+  ///
+  /// Returns the next move.
   func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> Move {
     withState { $0.end(index, compensates: compensates, end) }
   }
@@ -74,7 +76,7 @@ final class GroupProgress: Sendable {
   /// Reports each end once, in order; a thread leaves that to one that reports already.
   ///
   /// - Parameter isOver: Whether the whole group has ended.
-  /// - Returns: Whether that was so, for some thread, and all is reported: for one caller.
+  /// - Returns: Whether the whole group has ended, and all is reported; true for one caller.
   func reportEnds(isOver: Bool = false) -> Bool {
     var isMine = false
     while true {

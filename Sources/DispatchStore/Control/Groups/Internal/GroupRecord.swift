@@ -1,14 +1,14 @@
-/// How everything in a group ended; a result is a view of an element of it.
+/// The outcomes of all elements of a group; a result is a view of one element.
 final class GroupRecord: Sendable {
   let nodes: [GroupNode]
-  /// By element: nil for groups, and for steps that were skipped.
+  /// Ends by element: nil for groups, and for steps that were skipped.
   let ends: [GroupStepEnd?]
-  /// By step: at which place it ended.
+  /// The place in the order of ends, by step.
   let places: [Int]
   let compensations: [Int: GroupStepEnd]
   /// The steps that were compensated, in the order of their compensations.
   let compensated: [Int]
-  /// By element.
+  /// Whether each element succeeded.
   let successes: [Bool]
 
   init(
@@ -31,12 +31,12 @@ final class GroupRecord: Sendable {
     }
   }
 
-  /// The steps whose compensations the dispatcher has refused: it was shut down.
+  /// The steps whose compensations the dispatcher has refused, because it was shut down.
   var refusedCompensations: [ActionStepResult] {
     compensated.filter { compensations[$0]?.isRefused == true }.sorted().compactMap(result)
   }
 
-  /// The step of a range that was the first in time not to finish.
+  /// The step of a range that was the first, in time, not to finish.
   func failure(in range: Range<Int>) -> Int? {
     range.filter { ends[$0]?.error != nil }.min { places[$0] < places[$1] }
   }

@@ -1,4 +1,4 @@
-/// A group in flight, which goes on from the ends of its steps: no thread and no task waits for them.
+/// A group in flight, which continues from the ends of its steps: no thread and no task waits for them.
 final class GroupRun: Sendable {
   private typealias Move = GroupState.Move
 
@@ -21,8 +21,10 @@ final class GroupRun: Sendable {
     progress = GroupProgress(of: group, report)
   }
 
-  /// Begins it on the calling thread, as far as that comes; in an exclusive section once that is left, since code of
-  /// the program makes actions and gets results.
+  /// Begins the group on the calling thread, and follows it until a step has to end elsewhere.
+  ///
+  /// In an exclusive section the group begins once that is left, since code of the program makes actions and gets
+  /// results.
   func begin(on thread: ThreadState) {
     if thread.exclusive != nil {
       thread.atSectionEnd { self.begin(isAtCall: false) }
@@ -42,7 +44,7 @@ final class GroupRun: Sendable {
 
   private var unit: GroupUnit { guarded.withLock { $0.unit.unsafelyUnwrapped } }
 
-  /// Skips the rest where what the group is as a dispatch was cancelled, or has timed out.
+  /// Skips the rest if the dispatch that stands for the group was cancelled, or has timed out.
   private func noteCancellation() {
     if unit.isCancelled { cancel() }
   }
@@ -53,12 +55,12 @@ final class GroupRun: Sendable {
 
   // MARK: Moves
 
-  /// Follows a move and those that result from it, until steps have to end elsewhere.
+  /// Follows a move and its successors, until steps have to end elsewhere.
   ///
-  /// Moves that are left are kept here, not on the stack: a group of steps that end at once may be long.
+  /// Open moves are kept here, not on the stack: a group of steps that end at once may be long.
   ///
-  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs: what waits
-  ///   there is seen.
+  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs: waits there
+  ///   are seen.
   private func follow(_ first: Move, isAtCall: Bool) {
     var moves = [first]
     while let move = moves.popLast() {
@@ -71,7 +73,7 @@ final class GroupRun: Sendable {
         branch(of: group, &moves)
       case .join(let group):
         cancel(progress.withState { $0.join(group) })
-        // Begins further branches where no move that is left does.
+        // Begins further branches, unless an open move does.
         if moves.last != .fork(group) { moves.append(.fork(group)) }
       case .end:
         if progress.reportEnds(isOver: true) { finish() }
@@ -87,11 +89,13 @@ final class GroupRun: Sendable {
     }
   }
 
-  /// Dispatches a step, or the compensation of one; returns the next move where that has ended already.
+  /// Dispatches a step or a compensation.
+  ///
+  /// Returns the next move if that has ended already.
   private func run(_ index: Int, compensates: Bool, _ isAtCall: Bool) -> Move? {
     yieldPoint(.advanceGroup)
     guarded.withLock { $0.begin(index, isCompensation: compensates) }
-    // A cancellation that comes after this finds that it has begun.
+    // A cancellation that comes after this finds that the step has begun.
     if !compensates, let next = progress.withState({ $0.skipIfCancelled(index) }) {
       guarded.withLock { $0.end(index) }.resume()
       return next
@@ -103,7 +107,7 @@ final class GroupRun: Sendable {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, end)
     }
-    // Without a record it has ended.
+    // A dispatch without a record has ended.
     guard let dispatch = handle.dispatch, !dispatch.hasEnded else {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, .dispatched(handle.resultIfEnded!))
@@ -111,7 +115,7 @@ final class GroupRun: Sendable {
     let whenEnded = { @Sendable [self] in
       dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
     }
-    // What undoes it comes after its block, also where it has timed out before.
+    // The compensation follows the step's block, even if the step has timed out before.
     if progress.nodes[index].step?.isUndoneIfBegun == true {
       dispatch.whenOver(whenEnded)
     } else {
@@ -128,7 +132,9 @@ final class GroupRun: Sendable {
     return nil
   }
 
-  /// On the thread that ends it, which does not go on with the group: it may hold a lane, or be a caller's.
+  /// Keeps the result of a dispatch that ends, on the thread that ends it.
+  ///
+  /// That thread does not continue the group: it may hold a lane, or be a caller's.
   private func dispatchEnded(_ dispatch: Dispatch, _ index: Int, _ compensates: Bool) {
     let result = dispatch.result!
     yieldPoint(.advanceGroup)
@@ -175,7 +181,7 @@ final class GroupRun: Sendable {
 
   // MARK: What others call
 
-  /// Cancels what runs, but for compensations, and starts nothing more.
+  /// Cancels the steps that run, but no compensations, and starts nothing more but these.
   func cancel() {
     cancel(progress.withState { $0.cancel() })
   }
@@ -186,19 +192,19 @@ final class GroupRun: Sendable {
     for handle in guarded.withLock({ $0.cancel(elements) }) { handle.cancel() }
   }
 
-  /// Calls back with the result: at once where it has ended.
+  /// Calls back with the result; at once if the group has ended.
   func whenEnded(_ body: @escaping @Sendable (ActionGroupResult) -> Void) {
     if let result = guarded.withLock({ $0.await(body) }) { body(result) }
   }
 
-  /// - Parameter context: That of the block which waits for the task.
+  /// - Parameter context: The context of the block that waits for the task.
   func awaitResult(in context: DispatchContext?) async -> ActionGroupResult {
     while true {
       switch guarded.withLock({ $0.toAwait(isInDispatch: context != nil) }) {
       case .nothing(let result):
         return result
       case .step(let handle):
-        // The engine's own wait, which is refused where the step needs what the block holds.
+        // The engine's own wait, which is refused if the step needs a resource that the block holds.
         let result = await handle.result
         if !handle.hasEnded, let error = result.error {
           return ActionGroupResult(refused: error, progress.record)
@@ -210,7 +216,7 @@ final class GroupRun: Sendable {
   }
 
   private func change(after seen: Int, isInDispatch: Bool) async {
-    // As for the end of a dispatch: the thread that blocks until this task goes on may wait for that queue.
+    // The thread that blocks until this task continues may wait for that queue, as at the end of a dispatch.
     let queue = isInDispatch ? dispatcher.pool.sharedQueue : nil
     queue?.beginWait()
     let wait = TaskWait.begin()

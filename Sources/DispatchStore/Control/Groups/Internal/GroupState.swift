@@ -1,9 +1,9 @@
-/// What of a group is due, runs and has ended, without threads.
+/// The elements of a group: due, running and ended ones, without threads.
 ///
-/// Whoever runs the group follows **moves**: it runs the step of a move, reports the end, and gets the next move. A
-/// concurrent group **forks** into branches, each of which follows its own moves until it **joins**.
+/// The code that runs the group follows **moves**: it runs the step of a move, reports the end, and gets the next
+/// move. A concurrent group **forks** into branches, each of which follows its own moves until it **joins**.
 struct GroupState: Sendable {
-  /// What to do next in a branch.
+  /// The next action in a branch.
   enum Move: Hashable, Sendable {
     /// Dispatch this step, and report its end (`ended`).
     case run(Int)
@@ -17,58 +17,64 @@ struct GroupState: Sendable {
     case end
   }
 
-  /// What to do next about a concurrent group.
+  /// The next action for a concurrent group.
   enum Branching: Hashable, Sendable {
     /// Follow this move in a new branch, and call again.
     case start(Move)
     /// A branch has to join first, or the group has ended.
     case wait
-    /// All branches are over: follow this move, in what was the branch before the group.
+    /// All branches are over: follow this move, in the branch that forked.
     case close(Move)
   }
 
   enum Phase: Sendable {
-    /// Can become running. At the end of the whole: skipped.
+    /// The element's turn has not come.
+    ///
+    /// Can become running; at the group's end it counts as skipped.
     case pending
-    /// Of a step: about to be dispatched, or dispatched. Can become undoing (a group), ended, or pending (a step, where its
-    /// group was cancelled before it was dispatched).
+    /// A running group, or a step that is about to be dispatched, or was.
+    ///
+    /// A group can become undoing. Both can become ended. A step can become pending, if its group was cancelled
+    /// before it was dispatched.
     case running
-    /// Compensates what finished in it. Can become ended.
+    /// A group that compensates the steps finished in it.
+    ///
+    /// Can become ended.
     case undoing
-    /// Nothing follows.
+    /// The final phase.
     case ended
   }
 
-  /// What is known of an element of the list.
+  /// The state of one element of the list.
   private struct Element {
     var phase = Phase.pending
-    /// The group that it is in, and the element before it there.
+    /// The enclosing group, and the element before this one in it.
     var parent = none
     var former = none
-    /// Of a concurrent group: the element to begin next, and how many run.
+    /// For a concurrent group: the element to begin next, and the number that run.
     var next = none
     var branches = 0
-    /// Of a group: whether one of its elements has not succeeded, or was skipped.
+    /// For a group: whether one of its elements has not succeeded, or was skipped.
     var hasFailed = false
-    /// Whether nothing more is to start in it.
+    /// Whether nothing more is to start in this element.
     var isCancelled = false
   }
 
   private static let none = -1
 
   let nodes: [GroupNode]
-  /// By element, and at the end of all: how many steps are before it.
+  /// The number of steps before each element, and before the end of the list.
   private let stepsBefore: [Int]
   private var elements: [Element]
   private var ends: [GroupStepEnd?]
-  /// By step: at which place it ended.
+  /// The place in the order of ends, by step.
   private var places: [Int]
-  /// How many steps have ended.
+  /// The number of steps that have ended.
   private(set) var endCount = 0
   private var cancelledCount = 0
-  /// By group that compensates: its steps still to be compensated, the next one last.
+  /// The steps still to be compensated, by the group that compensates them; the next one is last.
   private var undo: [Int: [Int]] = [:]
-  /// By step whose compensation runs: the group that compensates it.
+  /// The group that compensates, by the step whose compensation runs.
   private var undoing: [Int: Int] = [:]
   private var compensations: [Int: GroupStepEnd] = [:]
   /// The steps whose compensation has ended, in that order.
@@ -86,7 +92,7 @@ struct GroupState: Sendable {
     elements = Array(repeating: Element(), count: nodes.count)
     ends = Array(repeating: nil, count: nodes.count)
     places = Array(repeating: 0, count: nodes.count)
-    // The groups around the present element, each with the last element seen in it.
+    // The enclosing groups of the present element, each with the last element seen in it.
     var open: [(group: Int, last: Int)] = []
     for index in nodes.indices {
       while let group = open.last?.group, index >= group + nodes[group].size { open.removeLast() }
@@ -109,7 +115,9 @@ struct GroupState: Sendable {
     advance(.enter(0))
   }
 
-  /// A step has ended; the next move of its branch.
+  /// Ends a step.
+  ///
+  /// Returns the next move of its branch.
   mutating func ended(_ step: Int, _ end: GroupStepEnd) -> Move {
     endCount += 1
     places[step] = endCount
@@ -118,21 +126,25 @@ struct GroupState: Sendable {
     return advance(.leave(step))
   }
 
-  /// A step is about to be made: where its group was cancelled since its turn came, it is skipped; the next move then.
+  /// Skips a step that is about to be made, if its group was cancelled since its turn came.
+  ///
+  /// Returns the next move then.
   mutating func skipIfCancelled(_ step: Int) -> Move? {
     guard isCancelled(step), !isPlanted(.lateGroupCancel) else { return nil }
     elements[step].phase = .pending
     return advance(.leave(step))
   }
 
-  /// The compensation of a step has ended; the next move of the branch in which it ran.
+  /// Ends the compensation of a step.
+  ///
+  /// Returns the next move of the branch in which it ran.
   mutating func compensated(_ step: Int, _ end: GroupStepEnd) -> Move {
     compensations[step] = end
     compensated.append(step)
     return advance(.close(undoing.removeValue(forKey: step)!))
   }
 
-  /// Begins a branch of a concurrent group, where one may begin.
+  /// Begins a branch of a concurrent group, if one may begin.
   mutating func branch(of group: Int) -> Branching {
     guard elements[group].phase == .running else { return .wait }
     let next = elements[group].next
@@ -146,18 +158,18 @@ struct GroupState: Sendable {
     return .close(advance(.close(group)))
   }
 
-  /// A branch is over.
+  /// Ends a branch.
   ///
-  /// - Returns: The elements to be cancelled, where the branch stops the others.
+  /// - Returns: The elements to be cancelled, if the branch stops the others.
   mutating func join(_ group: Int) -> Range<Int>? {
     elements[group].branches -= 1
     guard elements[group].hasFailed, !nodes[group].continuesOnFailure else { return nil }
     return cancel(group)
   }
 
-  /// Starts nothing more, but for compensations.
+  /// Prevents further starts, except of compensations.
   ///
-  /// - Returns: The elements to be cancelled; nil where they were cancelled before, or all has ended.
+  /// - Returns: The elements to be cancelled; nil if they were cancelled before, or the whole group has ended.
   mutating func cancel() -> Range<Int>? {
     hasEnded ? nil : cancel(0)
   }
@@ -189,7 +201,7 @@ struct GroupState: Sendable {
     case leave(Int)
   }
 
-  /// Goes on from a position to where there is something to do: a loop, since groups may be deep, and empty.
+  /// Advances from a position to the next thing to do: a loop, since groups may be deep, and empty.
   private mutating func advance(_ position: Position) -> Move {
     var position = position
     while true {
@@ -236,7 +248,7 @@ struct GroupState: Sendable {
     (nodes[group].continuesOnFailure || !elements[group].hasFailed) && !isCancelled(group)
   }
 
-  /// What is left of a group will not begin, so that it can't succeed where there are steps.
+  /// Skips the rest of a group, which then can't succeed if steps are left.
   private mutating func skip(from element: Int, in group: Int) {
     if hasSteps(element..<end(of: group)) { elements[group].hasFailed = true }
   }
@@ -269,20 +281,19 @@ struct GroupState: Sendable {
     return step
   }
 
-  /// Whether what happened in a group is to be undone.
+  /// Whether the steps that finished in a group are to be undone.
   private func undoes(_ group: Int) -> Bool {
     elements[group].hasFailed && (!nodes[group].continuesOnFailure || isCancelled(group))
   }
 
-  /// Whether the group around this one, which has failed, will undo what finished in both: so that all of it is
-  /// undone in one order.
+  /// Whether the enclosing group, which has failed, will undo the finished steps of both, in one order.
   private func handsOver(_ group: Int) -> Bool {
     let parent = elements[group].parent
     guard parent != Self.none else { return false }
     return !nodes[parent].continuesOnFailure || isCancelled(parent)
   }
 
-  /// In the order in which they ended.
+  /// The steps to compensate, in the order in which they ended.
   private func stepsToUndo(in group: Int) -> [Int] {
     let steps = (group..<end(of: group)).filter { index in
       guard let step = nodes[index].step, step.compensation != nil, let end = ends[index],
@@ -296,7 +307,7 @@ struct GroupState: Sendable {
 
   // MARK: Results
 
-  /// What the elements before a step have led to.
+  /// The results of the elements before a step.
   func results(before step: Int) -> [DispatchResult] {
     var element = step
     while true {
@@ -309,12 +320,12 @@ struct GroupState: Sendable {
     }
   }
 
-  /// What a step's compensation is made from.
+  /// The results from which a step's compensation is made.
   func results(of step: Int) -> [DispatchResult] {
     ends[step]?.result.map { [$0] } ?? []
   }
 
-  /// All that is known, at the end.
+  /// The outcomes of all elements, at the end.
   var record: GroupRecord {
     GroupRecord(
       nodes: nodes, ends: ends, places: places, compensations: compensations,

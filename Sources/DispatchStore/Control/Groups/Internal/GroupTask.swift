@@ -1,12 +1,13 @@
-/// A group that runs in its caller's task, and its concurrent steps in child tasks.
+/// A group that runs in its caller's task, with its concurrent steps in child tasks.
 final class GroupTask: Sendable {
   private typealias Move = GroupState.Move
 
   private let dispatcher: Dispatcher
   private let progress: GroupProgress
   private let unit: GroupUnit
-  /// Whether what its options say may cancel it: then its steps are dispatched, since only the caller cancels what its
-  /// task sends.
+  /// Whether the group's options may cancel it.
+  ///
+  /// Its steps are dispatched then, since only the caller cancels dispatches that its task sends.
   private let dispatchesSteps: Bool
 
   init(
@@ -112,7 +113,9 @@ final class GroupTask: Sendable {
     return move
   }
 
-  /// A dispatch for which its caller must not wait does not run either, as one that is sent.
+  /// Awaits a dispatch.
+  ///
+  /// If the caller must not wait for it, the dispatch is cancelled, as one that is sent would be.
   private nonisolated(nonsending) func result(of handle: DispatchHandle) async -> DispatchResult {
     let result = await handle.result
     if !handle.hasEnded { handle.cancel() }
@@ -125,13 +128,14 @@ final class GroupTask: Sendable {
     await withTaskCancellationHandler {
       await result(of: handle)
     } onCancel: {
-      // Elsewhere: the runtime has locked the task here, and cancelling may run code of the program.
+      // On another thread: the runtime has locked the task here, and cancelling may run code of the program.
       dispatcher.pool.resume { handle.cancel() }
     }
   }
 
-  /// Skips the rest where the caller's task was cancelled, or what the group is as a dispatch: no other cancellation
-  /// reaches a task of the group before it is in the state.
+  /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.
+  ///
+  /// No other cancellation reaches a task of the group before it is in the state.
   private func noteCancellation(in element: Int) {
     guard Task.isCancelled || unit.isCancelled else { return }
     progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }

@@ -1,23 +1,25 @@
-/// What of a group in flight is a dispatch: the dispatcher counts it as under way until the group has ended, and what
-/// blocks, keys, limits and deadlines do to a dispatch they do to its steps.
+/// A group in flight as a dispatch.
 ///
-/// That is a dispatch without stores (`Dispatch.standIn`). Its steps are dispatched by it: a closed dispatcher accepts
-/// them, and they are cancelled and time out with it. A compensation is dispatched by it, too, but detached.
+/// The dispatcher counts the group as under way until it has ended. Blocks, keys, limits and deadlines act on the
+/// group's steps as they do on a dispatch.
+///
+/// The unit is a dispatch without stores (`Dispatch.standIn`), which dispatches the steps. So a closed dispatcher
+/// accepts them, and they are cancelled and time out with it. Compensations are dispatched by it, too, but detached.
 final class GroupUnit: Sendable {
   private let dispatcher: Dispatcher
   private let callSite: CallSite
-  /// Nil where the dispatcher accepts nothing any longer, and so no step either.
+  /// Nil if the dispatcher accepts nothing any longer, and so no step either.
   private let standIn: Dispatch?
-  /// In which the steps are dispatched.
+  /// The context in which the steps are dispatched.
   let context: TaskContext?
-  /// Why the group does not begin; nil for most.
+  /// The error that keeps the group from beginning; nil for most groups.
   let refusal: (any Error)?
-  /// Its name in messages.
+  /// The name in messages.
   private let name: String?
 
   /// - Parameters:
-  ///   - options: Those of the group; in a task, once that has waited for its limits.
-  ///   - caller: The context that waits for the group's end; nil where none does.
+  ///   - options: The options of the group; in a task, once that has waited for its limits.
+  ///   - caller: The context that waits for the group's end, or nil if none does.
   init(
     _ options: DispatchOptions, named name: String?, by dispatcher: Dispatcher,
     at callSite: CallSite, parent: TransactionID?, inside caller: DispatchContext?,
@@ -44,18 +46,18 @@ final class GroupUnit: Sendable {
     }
   }
 
-  /// Whether nothing more is to start but compensations.
+  /// Whether nothing but compensations may start.
   var isCancelled: Bool { refusal != nil || standIn?.isCancelled == true }
 
-  /// Runs code of the program as that of the group, which passes nothing on to what it dispatches.
+  /// Runs code of the program as that of the group, which passes nothing on to dispatches made there.
   func perform(_ body: () -> Void) {
     guard let standIn else { return body() }
     DispatchContext.$inTask.withValue(standIn, operation: body)
   }
 
-  /// All steps and compensations have ended; how the group has.
+  /// Returns the group's result, once all steps and compensations have ended.
   ///
-  /// A dispatcher that was shut down meanwhile has refused compensations: nobody else would know.
+  /// Notes compensations that a dispatcher has refused because it was shut down: no other code would know.
   func result(of record: GroupRecord) -> ActionGroupResult {
     let refused = record.refusedCompensations
     if !refused.isEmpty {
@@ -64,7 +66,7 @@ final class GroupUnit: Sendable {
     return ActionGroupResult(record, orElse: refusal ?? standIn?.refusal)
   }
 
-  /// The group no longer counts as under way.
+  /// Ends the unit: the group no longer counts as under way.
   func end(_ result: ActionGroupResult) {
     guard let standIn else { return }
     standIn.end(DispatchResult(transaction: standIn.id, error: result.error))
@@ -72,7 +74,7 @@ final class GroupUnit: Sendable {
 }
 
 extension Dispatch {
-  /// It stands for a group, which its options make known, limit or refuse.
+  /// Admits the dispatch that stands for a group; the group's options make it known, limit or refuse it.
   fileprivate func admitGroup(
     _ options: DispatchOptions, by dispatcher: Dispatcher, at callSite: CallSite
   ) throws {

@@ -1,37 +1,39 @@
-/// The dispatches of a group that run, and what waits for its end, without threads.
+/// The running dispatches of a group and the waits for its end, without threads.
 struct GroupWaits {
   /// A step, or the compensation of one.
   private enum Running {
-    /// A thread makes its dispatch; whether that is to be cancelled then. Can become known or endedEarly.
+    /// A thread makes the dispatch, and cancels it then if told so.
+    ///
+    /// Can become known or endedEarly.
     case beginning(isCancelled: Bool)
-    /// It has ended before that thread kept its handle: the thread goes on from the result.
+    /// The dispatch has ended before that thread kept its handle: the thread continues from the result.
     case endedEarly(DispatchResult)
     case known(DispatchHandle)
   }
 
-  /// Tasks that wait for a change.
+  /// Tasks and closures to resume after a change.
   struct Changes {
     fileprivate var tasks: [UnsafeContinuation<Void, Never>] = []
     fileprivate var bodies: [() -> Void] = []
 
-    /// To be called without the lock.
+    /// Resumes them; to be called without the lock.
     func resume() {
       for body in bodies { body() }
       for task in tasks { task.resume() }
     }
   }
 
-  /// Set when the group begins.
+  /// The group's stand-in, set when the group begins.
   var unit: GroupUnit?
   private var running: [Int: Running] = [:]
   private var compensating: Set<Int> = []
-  /// In the order in which they began, those of which the first may have ended.
+  /// Steps in the order in which they began; the first ones may have ended.
   private var began = FIFO<Int>()
   private(set) var result: ActionGroupResult?
   private var atEnd: [@Sendable (ActionGroupResult) -> Void] = []
   private var awaitingEnd: [UnsafeContinuation<Void, Never>] = []
   private var awaitingChange: [UnsafeContinuation<Void, Never>] = []
-  /// How often something has changed for which a task in a dispatch waits.
+  /// The number of changes for which a task in a dispatch may have waited.
   private var changeCount = 0
 
   // MARK: Steps
@@ -48,7 +50,7 @@ struct GroupWaits {
     case ended(DispatchResult)
   }
 
-  /// The thread that has made its dispatch has called for the end, too.
+  /// Keeps the handle, for the thread that has made the dispatch and asked for its end, too.
   mutating func keep(_ handle: DispatchHandle, of step: Int) -> Keep {
     switch running[step] {
     case .beginning(let isCancelled):
@@ -63,7 +65,9 @@ struct GroupWaits {
     }
   }
 
-  /// It has ended; whether the thread that makes its dispatch goes on from there.
+  /// Ends a step.
+  ///
+  /// Returns whether the thread that makes its dispatch continues from there.
   mutating func end(_ step: Int, _ result: DispatchResult) -> (isLeft: Bool, Changes) {
     if case .beginning = running[step] {
       running[step] = isPlanted(.lostStepEnd) ? .beginning(isCancelled: false) : .endedEarly(result)
@@ -72,7 +76,7 @@ struct GroupWaits {
     return (false, end(step))
   }
 
-  /// It has ended, for the thread that goes on.
+  /// Ends a step, for the thread that continues the group.
   mutating func end(_ step: Int) -> Changes {
     forget(step)
     return takeChanges()
@@ -89,9 +93,9 @@ struct GroupWaits {
     return Changes(tasks: awaitingChange)
   }
 
-  /// The handles of those that run among these elements, but for compensations.
+  /// The handles of the steps that run among these elements, but for compensations.
   mutating func cancel(_ elements: Range<Int>) -> [DispatchHandle] {
-    // In order, since a dictionary has another one in each process.
+    // In order, since a dictionary's order differs in each process.
     let steps =
       elements.count < running.count
       ? Array(elements) : running.keys.filter(elements.contains).sorted()
@@ -108,7 +112,9 @@ struct GroupWaits {
 
   // MARK: The end
 
-  /// Those that wait for the end.
+  /// Ends the group.
+  ///
+  /// Returns the tasks and closures that wait for the end.
   mutating func finish(_ result: ActionGroupResult) -> Changes {
     self.result = result
     changeCount += 1
@@ -117,7 +123,9 @@ struct GroupWaits {
     return Changes(tasks: awaitingEnd + awaitingChange, bodies: bodies)
   }
 
-  /// Keeps a closure for the end; the result, and nothing kept, where it has ended.
+  /// Keeps a closure for the end.
+  ///
+  /// Returns the result, and keeps nothing, if the group has ended.
   mutating func await(
     _ body: @escaping @Sendable (ActionGroupResult) -> Void
   ) -> ActionGroupResult? {
@@ -129,11 +137,11 @@ struct GroupWaits {
     case nothing(ActionGroupResult)
     /// A dispatch on which the end depends.
     case step(DispatchHandle)
-    /// What changes next: the end, or, in a dispatch, also what runs.
+    /// The next change: the end, or, in a dispatch, also a change of the running steps.
     case change(after: Int)
   }
 
-  /// What a task is to wait for next.
+  /// The next event for which a task is to wait.
   mutating func toAwait(isInDispatch: Bool) -> Awaited {
     if let result { return .nothing(result) }
     guard isInDispatch else { return .change(after: changeCount) }
@@ -147,7 +155,7 @@ struct GroupWaits {
     return .change(after: changeCount)
   }
 
-  /// Whether the task is kept; false where something has changed meanwhile.
+  /// Keeps a waiting task; false if something has changed meanwhile.
   mutating func await(
     _ task: UnsafeContinuation<Void, Never>, after seen: Int, isInDispatch: Bool
   ) -> Bool {

@@ -1,5 +1,6 @@
-/// The wait until a closed dispatcher has no dispatch in flight: generation after generation, since what is under way
-/// may dispatch.
+/// The wait until a closed dispatcher has no dispatch in flight.
+///
+/// Waits generation after generation, since dispatches under way may make others.
 final class DrainWait: TimerTarget {
   /// Whether all dispatches have ended, once the wait has.
   let isComplete = Eventual<Bool>()
@@ -10,14 +11,14 @@ final class DrainWait: TimerTarget {
   }
 
   func begin(until deadline: Int64?) {
-    // First, so that no limit is too short where nothing is in flight.
+    // Before the timer, so that no limit is too short if nothing is in flight.
     awaitGeneration()
     guard let deadline, !isComplete.isSet else { return }
     let timer = dispatcher.timers.add(self, at: deadline)
     isComplete.whenSet { _ in self.dispatcher.timers.remove(timer) }
   }
 
-  /// Waits for the dispatches that have been accepted so far; those that they dispatch are the next ones.
+  /// Waits for the dispatches that have been accepted so far; those that they make are the next generation.
   private func awaitGeneration() {
     if isComplete.isSet { return }
     let isAwaited = dispatcher.endGeneration { generation in

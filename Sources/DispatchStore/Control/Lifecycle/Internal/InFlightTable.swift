@@ -1,4 +1,4 @@
-/// A middleware with a table of what is in flight.
+/// A middleware with a table of the dispatches in flight.
 protocol InFlightSource: DispatchWatcher {
   var table: InFlightTable { get }
 }
@@ -10,7 +10,7 @@ final class InFlightTable: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
-  /// In the order of their transactions.
+  /// The traces, in the order of their transactions.
   var all: [DispatchTrace] {
     shards.flatMap { $0.withLock { Array($0.values) } }.sorted { $0.id < $1.id }
   }
@@ -20,7 +20,7 @@ final class InFlightTable: Sendable {
   }
 
   func remove(_ trace: DispatchTrace) {
-    // What the entry refers to is released outside the lock.
+    // The objects of the entry are released outside the lock.
     let removed = shard(of: trace.id).withLock { $0.removeValue(forKey: trace.id) }
     withExtendedLifetime(removed) {}
   }

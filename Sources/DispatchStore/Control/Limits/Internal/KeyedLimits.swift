@@ -1,16 +1,18 @@
-/// A limit for each key of which dispatches are in flight: those of keys that have none are released.
+/// The limits of keys with dispatches in flight, one for each key; other limits are released.
 ///
-/// As in the table of lanes, keys are distinguished by their hashes under the lock, and compared outside.
+/// Under the lock, keys are distinguished by their hashes, as in the table of lanes; they are compared outside.
 final class KeyedLimits: Sendable {
   private let bound: Int
   private let overflow: DispatchLimit.Overflow
-  /// A power of two.
+  /// The number of shards; a power of two.
   private static let shardCount = 16
   private let shards = (0..<shardCount).map { _ in Locked([Int: [Entry]]()) }
 
   private struct Entry {
     let key: TypedKey
-    /// The limit's own: unique, where an address may be that of a later limit.
+    /// The limit's own number.
+    ///
+    /// Unique, unlike an address, which a later limit may have.
     let number: UInt64
     weak var limit: DispatchLimit?
   }
@@ -25,12 +27,12 @@ final class KeyedLimits: Sendable {
     shards[key.hash & (Self.shardCount - 1)]
   }
 
-  /// The limit of a key, if there is one.
+  /// The limit of a key, if it has one.
   func present(_ key: TypedKey) -> DispatchLimit? {
     Self.limit(of: key, among: shard(of: key).withLock { $0[key.hash] ?? [] })
   }
 
-  /// Outside of the lock: the last reference to a limit may be the one taken here.
+  /// Finds a key's limit, outside of the lock: the last reference to a limit may be the one taken here.
   private static func limit(of key: TypedKey, among entries: [Entry]) -> DispatchLimit? {
     for entry in entries where entry.key == key {
       // Read once: another thread may release the limit at any time.
@@ -39,7 +41,7 @@ final class KeyedLimits: Sendable {
     return nil
   }
 
-  /// The limit of a key: kept by the dispatches that have its units, and by those that wait for them.
+  /// The limit of a key, kept by the dispatches that have its units and by those that wait for them.
   func limit(_ key: TypedKey) -> DispatchLimit {
     while true {
       let entries = shard(of: key).withLock { $0[key.hash] ?? [] }

@@ -1,31 +1,32 @@
-/// How many dispatches are in flight of those that a limit allows, and what waits for one to end: without threads.
+/// The units of a limit: dispatches in flight, and waiters for the next unit, without threads.
 ///
-/// A unit is handed over: while something waits, one that is left belongs to the first waiter, and to nothing that comes
-/// later.
+/// Units are handed off: while calls wait, a released unit belongs to the first waiter, and to no later call.
 struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   let bound: Int
   private(set) var inFlight = 0
   private(set) var admittedCount = 0
   var rejectedCount = 0
   private(set) var droppedCount = 0
-  /// In the order in which they came; those that no longer wait are skipped.
+  /// Waiters in order of arrival; tombstones of those that no longer wait are skipped.
   private var queue = FIFO<Waiter>()
   private var waiting: Set<ObjectIdentifier> = []
   private var members: [ObjectIdentifier: Entry] = [:]
   private var memberCount: UInt64 = 0
-  /// In the order in which they came.
+  /// Members in order of arrival.
   private var order = MemberLine()
-  /// Those that others may drop, since their schedulers have them.
+  /// Members that may be dropped for others, since their schedulers have them.
   private var droppable = MemberLine()
 
   private struct Entry {
     let member: Member
     let since: Int64
-    /// Distinguishes it from a later one at the same address.
+    /// Distinguishes the entry from a later one at the same address.
     let number: UInt64
   }
 
-  /// Members in a row; those that have left are skipped, and removed where they are many.
+  /// Members in a row.
+  ///
+  /// Members that have left stay as tombstones: skipped, and removed once they are many.
   private struct MemberLine {
     private var ids = FIFO<(id: ObjectIdentifier, number: UInt64)>()
     private var count = 0
@@ -62,7 +63,7 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
 
   var waitingCount: Int { waiting.count }
 
-  /// A unit for what comes now, where there is one and nothing waits.
+  /// Takes a unit, if one is free and nothing waits.
   mutating func enter() -> Bool {
     guard inFlight < bound, waiting.isEmpty else { return false }
     inFlight += 1
@@ -70,18 +71,20 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
     return true
   }
 
-  /// It waits for a unit.
+  /// Adds a waiter for a unit.
   mutating func wait(_ waiter: Waiter) {
     queue.append(waiter)
     waiting.insert(ObjectIdentifier(waiter))
   }
 
-  /// It no longer waits; false where it has got its unit.
+  /// Removes a waiter; false if it has got its unit.
   mutating func endWait(_ waiter: Waiter) -> Bool {
     waiting.remove(ObjectIdentifier(waiter)) != nil
   }
 
-  /// A unit is free; the waiter that has it now.
+  /// Releases a unit.
+  ///
+  /// Returns the waiter that has it now.
   mutating func leave() -> Waiter? {
     while let next = queue.popFirst() {
       if waiting.remove(ObjectIdentifier(next)) != nil {
@@ -107,18 +110,19 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
     droppable.append(entry, of: members)
   }
 
-  /// Those that have units, in no order.
+  /// The members that have units, in no order.
   var holders: [Member] { members.values.map(\.member) }
 
   func contains(_ member: Member) -> Bool { members[ObjectIdentifier(member)] != nil }
 
-  /// It has its unit no longer; false where that was taken from it.
+  /// Takes a member's unit from it; false if that was done before.
   mutating func remove(_ member: Member) -> Bool {
     members.removeValue(forKey: ObjectIdentifier(member)) != nil
   }
 
-  /// It was dropped, and its unit is for what comes now; false where its end has left that before, and another one has
-  /// got it.
+  /// Hands the unit of a dropped member to the present call.
+  ///
+  /// Returns false if the dropped member's end has released the unit before, and another call has got it.
   mutating func replace(_ dropped: Member) -> Bool {
     droppedCount += 1
     guard remove(dropped) else { return enter() }
@@ -128,9 +132,11 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
 
   mutating func noteDropped() { droppedCount += 1 }
 
-  /// The oldest that may be dropped; it is given out once, since one that has started can't be dropped later.
+  /// Takes the oldest member that may be dropped.
+  ///
+  /// Each is returned once, since a dispatch that has started can't be dropped later.
   mutating func takeDroppable() -> Member? { droppable.popFirst(of: members)?.member }
 
-  /// Since when the oldest is in flight.
+  /// The time since which the oldest member is in flight.
   mutating func oldest() -> Int64? { order.first(of: members)?.since }
 }

@@ -1,5 +1,6 @@
-/// The wait of a task or a thread for a unit of a limit: ends with that, or without one where the task is cancelled or
-/// the time has passed.
+/// The wait of a task or a thread for a unit of a limit.
+///
+/// Ends with the unit, or without one if the task is cancelled or the time has passed.
 final class LimitWaiter: TimerTarget {
   let end = Eventual<LimitUnit?>()
   private let limit: DispatchLimit
@@ -8,7 +9,7 @@ final class LimitWaiter: TimerTarget {
     self.limit = limit
   }
 
-  /// Ends it without a unit, unless it has one.
+  /// Ends the wait without a unit, unless it has one.
   func cancel() {
     if limit.endWait(self) { end.set(nil) }
   }

@@ -1,16 +1,16 @@
-/// What controls a dispatch that has limits, with the units that it has got so far: for one dispatch.
+/// The admission of one dispatch that has limits, with the units that it has got so far.
 ///
-/// One that it does not get begins with an error; then, and where it is released, the units are left.
+/// If it does not get a unit, the dispatch begins with an error. The units are released then, or with this object.
 final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   // because one thread or task after the other uses it, until the dispatch is admitted, and it is constant then
-  /// What its options say besides.
+  /// The admission that follows from the dispatch's other options.
   private let base: DispatchAdmission?
   private let limits: [DispatchLimit]
   private let limitDeadline: Deadline?
   private var units: [LimitUnit] = []
   private var failure: (any Error)?
 
-  /// - Parameter deadline: The dispatch's own, from before it waits, since that counts.
+  /// - Parameter deadline: The dispatch's own, from before it waits, since waiting counts.
   init(_ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?) {
     self.limits = limits
     self.base = base
@@ -31,7 +31,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     limitDeadline
   }
 
-  /// It has got them, or has failed.
+  /// Returns nil: the dispatch has got its units, or has failed.
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? { nil }
@@ -45,7 +45,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     if let failure { throw failure }
     let admission = try base?.admit(dispatch, delay, to: dispatcher) ?? .begins
     if case .joins = admission {
-      // It runs nothing.
+      // A joining dispatch runs nothing, so it needs no unit.
       for unit in units { unit.leave() }
       units = []
     }
@@ -66,10 +66,10 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
 
   // MARK: Its units
 
-  /// What keeps it from the next unit.
+  /// The obstacle between the dispatch and its next unit.
   private enum Obstacle {
     case none
-    /// It waits for this one, where it may.
+    /// The dispatch waits for this limit, if it may.
     case wait(DispatchLimit)
   }
 
@@ -96,7 +96,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     if let unit { units.append(unit) } else { fail(error()) }
   }
 
-  /// Gets the units, for code that blocks its thread where it has to wait.
+  /// Acquires the units, for code that blocks its thread if it has to wait.
   func enterBlocking(for dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
     while case .wait(let limit) = enter(at: callSite) {
       let caller = DispatchContext.blocked(on: thread)
@@ -130,7 +130,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     }
   }
 
-  /// Gets the units, for a task: what it has to wait for first.
+  /// Acquires the units for a task, or returns the first wait that it needs.
   func enterSending(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission {
     guard case .wait(let limit) = enter(at: callSite) else { return .ready(self) }
     if let error = deadlock(of: limit, in: DispatchContext.ofTask, callSite) {
@@ -140,7 +140,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     return .waits(LimitWait(of: self, for: limit, dispatcher, callSite))
   }
 
-  /// Waits for a unit in a task, then for those that are still missing.
+  /// Waits for a unit in a task, then for the missing ones.
   fileprivate nonisolated(nonsending) func wait(
     for limit: DispatchLimit, _ dispatcher: Dispatcher, _ callSite: CallSite
   ) async {
@@ -158,7 +158,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
           : await withTaskCancellationHandler {
             await waiter.end.value
           } onCancel: {
-            // Elsewhere: the runtime has locked the task.
+            // On another thread: the runtime has locked the task.
             dispatcher.pool.resume { waiter.cancel() }
           }
         wait.end(of: dispatcher)
@@ -174,7 +174,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     DispatchError.timedOut(callSite, after: limitDeadline?.duration ?? .zero)
   }
 
-  /// Why it would wait for ever: a dispatch around it has a unit, and goes on only after it.
+  /// The error of a wait that would not end: an enclosing dispatch has a unit, and continues only after this one.
   private func deadlock(
     of limit: DispatchLimit, in context: DispatchContext?, _ callSite: CallSite
   ) -> DispatchError? {
@@ -189,7 +189,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 }
 
-/// The wait of a task that sends for the units of its dispatch.
+/// The wait of a sending task for the units of its dispatch.
 private final class LimitWait: AdmissionWait, @unchecked Sendable {
   // because all that it has is constant
   private let admission: LimitedAdmission

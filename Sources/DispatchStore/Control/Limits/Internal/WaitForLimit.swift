@@ -3,9 +3,9 @@ final class WaitForLimit: WaitDescribing {
   private let limit: DispatchLimit
   private let call: PendingCall
 
-  /// It begins.
+  /// Begins the wait.
   ///
-  /// - Parameter context: What is held up by it.
+  /// - Parameter context: The context that the wait holds up.
   init(
     _ limit: DispatchLimit, of dispatcher: Dispatcher, _ callSite: CallSite,
     in context: DispatchContext?

@@ -1,6 +1,7 @@
 /// The gate of a dispatch with conditions or exclusion keys.
 ///
-/// It waits for the conditions without keys, and checks them again once it has these: what has keys does not wait.
+/// The dispatch waits for the conditions without keys, and checks them again once it has these. A dispatch with keys
+/// does not wait.
 final class ControlGate: StartGate, @unchecked Sendable {
   // because `watch` is locked, and all else constant
   private let conditions: [StoreCondition]
@@ -23,7 +24,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
     while conditionsHold(for: dispatch) {
       if keys.isEmpty { return true }
       guard table.enter(dispatch, keys) else { return false }
-      // Others that had a key may have committed since the check.
+      // Other holders of a key may have committed since the check.
       if conditions.isEmpty || check(dispatch) { return true }
       table.leave(dispatch)
     }
@@ -56,7 +57,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
     if watch.withLock({ !$0.tokens.isEmpty }) { return false }
     let tokens = conditions.map { $0.observe { dispatch.gateMayOpen() } }
     watch.withLock { $0.tokens = tokens }
-    // Once more: a commit between the check and the observation has notified none of them.
+    // Check again: a commit between the check and the observation has notified none of the observers.
     guard !isPlanted(.lostCondition), check(dispatch) else { return false }
     stopWatching()
     return true

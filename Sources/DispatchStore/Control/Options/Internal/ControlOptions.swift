@@ -1,28 +1,28 @@
-/// What controls a dispatch, as its options say.
+/// The values of a dispatch's control options.
 final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   // because it has only constants
   struct Values: Sendable {
     var names: [TypedKey] = []
     var isDetached = false
-    /// A newer dispatch of the key cancels the older ones.
+    /// The key whose older dispatches this dispatch cancels.
     var latest: TypedKey?
-    /// A dispatch of the key is skipped while another one is in flight.
+    /// The key beside whose dispatch in flight this dispatch is skipped.
     var single: TypedKey?
-    /// It runs while no other one of these keys does.
+    /// Keys that no other running dispatch may have.
     var exclusionKeys: [TypedKey] = []
-    /// It starts when all of them hold.
+    /// Conditions that must all hold when the dispatch starts.
     var conditions: [StoreCondition] = []
-    /// A dispatch of the key joins one that is in flight.
+    /// The key whose dispatch in flight this dispatch joins.
     var join: TypedKey?
-    /// When the dispatches of its key begin; the last one counts.
+    /// The rate of the key's dispatches; the last one counts.
     var rate: KeyedRate?
-    /// Of each it needs a unit.
+    /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
-    /// At instants; the soonest one counts.
+    /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
-    /// The last one counts.
+    /// The retry policy; the last one counts.
     var retry: RetryPolicy?
-    /// The last one counts.
+    /// The priority; the last one counts.
     var priority = PriorityInbox.Level.normal
   }
 
@@ -70,7 +70,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var isReady: Bool { leader != nil }
   override var makesKnown: Bool { values.join != nil || values.rate != nil }
 
-  /// One that joins another runs nothing, and needs no limit's unit.
+  /// The options of a dispatch that joins another: it runs nothing, and needs no limit's unit.
   private func joining(in dispatcher: Dispatcher) -> ControlOptions? {
     guard leader == nil, let key = values.join,
       let present = dispatcher.controlTables.leaders.first(key)
@@ -102,7 +102,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
-    // One that can't begin is no leader, and does not come at its rate.
+    // A dispatch that can't begin is no leader, and does not come at its rate.
     guard let delay else { return .begins }
     if let key = values.join,
       let present = leader ?? tables.leaders.insertUnlessPresent(dispatch, key)
@@ -124,7 +124,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 }
 
 extension DispatchOptions {
-  /// The same options, with other values of what controls the dispatch.
+  /// Returns these options with changed control values.
   func controlled(_ change: (inout ControlOptions.Values) -> Void) -> DispatchOptions {
     var options = self
     var values = (control as? ControlOptions)?.values ?? ControlOptions.Values()

@@ -1,16 +1,18 @@
-/// Which members have which keys, and which wait for them: without threads.
+/// Holders of keys, and members that wait for keys: without threads.
 ///
-/// A member takes all of its keys at once. Those that wait are in the line of each of their keys, and joined all of them
-/// in one transition: so the lines agree on who came first. The first of a line is next, and what comes later waits, also
-/// where the key is free: so one that needs several does not wait for ever. One that overtakes is in no line: it takes
-/// its keys when all are free, and reserves none.
+/// A member takes all of its keys at once. A waiting member is in the line of each of its keys. It joins all of them
+/// in one transition, so the lines agree on the order of arrival.
+///
+/// The first of a line is next. Later members wait even if the key is free, so that a member that needs several keys
+/// does not wait for ever. An overtaking member is in no line: it takes its keys when all are free, and reserves
+/// none.
 struct ExclusionState<Key: Hashable, Member: AnyObject> {
   private var members: [ObjectIdentifier: Entry] = [:]
   private var lines: [Key: Line] = [:]
-  /// In the order in which they began to.
+  /// Overtaking members, in the order in which they began to overtake.
   private var overtaking: [ObjectIdentifier] = []
   private var lastTicket: UInt64 = 0
-  /// How many wait for several keys.
+  /// The number of waiting members that need several keys.
   private var severalCount = 0
 
   private struct Entry {
@@ -21,7 +23,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
   }
 
   private enum Standing {
-    /// In the lines of its keys. Can become overtaking or holding.
+    /// In the lines of its keys.
+    ///
+    /// Can become overtaking or holding.
     case waiting
     /// Can become holding.
     case overtaking
@@ -30,19 +34,19 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
 
   private struct Line {
     var holder: ObjectIdentifier?
-    /// In the order of their tickets, also some that no longer wait.
+    /// Members in the order of their tickets, including tombstones of some that no longer wait.
     var queue: [(ticket: UInt64, id: ObjectIdentifier)] = []
     var head = 0
-    /// How many of the queue wait.
+    /// The number of members in the queue that wait.
     var waitingCount = 0
 
     var isEmpty: Bool { holder == nil && waitingCount == 0 }
   }
 
-  /// Whether nothing is left of what has left.
+  /// Whether no member is left, and no trace of former ones.
   var isEmpty: Bool { members.isEmpty && lines.isEmpty && severalCount == 0 }
 
-  /// Whether the member has its keys; else it waits for them from now on.
+  /// Whether the member has its keys; otherwise it waits for them from now on.
   mutating func enter(_ member: Member, _ keys: [Key]) -> Bool {
     let id = ObjectIdentifier(member)
     if let present = members[id] { return present.standing == .holding }
@@ -63,7 +67,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     return isFree
   }
 
-  /// The member has ended, or no longer needs its keys; those that have got theirs now.
+  /// Removes a member that has ended, or no longer needs its keys.
+  ///
+  /// Returns the members that have got their keys now.
   mutating func leave(_ member: Member) -> [Member] {
     let id = ObjectIdentifier(member)
     guard let entry = members.removeValue(forKey: id) else { return [] }
@@ -78,7 +84,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     return settle(entry.keys)
   }
 
-  /// The member, which waits, goes before all that do; those that have got their keys now.
+  /// Moves a waiting member before all others that wait.
+  ///
+  /// Returns the members that have got their keys now.
   mutating func overtake(_ member: Member) -> [Member] {
     let id = ObjectIdentifier(member)
     guard let entry = members[id], entry.standing == .waiting else { return [] }
@@ -94,9 +102,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     lines[key]?.holder.flatMap { members[$0]?.member }
   }
 
-  /// Of those that wait for a key, the one right before a member that does, too.
+  /// The waiting member right before another one in the line of a key.
   ///
-  /// Nil also where all that wait need one key: then they wait for its holder, and nothing else.
+  /// Nil also if all waiting members need one key: then they wait for its holder, and nothing else.
   func predecessor(of member: Member, at key: Key) -> Member? {
     guard severalCount > 0, let entry = members[ObjectIdentifier(member)],
       entry.standing == .waiting, let line = lines[key]
@@ -113,9 +121,10 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     return nil
   }
 
-  /// Those that have the keys of members which are before one in its lines, also through others.
+  /// The holders of keys that members before this one need, in its lines and transitively in theirs.
   ///
-  /// Linear in those that wait; a predecessor may be about to leave, and so does not stand for those before it.
+  /// Linear in the number of waiting members. A predecessor may be about to leave, and so does not stand for the
+  /// members before it.
   func holders(before member: Member) -> [Member] {
     guard severalCount > 0, let entry = members[ObjectIdentifier(member)],
       entry.standing == .waiting
@@ -147,7 +156,7 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     return entry.ticket == place.ticket && entry.standing == .waiting
   }
 
-  /// It no longer waits in the lines of its keys.
+  /// Takes a member out of the lines of its keys.
   private mutating func leaveLines(_ entry: Entry) {
     if entry.keys.count > 1 { severalCount -= 1 }
     for key in entry.keys {
@@ -161,7 +170,7 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     }
   }
 
-  /// The first that waits in a key's line.
+  /// The first waiting member in a key's line.
   private mutating func first(of key: Key) -> ObjectIdentifier? {
     guard var line = lines.removeValue(forKey: key) else { return nil }
     while line.head < line.queue.count, !isWaiting(line.queue[line.head]) { line.head += 1 }
@@ -173,7 +182,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     return line.head < line.queue.count ? line.queue[line.head].id : nil
   }
 
-  /// Gives keys that may be free to those that are next; these.
+  /// Grants keys that may be free to the members that are next.
+  ///
+  /// Returns these members.
   private mutating func settle(_ keys: [Key]) -> [Member] {
     var granted = overtaking.filter { id in
       guard areFree(members[id]?.keys ?? []) else { return false }

@@ -1,4 +1,4 @@
-/// The exclusion keys of a dispatcher: which dispatches have them, and which wait.
+/// The exclusion keys of a dispatcher, with the dispatches that hold or await them.
 ///
 /// Under the locks keys are distinguished by their identity; the program's code compares them outside.
 final class ExclusionTable: DispatcherAttachment {
@@ -6,9 +6,9 @@ final class ExclusionTable: DispatcherAttachment {
   private let state = Locked(ExclusionState<ObjectIdentifier, Dispatch>())
 
   private struct Names {
-    /// By hash.
+    /// Entries by hash.
     var entries: [Int: [Entry]] = [:]
-    /// How often keys were added.
+    /// The number of keys added so far.
     var version: UInt64 = 0
   }
 
@@ -19,7 +19,7 @@ final class ExclusionTable: DispatcherAttachment {
 
   // MARK: Keys
 
-  /// The one object that stands for each of these keys, as long as dispatches need it.
+  /// The objects that stand for these keys, one for each, as long as dispatches need them.
   func keys(_ keys: [TypedKey]) -> [ExclusionKey] {
     var all: [ExclusionKey] = []
     for key in keys {
@@ -32,7 +32,7 @@ final class ExclusionTable: DispatcherAttachment {
   private func key(_ key: TypedKey) -> ExclusionKey {
     while true {
       let (entries, version) = names.withLock { ($0.entries[key.hash] ?? [], $0.version) }
-      // Never under the lock, which the last reference's end takes; and once, since another thread may release it.
+      // Not under the lock: releasing the last reference takes it. Read once, since another thread may release it.
       for entry in entries {
         if let present = entry.key, present.key == key { return present }
       }
@@ -59,7 +59,9 @@ final class ExclusionTable: DispatcherAttachment {
 
   // MARK: Dispatches
 
-  /// Whether the dispatch has its keys; else it waits, and its gate may open once it has them.
+  /// Whether the dispatch has its keys.
+  ///
+  /// Otherwise it waits, and its gate may open once it has them.
   func enter(_ dispatch: Dispatch, _ keys: [ExclusionKey]) -> Bool {
     yieldPoint(.enterExclusion, dispatch.id.description)
     if state.withLock({ $0.enter(dispatch, keys.map(ObjectIdentifier.init)) }) { return true }
@@ -80,8 +82,10 @@ final class ExclusionTable: DispatcherAttachment {
     for dispatch in granted { dispatch.gateMayOpen() }
   }
 
-  /// What keeps a dispatch from these keys: those that have them, and those that wait before it; or those that have what
-  /// these need.
+  /// The dispatches that keep a dispatch from these keys.
+  ///
+  /// These are the keys' holders and the dispatches right before it in the lines. With `followingLines`, they are the
+  /// holders, and the holders of keys that dispatches before it need.
   func obstacles(
     of dispatch: Dispatch, _ keys: [ExclusionKey], followingLines: Bool = false
   ) -> [GateObstacle] {

@@ -1,10 +1,10 @@
-/// Dispatches in flight, by keys of the program's.
+/// Dispatches in flight, by keys of the program.
 ///
-/// A dispatch is in the table from before its stores can begin until they have ended: that removes it, so that there is
-/// nothing to clean up. Each insertion and removal takes constant time, however many have one key. Under the lock keys
-/// are distinguished by identity only; the program's code compares them outside.
+/// A dispatch is in the table from before its stores can begin until they have ended. The end removes it, so there is
+/// nothing to clean up. Insertion and removal take constant time, however many dispatches share a key. Under the
+/// lock, keys are distinguished by identity only; the program's code compares them outside.
 final class NameTable: Sendable {
-  /// A power of two.
+  /// The number of shards; a power of two.
   private static let shardCount = 16
   private let shards = (0..<shardCount).map { _ in Locked(Shard()) }
 
@@ -12,18 +12,20 @@ final class NameTable: Sendable {
   typealias Members = [UInt64: Dispatch]
 
   private struct Line {
-    /// Stands for its equals.
+    /// The key object that stands for all equal keys.
     let key: TypedKey
     var members: Members = [:]
   }
 
   private struct Shard {
-    /// By hash.
+    /// Lines by hash.
     var lines: [Int: [Line]] = [:]
-    /// How many dispatches were added.
+    /// The number of dispatches added so far.
     var count: UInt64 = 0
 
-    /// Changes the dispatches of a key; nil, and nothing done, if the line of an unknown key may be that of its equal.
+    /// Changes the dispatches of a key.
+    ///
+    /// Returns nil, and does nothing, if an unknown key that may be equal has a line.
     mutating func change<Result>(
       _ key: TypedKey, knowing known: [TypedKey], _ body: (inout Members) -> Result
     ) -> Result? {
@@ -71,12 +73,12 @@ final class NameTable: Sendable {
     members.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// The dispatches of a key that have not ended, in the order in which they came.
+  /// The dispatches of a key that have not ended, in the order of their insertion.
   func dispatches(_ key: TypedKey) -> [Dispatch] {
     Self.inOrder(change(key) { members, _, _ in members }).filter { !$0.hasEnded }
   }
 
-  /// The only dispatch of a key whose stores have not ended, in a table with one of each at most.
+  /// The dispatch of a key whose stores have not ended, in a table with at most one per key.
   func first(_ key: TypedKey) -> Dispatch? {
     change(key) { members, _, _ in members.first?.value }
   }
@@ -91,9 +93,9 @@ final class NameTable: Sendable {
       })
   }
 
-  /// Adds a dispatch in place of all that came before, but for one.
+  /// Adds a dispatch in place of all earlier ones of the key but one.
   ///
-  /// - Returns: Those that it has replaced.
+  /// - Returns: The dispatches that it has replaced.
   func insert(_ dispatch: Dispatch, _ key: TypedKey, replacingAllBut spared: Dispatch?)
     -> [Dispatch]
   {
@@ -107,7 +109,7 @@ final class NameTable: Sendable {
     return Self.inOrder(replaced)
   }
 
-  /// Adds a dispatch, until its stores have ended, unless one of the key is there, which is returned then.
+  /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
     if let present = first(key) { return present }
     yieldPoint(.join, key.description)
@@ -120,7 +122,7 @@ final class NameTable: Sendable {
     return present
   }
 
-  /// Called at once if the dispatch has ended meanwhile.
+  /// Removes the entry once the dispatch's stores have ended; at once if they have ended meanwhile.
   private func removeAtEnd(_ dispatch: Dispatch, _ entry: (key: TypedKey, number: UInt64)) {
     let shard = shard(of: entry.key)
     dispatch.beforeResult {
@@ -135,11 +137,11 @@ final class NameTable: Sendable {
 /// The tables of a dispatcher.
 final class ControlTables: DispatcherAttachment {
   let names = NameTable()
-  /// Of dispatches that newer ones cancel.
+  /// Dispatches that newer ones cancel.
   let latest = NameTable()
-  /// Of dispatches beside which others are skipped.
+  /// Dispatches beside which others are skipped.
   let singles = NameTable()
-  /// Of dispatches that others join.
+  /// Dispatches that others join.
   let leaders = NameTable()
   let debounces = RateTable()
   let throttles = RateTable()

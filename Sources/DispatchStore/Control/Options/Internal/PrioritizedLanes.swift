@@ -2,7 +2,7 @@
 ///
 /// Under the lock keys are distinguished by their hashes and by identity; the program's code compares them outside.
 final class PrioritizedLanes: DispatcherAttachment {
-  /// By hash.
+  /// Keys by hash.
   private let keys = Locked([Int: [TypedKey]]())
 
   func contains(_ key: TypedKey) -> Bool {

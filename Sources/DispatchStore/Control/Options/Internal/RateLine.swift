@@ -1,16 +1,18 @@
-/// The dispatches of one key that come at a rate; goes with the end of its interval.
+/// The dispatches of one key that come at a rate.
+///
+/// Ends with its interval.
 final class RateLine: TimerTarget {
   let key: TypedKey
   private let state = Locked(State())
   private let clock: DispatcherClock
-  // Their dispatcher has both; a dispatch that waits keeps that.
+  // Weak, since the dispatcher owns both; a waiting dispatch keeps the dispatcher alive.
   private weak let timers: TimerQueue?
   private weak let table: RateTable?
 
   private struct State {
     var rates = RateState<DispatchDelay>()
     var isRetired = false
-    /// The timer that is set: its time, its number among those of the line, and its token once that is known.
+    /// The timer that is set: its time, its number among the line's timers, and its token once that is known.
     var timerTime: Int64?
     var timerNumber = 0
     var token: TimerToken?
@@ -23,7 +25,9 @@ final class RateLine: TimerTarget {
     clock = dispatcher.clock
   }
 
-  /// One comes; nil where the line is gone, and the caller is to take another.
+  /// Adds a dispatch.
+  ///
+  /// Returns nil if the line is retired, and the caller must take another.
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
     let (now, callSite) = (clock.nanoseconds, delay.dispatch.callSite)
     yieldPoint(.comeAtRate, key.description)
@@ -31,7 +35,7 @@ final class RateLine: TimerTarget {
       if state.isRetired { return nil }
       let arrival = state.rates.arrive(
         delay, rule, from: callSite, at: now, mayWait: delay.isPossible)
-      // One that was refused has left nothing.
+      // A refused dispatch leaves nothing behind, so the line may be idle.
       state.isRetired = state.rates.isIdle
       return arrival
     }
@@ -42,7 +46,7 @@ final class RateLine: TimerTarget {
     return arrival
   }
 
-  /// Whether it is idle, and no dispatch comes to it any longer.
+  /// Whether the line is idle, and no dispatch comes to it any longer.
   var isRetired: Bool { state.withLock(\.isRetired) }
 
   private func leave(_ delay: DispatchDelay) {
@@ -67,7 +71,7 @@ final class RateLine: TimerTarget {
     }
   }
 
-  /// Sets the timer for the end of the interval, unless it comes before that.
+  /// Sets the timer for the end of the interval, unless it is set for an earlier time.
   private func setTimer() {
     let (time, number, former) = state.withLock { state in
       guard let end = state.rates.end, end < state.timerTime ?? .max || state.timerTime == nil

@@ -1,24 +1,24 @@
-/// How the dispatches of a key come to begin.
+/// When the dispatches of a key begin.
 struct RateRule: Sendable {
-  /// In nanoseconds, and positive.
+  /// The length of an interval, in nanoseconds; positive.
   let period: Int64
   let edges: RateEdges
-  /// Whether each dispatch extends the interval that it comes in, to its period after it.
+  /// Whether each dispatch extends its interval to a period after it.
   let isExtended: Bool
-  /// So long an interval is at most.
+  /// The longest time that an interval lasts, in nanoseconds; nil for no limit.
   let longest: Int64?
 }
 
 /// When the dispatches of one key begin, without threads and without a clock.
 ///
-/// It depends on the times at which they come alone: a timer that is late lets one begin later, and changes nothing else.
-/// Times are those of one clock; one that is earlier than the last counts as that.
+/// The decisions depend on arrival times alone: a late timer makes a dispatch begin later, and changes nothing else.
+/// Times are those of one clock; an earlier time counts as the latest one.
 struct RateState<Member: AnyObject> {
   private struct Interval {
     let begin: Int64
-    /// The interval does not contain it.
+    /// The end, which is not part of the interval.
     var end: Int64
-    /// Where the dispatch was made that has begun with it, or has opened it.
+    /// The call site of the dispatch that began with the interval, or opened it.
     let opener: CallSite
   }
 
@@ -29,28 +29,30 @@ struct RateState<Member: AnyObject> {
   }
 
   private var interval: Interval?
-  /// Begins at the end of the interval.
+  /// The dispatch that begins at the end of the interval.
   private var pending: Pending?
   private var last = Int64.min
 
-  /// Whether nothing is pending, and no interval goes on that has not been seen to end.
+  /// Whether nothing is pending, and each interval has been seen to end.
   var isIdle: Bool { interval == nil }
 
-  /// When the interval ends; nil where there is none.
+  /// The end of the interval, or nil if there is none.
   var end: Int64? { interval?.end }
 
   enum Arrival {
-    /// It begins now.
+    /// The dispatch begins now.
     case begin
-    /// It begins at the end of the interval, in place of this one.
+    /// The dispatch begins at the end of the interval, in place of this one.
     case wait(replacing: Member?)
-    /// It does not begin, because of the one made there.
+    /// The dispatch does not begin, because of the one made there.
     case skip(CallSite)
-    /// It would have to wait, and may not; nothing has changed.
+    /// The dispatch would have to wait, and may not; nothing has changed.
     case refuse
   }
 
-  /// One comes; with the one whose time has come by now, which begins.
+  /// Adds a dispatch.
+  ///
+  /// Returns the pending dispatch whose interval has elapsed, which the caller starts.
   mutating func arrive(
     _ member: Member, _ rule: RateRule, from callSite: CallSite, at time: Int64, mayWait: Bool
   ) -> (Arrival, due: Member?) {
@@ -79,7 +81,9 @@ struct RateState<Member: AnyObject> {
     return .wait(replacing: replaced?.member)
   }
 
-  /// The time has come to that; the one that begins.
+  /// Advances to a time.
+  ///
+  /// Returns the dispatch that begins, if any.
   mutating func settle(at time: Int64) -> Member? {
     last = max(last, time)
     guard let present = interval, present.end <= last else { return nil }
@@ -87,13 +91,13 @@ struct RateState<Member: AnyObject> {
       interval = nil
       return nil
     }
-    // From the end on, however late it is found.
+    // The next interval begins at the end of this one, however late the end is noticed.
     let next = Self.interval(from: present.end, begun)
     interval = next.end > last ? next : nil
     return begun.member
   }
 
-  /// One has ended that may be pending.
+  /// Removes an ended dispatch if it is the pending one.
   mutating func leave(_ member: Member) {
     if pending?.member === member { pending = nil }
   }

@@ -1,14 +1,14 @@
-/// The lines of keys of which dispatches are pending, or whose intervals go on.
+/// The lines of the keys with pending dispatches or running intervals.
 ///
-/// As in the table of lanes, keys are distinguished by their hashes under the lock, and compared outside.
+/// Under the lock, keys are distinguished by their hashes, as in the table of lanes; they are compared outside.
 final class RateTable: Sendable {
-  /// A power of two.
+  /// The number of shards; a power of two.
   private static let shardCount = 16
   private let shards = (0..<shardCount).map { _ in Locked([Int: [RateLine]]()) }
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.values.reduce(0) { $0 + $1.count } } } }
 
-  /// A dispatch of a key comes.
+  /// Adds a dispatch of a key.
   func arrive(
     _ delay: DispatchDelay, _ rate: KeyedRate, to dispatcher: Dispatcher
   ) -> RateState<DispatchDelay>.Arrival {
@@ -40,7 +40,7 @@ final class RateTable: Sendable {
     }
   }
 
-  /// A line is idle.
+  /// Removes an idle line.
   func remove(_ line: RateLine) {
     shard(of: line.key).withLock { shard in
       shard[line.key.hash]?.removeAll { $0 === line }

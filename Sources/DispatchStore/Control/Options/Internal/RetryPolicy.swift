@@ -9,7 +9,7 @@ struct RetryPolicy: RetryRule {
     return backoff.pause(after: failure)
   }
 
-  /// All errors but the library's own, and one that a wait was cancelled with.
+  /// Whether an error is neither one of the library's own nor that of a cancelled wait.
   static func isRetriedByDefault(_ error: any Error) -> Bool {
     !(error is DispatchError || error is CancellationError)
   }

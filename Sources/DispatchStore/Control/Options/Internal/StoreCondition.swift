@@ -1,9 +1,9 @@
 /// A condition on a store's model, without the store's types.
 struct StoreCondition: Sendable {
   let storeIdentifier: String
-  /// Whether it holds now; calls the program's code.
+  /// Whether the condition holds now; calls the program's code.
   let holds: @Sendable () -> Bool
-  /// Calls a closure after each commit with which it holds, until the token ends.
+  /// Calls a closure after each commit with which the condition holds, until the token ends.
   let observe: @Sendable (@escaping @Sendable () -> Void) -> ObserverToken
 
   init<Model, Action>(
@@ -18,8 +18,9 @@ struct StoreCondition: Sendable {
   }
 }
 
-/// Calls a closure after each commit, on its thread: in no delivery turn, since an observer of the store may wait for
-/// the condition.
+/// Calls a closure after each commit, on the committing thread.
+///
+/// The call needs no delivery turn, since an observer of the store may wait for the condition.
 private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
   // because its superclass is
   private let body: @Sendable () -> Void
@@ -33,7 +34,7 @@ private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
     kept.schedule(self)
   }
 
-  /// Outside of the store's lock.
+  /// Calls the closure outside of the store's lock.
   override func scheduleCall() {
     if mayCall { body() }
   }

@@ -91,7 +91,7 @@ class StoreStorage: @unchecked Sendable {
     return publishes ? publish() : []
   }
 
-  /// Of a storage that goes: no other code has it.
+  /// Visits the observers that take no delivery turn, while the storage is released: no other code has it.
   final func forEachObserverOutOfTurn(_ body: (ObserverRecord) -> Void) {
     ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in body(observer)
     }

@@ -82,7 +82,7 @@ extension Store {
       }
       var last: UInt64?
       return StoreStream<Model>.Iterator(subscription) { kept in
-        // Where the storage has gone since the note was kept, the model follows.
+        // If the storage has been released since the note was kept, the note has the model.
         let kept = Streamed<(model: Model, version: UInt64)?>.of(kept) ?? storage?.snapshot
         guard let (model, version) = kept, version != last else { return nil }
         last = version
