@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles every Swift block of README.md and docs/*.md against the package.
+"""Compiles every Swift block of README.md, docs/*.md and docs/internals/*.md against the package.
 
-usage: check-docs.py [FILE.md ...]        (default: README.md and docs/*.md)
+usage: check-docs.py [FILE.md ...]        (default: all of these)
 
 A block is a whole file: it has its imports, and may have statements at its top level. One that begins
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
@@ -105,7 +105,8 @@ def runs(name, place, expected):
 
 def main():
     paths = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
-    paths = paths or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = (page for folder in ("docs", "docs/internals") for page in sorted((ROOT / folder).glob("*.md")))
+    paths = paths or [ROOT / "README.md", *pages]
     targets, printed, manifests, succeeded = {}, {}, 0, True
     for path in paths:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
