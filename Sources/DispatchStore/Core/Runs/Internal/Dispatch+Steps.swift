@@ -35,7 +35,8 @@ extension Dispatch {
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     let action = dispatch.takeAction()
     return withAddress(of: action) { address in
-      return InlineRun.withAddress(of: InlineRun(of: dispatch, address, on: thread)) { run in
+      var run = InlineRun(of: dispatch, address, on: thread)
+      return withUnsafeMutablePointer(to: &run) { run in
         if dispatch.isSynchronous {
           dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
         } else if dispatch.isOfTask {

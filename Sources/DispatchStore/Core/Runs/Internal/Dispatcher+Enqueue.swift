@@ -17,9 +17,9 @@ extension Dispatcher {
     if thread.isInside, let error = refusal(of: route, on: thread, at: callSite) {
       return refuse(error, to: route, completion, callSite, on: thread)
     }
-    let run = InlineRun(
+    var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
-    return InlineRun.withAddress(of: run) { run in
+    return withUnsafeMutablePointer(to: &run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
         run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)

@@ -133,8 +133,14 @@ extension Dispatcher {
       isQueued = start(dispatch, details, after, mode, in: task, mayBeQueued: mayBeQueued)
     }
     if let admitted { admitted.enter(by: self) }
-    if isQueued { return .isQueued(QueuedDispatch(dispatch: dispatch, task: task)) }
-    return .underWay(dispatch)
+    guard isQueued else { return .underWay(dispatch) }
+    // What follows the dispatch begins on the lane's thread, which does not know the block around the task.
+    if mayBeOfBlock(dispatch, on: thread),
+      let block = DispatchContext.linkedBlock(from: thread.run, on: thread)
+    {
+      dispatch.join(block)
+    }
+    return .isQueued(QueuedDispatch(dispatch: dispatch, task: task))
   }
 
   /// Starts a dispatch in its task if its position is free at once, or schedules it.

@@ -74,15 +74,6 @@ struct InlineRun: ~Copyable {
     outer = thread.run
   }
 
-  /// Gives a closure the address of a run on the stack.
-  @inline(__always)
-  static func withAddress<Result>(
-    of run: consuming InlineRun, _ body: (Address) -> Result
-  ) -> Result {
-    var run = run
-    return withUnsafeMutablePointer(to: &run, body)
-  }
-
   // MARK: Context
 
   /// The innermost context on this thread that has a record.
