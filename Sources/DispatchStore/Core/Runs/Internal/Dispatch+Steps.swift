@@ -169,7 +169,7 @@ extension Dispatch {
     if cancelAlone(transition) { cancelChildren() }
   }
 
-  /// Cancels without the dispatches that its blocks made; returns whether the caller is to cancel those.
+  /// Cancels this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
   func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
@@ -288,7 +288,7 @@ extension Dispatch: TimerTarget {
     if timeOutAlone(duration) { cancelChildren() }
   }
 
-  /// Times out without the dispatches that its blocks made; returns whether the caller is to cancel those.
+  /// Times out this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
   func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)

@@ -24,7 +24,7 @@ final class DispatchDetails: @unchecked Sendable {
   var isKnown = false
   /// Whether the dispatch joins another one, and so has no turn of its own; set before it is shared.
   var isJoining = false
-  /// The retry of failed stores; set before the dispatch is shared, until the end.
+  /// The retry of failed stores, until the end; set before the dispatch is shared.
   var retry: StoreRetry?
   /// Whether the record of the dispatch is gone, and so are all handles.
   let hasNoRecord = Atomic(false)
