@@ -21,7 +21,7 @@ public final class LoggerMiddleware: Middleware {
 
   /// Logs to an output stream.
   ///
-  /// Writes log lines, on one thread at a time.
+  /// Only a single thread writes at a time.
   ///
   /// The stream is called under the logger's lock, so it must not dispatch through a dispatcher that logs here.
   ///

@@ -50,9 +50,7 @@ extension DispatchHandle {
 }
 
 extension Dispatch {
-  /// Blocks this thread until the dispatch has ended.
-  ///
-  /// Returns nil if the limit has passed.
+  /// Blocks this thread until the dispatch has ended; returns nil if the limit has passed.
   fileprivate func wait(for limit: Duration?, at callSite: CallSite) -> DispatchResult? {
     if let result { return result }
     let thread = ThreadState.current

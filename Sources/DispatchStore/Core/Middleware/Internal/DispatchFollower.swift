@@ -42,9 +42,7 @@ final class EndedDispatch {
     self.makeDetails = makeDetails
   }
 
-  /// Links the dispatch with a follower.
-  ///
-  /// Returns false, without an effect, if nothing is to follow it.
+  /// Links the dispatch with a follower; returns false, without an effect, if nothing is to follow it.
   func lead(to member: any FamilyMember, standingIn standIn: Dispatch) -> Bool {
     details.adopt(
       .init(id: standIn.id, details: standIn.makeDetails(), member: member, follows: true))

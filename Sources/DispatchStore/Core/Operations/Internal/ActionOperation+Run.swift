@@ -6,9 +6,7 @@ extension ActionOperation {
     core.withState(body)
   }
 
-  /// Claims the operation for a dispatch.
-  ///
-  /// Returns false if it was claimed or started before, or is in a queue.
+  /// Claims the operation for a dispatch; returns false if it was claimed or started before, or is in a queue.
   func claim() -> Bool {
     // A queue to which it is added after this finds that it was claimed.
     withState { $0.life.claim() } && !isInQueue
@@ -60,9 +58,7 @@ extension ActionOperation {
     }
   }
 
-  /// Claims the operation for an inline run, and runs it if it may end at once.
-  ///
-  /// Nil if it was claimed before.
+  /// Claims the operation for an inline run, and runs it if it may end at once; nil if it was claimed before.
   func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }

@@ -90,9 +90,7 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.isReduction = true
   }
 
-  /// Starts the operation for an inline run.
-  ///
-  /// Returns false if it was changed since it was made.
+  /// Starts the operation for an inline run; returns false if it was changed since it was made.
   @usableFromInline
   func beginInline(for dispatch: Dispatch) -> Bool {
     guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }

@@ -38,9 +38,7 @@ struct OperationState {
 
   var isRunning: Bool { phase == .running }
 
-  /// Claims the operation for a dispatch.
-  ///
-  /// Returns false if it was already started or claimed.
+  /// Claims the operation for a dispatch; returns false if it was already started or claimed.
   mutating func claim() -> Bool {
     guard isPending, !isClaimed else { return false }
     isClaimed = true
@@ -103,9 +101,7 @@ struct OperationState {
     return endIfIdle().map(Finish.end) ?? .later
   }
 
-  /// Finishes the operation, and begins to keep its reply, as an update.
-  ///
-  /// Returns false if it was finished before.
+  /// Finishes the operation, and begins to keep its reply, as an update; returns false if it was finished before.
   mutating func beginReply() -> Bool {
     guard isRunning, requested == nil || isPlanted(.replyAfterEnd) else { return false }
     requested = .finished
@@ -113,9 +109,7 @@ struct OperationState {
     return true
   }
 
-  /// Begins an update through the operation.
-  ///
-  /// Returns false if it has ended.
+  /// Begins an update through the operation; returns false if it has ended.
   mutating func beginUpdate() -> Bool {
     if phase == .ended { return false }
     busy += 1
@@ -133,9 +127,7 @@ struct OperationState {
     return endIfIdle()
   }
 
-  /// Cancels the operation.
-  ///
-  /// Returns false if it was cancelled before or has ended.
+  /// Cancels the operation; returns false if it was cancelled before or has ended.
   mutating func cancel() -> Bool {
     if phase == .ended { return false }
     defer { isCancelled = true }

@@ -3,8 +3,8 @@
 /// Values of other keys follow in a linked list.
 @usableFromInline
 final class CapturedTaskLocal: @unchecked Sendable {
-  // because `attachment` belongs to the step that runs, and the rest is constant from the capture until it is used again, by
-  // the only reference to it
+  // because `attachment` belongs to the step that runs, and the rest is constant from the capture until the only
+  // reference reuses it
   private let calls: Calls
   /// The memory of the value.
   ///

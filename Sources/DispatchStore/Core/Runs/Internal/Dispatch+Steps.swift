@@ -142,9 +142,7 @@ extension Dispatch {
     endAcceptance(refusing: error)
   }
 
-  /// Ends the dispatch with an error if it has not started.
-  ///
-  /// Returns false if it has started or ended.
+  /// Ends the dispatch with an error if it has not started; returns false if it has started or ended.
   func drop(with error: DispatchError) -> Bool {
     var isDropped = false
     cancel { state in
@@ -172,9 +170,7 @@ extension Dispatch {
     if cancelAlone(transition) { cancelChildren() }
   }
 
-  /// Cancels without the dispatches that its blocks made.
-  ///
-  /// Returns whether the caller is to cancel those.
+  /// Cancels this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
   func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
     let details = makeDetails()
     yieldPoint(.cancel, id.description)
@@ -293,9 +289,7 @@ extension Dispatch: TimerTarget {
     if timeOutAlone(duration) { cancelChildren() }
   }
 
-  /// Times out without the dispatches that its blocks made.
-  ///
-  /// Returns whether the caller is to cancel those.
+  /// Times out this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
   func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)

@@ -29,9 +29,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   ///
   /// Constant while another thread may refer to the dispatch.
   @exclusivity(unchecked) private(set) var isCarrying = false
-  /// Whether this is one action of a sequence.
-  ///
-  /// Set before the dispatch is shared.
+  /// Whether this is one action of a sequence; set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
   @exclusivity(unchecked) private var stored = Attachment.none
   /// A `DispatchWord`.
@@ -255,16 +253,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
-  /// Whether all of its stores only reduce.
-  ///
-  /// Valid before it is scheduled.
+  /// Whether all of its stores only reduce; valid before it is scheduled.
   var onlyReduces: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
   }
 
-  /// Whether it has one store, which only reduces.
-  ///
-  /// Valid before it is scheduled.
+  /// Whether it has one store, which only reduces; valid before it is scheduled.
   var isReduction: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
   }

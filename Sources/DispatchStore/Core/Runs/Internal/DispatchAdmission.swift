@@ -269,9 +269,7 @@ extension Dispatcher {
       isInLane: !mode.isSync && !mode.isAsync)
   }
 
-  /// Makes a dispatch known if necessary, and decides.
-  ///
-  /// Returns the delay if it begins later.
+  /// Makes a dispatch known if necessary, and decides; returns the delay if it begins later.
   private func begin(
     _ dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
   ) throws -> DispatchDelay? {

@@ -12,9 +12,7 @@ class DispatchContext: @unchecked Sendable {
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
-  /// The store run, for code that knows no stores.
-  ///
-  /// Nil if no other store runs at the same time.
+  /// The store run, for code that knows no stores; nil if no other store runs at the same time.
   final var part: AnyObject? { owner }
   /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }

@@ -14,25 +14,17 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// Set before the dispatch is shared.
   var isControlled = false
-  /// Whether the dispatch joins no block.
-  ///
-  /// Set before the dispatch is shared.
+  /// Whether the dispatch joins no block; set before the dispatch is shared.
   var isDetached = false
   /// The priority on the concurrent queue or in a lane; nil for the normal one.
   ///
   /// Set before the dispatch is shared.
   var priority: PriorityInbox.Level?
-  /// Whether the dispatch is shared before its scheduler has it.
-  ///
-  /// Set before it is shared.
+  /// Whether the dispatch is shared before its scheduler has it; set before it is shared.
   var isKnown = false
-  /// Whether the dispatch joins another one, and so has no turn of its own.
-  ///
-  /// Set before it is shared.
+  /// Whether the dispatch joins another one, and so has no turn of its own; set before it is shared.
   var isJoining = false
-  /// The retry of failed stores.
-  ///
-  /// Set before the dispatch is shared, until the end.
+  /// The retry of failed stores, until the end; set before the dispatch is shared.
   var retry: StoreRetry?
   /// Whether the record of the dispatch is gone, and so are all handles.
   let hasNoRecord = Atomic(false)
@@ -98,9 +90,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// Resets the details for reuse.
-  ///
-  /// Returns false if they had links, because another thread may still read those.
+  /// Resets the details for reuse; returns false if they had links, because another thread may still read those.
   func reset() -> Bool {
     guard resetPlain() || resetAll() else { return false }
     hasEnded.store(false, ordering: .relaxed)
@@ -230,9 +220,7 @@ final class DispatchDetails: @unchecked Sendable {
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
 
-  /// Notes that a store of an inline run starts.
-  ///
-  /// Returns false if the dispatch has timed out.
+  /// Notes that a store of an inline run starts; returns false if the dispatch has timed out.
   func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     guard callsAtStoresEnd else { return true }
     return withState { $0.noteStart(at: index, of: identifiers) }
@@ -244,9 +232,7 @@ final class DispatchDetails: @unchecked Sendable {
     withState { $0.notes?.note(outcome, at: index, of: identifiers) }
   }
 
-  /// Begins a sequence.
-  ///
-  /// Returns whether the sequence is to note its steps.
+  /// Begins a sequence; returns whether the sequence is to note its steps.
   func begin(sequenceOf actionCount: Int) -> Bool {
     withState { state in
       state.notes?.actionCount = actionCount
@@ -327,9 +313,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   var hasFamily: Bool { withFamily { family, _ in family != nil } }
 
-  /// Accesses the links without waiting for the lock.
-  ///
-  /// Returns nil if the lock is not free.
+  /// Accesses the links without waiting for the lock; returns nil if the lock is not free.
   func withFamilyIfFree<Result>(
     _ body: (inout DispatchFamily?, inout DispatchState) -> Result
   ) -> Result? {

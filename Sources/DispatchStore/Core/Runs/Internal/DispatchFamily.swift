@@ -151,9 +151,7 @@ extension DispatchDetails {
     withFamily { family, _ in family?.sortedChildren ?? [] }
   }
 
-  /// Refuses later followers.
-  ///
-  /// Returns whether they were refused before: its descendants have then been cancelled.
+  /// Refuses later followers; returns whether they were refused before: its descendants have then been cancelled.
   @discardableResult
   func refuseFollowers() -> Bool {
     withFamily { family, _ in
@@ -164,9 +162,7 @@ extension DispatchDetails {
     }
   }
 
-  /// Adds a closure for the end of all descendants.
-  ///
-  /// Returns whether it will be called.
+  /// Adds a closure for the end of all descendants; returns whether it will be called.
   func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     withFamily { family, life in
       if life.isOver, family?.children.isEmpty != false { return false }
@@ -178,9 +174,7 @@ extension DispatchDetails {
 
   // MARK: Coming
 
-  /// Adds a child.
-  ///
-  /// Returns false, without an effect, if the dispatch is over or refuses followers.
+  /// Adds a child; returns false, without an effect, if the dispatch is over or refuses followers.
   @discardableResult
   func adopt(_ child: DispatchFamily.Child) -> Bool {
     let inheritance = withFamily { family, life -> Inheritance? in

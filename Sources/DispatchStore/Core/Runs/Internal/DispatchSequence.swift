@@ -285,9 +285,7 @@ extension Dispatch {
     return true
   }
 
-  /// Runs the dispatch of an action.
-  ///
-  /// Returns false if that continues elsewhere.
+  /// Runs the dispatch of an action; returns false if that continues elsewhere.
   private func run(
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
@@ -328,9 +326,7 @@ extension Dispatch {
     return step
   }
 
-  /// Continues once a step has ended on another thread.
-  ///
-  /// Returns false if it has already ended.
+  /// Continues once a step has ended on another thread; returns false if it has already ended.
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
     step.makeDetails().withState { life in
       life.wait {
@@ -377,9 +373,7 @@ extension Dispatch {
     return .ended
   }
 
-  /// Runs the completion and the hooks.
-  ///
-  /// Returns whether all actions have finished.
+  /// Runs the completion and the hooks; returns whether all actions have finished.
   @inline(never)
   private func completeSequence() -> Bool {
     guard let sequence else { return false }

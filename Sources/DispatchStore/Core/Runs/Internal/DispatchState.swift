@@ -72,9 +72,7 @@ struct DispatchState {
       && overWaiters.isEmpty && releases.isEmpty
   }
 
-  /// Resets an undisturbed state.
-  ///
-  /// Returns the former limit, to be released outside of the lock.
+  /// Resets an undisturbed state; returns the former limit, to be released outside of the lock.
   mutating func reset() -> TimeLimit? {
     phase = .waiting(Waiting())
     return limit.take()
@@ -189,9 +187,7 @@ struct DispatchState {
     return cancel()
   }
 
-  /// Notes that its scheduler has it.
-  ///
-  /// Returns the effect of a refusal, or of a cancellation that came meanwhile.
+  /// Notes that its scheduler has it; returns the effect of a refusal, or of a cancellation that came meanwhile.
   mutating func endAcceptance(refusing error: DispatchError?) -> Cancel {
     guard case .waiting(var waiting) = phase else { return .none }
     waiting.isUnaccepted = false
@@ -248,9 +244,7 @@ struct DispatchState {
     return isAgain ? .tryAgain : .park
   }
 
-  /// Notes that its gate may have opened.
-  ///
-  /// Returns whether to start it again, at the position that it keeps.
+  /// Notes that its gate may have opened; returns whether to start it again, at the position that it keeps.
   mutating func gateMayOpen() -> Bool {
     guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return false }
     let isParked = turn.mayOpen()
@@ -259,9 +253,7 @@ struct DispatchState {
     return isParked && !isCancelledUnaccepted
   }
 
-  /// Pauses between two actions.
-  ///
-  /// Returns false if it is cancelled, and continues to its end.
+  /// Pauses between two actions; returns false if it is cancelled, and continues to its end.
   mutating func pause() -> Bool {
     guard !isCancelled else { return false }
     phase = .waiting(Waiting(isParked: true))
@@ -355,9 +347,7 @@ struct DispatchState {
     return limit?.timer.take()
   }
 
-  /// Keeps its timer until its stores have ended.
-  ///
-  /// Returns false if they have, or are about to.
+  /// Keeps its timer until its stores have ended; returns false if they have, or are about to.
   mutating func keep(_ timer: TimerToken) -> Bool {
     guard needsScheduler, limit?.isSettled == false else { return false }
     limit?.timer = timer
@@ -367,9 +357,7 @@ struct DispatchState {
   /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
   var notes: EarlyEnd? { mutating get { limit?.notes } }
 
-  /// Notes that a store of an inline run starts.
-  ///
-  /// Returns false if the dispatch has ended at its deadline.
+  /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
   mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     limit?.noteStart(at: index, of: identifiers) ?? true
   }
@@ -377,18 +365,14 @@ struct DispatchState {
   /// Takes the dispatcher at the end, to be released outside of the lock.
   mutating func takeDispatcher() -> Dispatcher? { limit?.dispatcher.take() }
 
-  /// Ends it before its stores.
-  ///
-  /// Returns the closures that wait for the end.
+  /// Ends it before its stores; returns the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {
     limit?.early?.result = result
     defer { waiters = [] }
     return waiters
   }
 
-  /// Begins a part of the work.
-  ///
-  /// Returns whether that is to be cancelled first.
+  /// Begins a part of the work; returns whether that is to be cancelled first.
   mutating func begin(_ work: DispatchWork) -> Bool {
     phase = .running(work)
     return isCancelled
@@ -399,9 +383,7 @@ struct DispatchState {
     if case .running = phase { phase = .running(.none) }
   }
 
-  /// Begins the end, after which no deadline changes the result.
-  ///
-  /// Returns the timer, to be removed.
+  /// Begins the end, after which no deadline changes the result; returns the timer, to be removed.
   mutating func beginEnding() -> TimerToken? {
     phase = .ending
     return limit?.timer.take()
@@ -423,9 +405,7 @@ struct DispatchState {
     return waiters + overWaiters
   }
 
-  /// Adds a closure for the end.
-  ///
-  /// Returns whether it will be called: false if the dispatch has ended.
+  /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.
   mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if result != nil { return false }
     waiters.append(waiter)
@@ -446,9 +426,7 @@ struct DispatchState {
     return releases
   }
 
-  /// Adds a closure for the end of its stores.
-  ///
-  /// Returns whether it will be called: false if they have ended.
+  /// Adds a closure for the end of its stores; returns whether it will be called: false if they have ended.
   mutating func waitUntilOver(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     if isOver { return false }
     overWaiters.append(waiter)

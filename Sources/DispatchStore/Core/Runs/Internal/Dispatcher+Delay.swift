@@ -53,9 +53,7 @@ extension Dispatcher {
     delay.whenEnded(proceed)
   }
 
-  /// Ends the delay.
-  ///
-  /// Returns false if the dispatch has ended, or times out here.
+  /// Ends the delay; returns false if the dispatch has ended, or times out here.
   private func endDelay(of dispatch: Dispatch, isUnaccepted: Bool) -> Bool {
     let details = dispatch.makeDetails()
     yieldPoint(.beginDelayed, dispatch.id.description)

@@ -12,10 +12,10 @@ enum SentDispatch {
   case waits(AdmissionWait)
 }
 
-// Structured dispatches. If the lane is idle, the task acquires it with one atomic operation, and an inline run takes
-// the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the lane's
-// inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the result.
-// So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task.
+// Structured dispatches. If the lane is idle, the task acquires it with one atomic operation. An inline run then
+// takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
+// lane's inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the
+// result. So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task.
 extension Dispatcher {
   /// Runs an action on this thread, until its task has to wait.
   @usableFromInline
@@ -241,9 +241,7 @@ extension Dispatch {
     return dispatch.result!
   }
 
-  /// Runs steps to the end.
-  ///
-  /// Returns early with a block that needs a child task, or beside which others continue.
+  /// Runs steps to the end; returns early with a block that needs a child task, or beside which others continue.
   private nonisolated(nonsending) static func runSteps(
     of dispatch: Dispatch, in task: TaskScheduler
   ) async -> TaskScheduler.Block? {

@@ -250,9 +250,7 @@ struct InlineRun: ~Copyable {
     isPlain = false
   }
 
-  /// Notes that a store starts, for a later end at the deadline.
-  ///
-  /// Returns false if the deadline has passed.
+  /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
   fileprivate func noteStart(at index: Int, of route: Route) -> Bool {
     record?._withUnsafeGuaranteedRef {
       $0.withDetails { $0.noteStart(at: index, of: route.identifiers) }
@@ -541,9 +539,7 @@ extension InlineRun.Address {
     }
   }
 
-  /// Notes how a store ended and calls `didDispatch`.
-  ///
-  /// Returns false if it has not ended.
+  /// Notes how a store ended and calls `didDispatch`; returns false if it has not ended.
   private func end(
     _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
   ) -> Bool {

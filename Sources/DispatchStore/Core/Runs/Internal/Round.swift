@@ -184,9 +184,7 @@ final class Round: @unchecked Sendable {
     return outcome
   }
 
-  /// Takes the action to a store.
-  ///
-  /// Returns nil, without an effect, if its reducer makes an operation.
+  /// Takes the action to a store; returns nil, without an effect, if its reducer makes an operation.
   func answerWithoutOperation(
     _ action: any ActionType, at index: Int, on thread: ThreadState
   ) -> StoreOutcome? {
@@ -366,7 +364,7 @@ final class Round: @unchecked Sendable {
 
   private func resume(_ step: StoreRunState.Step, of storeRun: StoreRun) {
     if case .wait = step { return }
-    // One closure instead of two nested ones, because most rounds have one such step.
+    // A single closure instead of two nested ones, because most rounds have one such step.
     scheduler.resume {
       self.run { round in
         let (next, isClosed) = round.follow(storeRun, step)

@@ -83,9 +83,7 @@ struct RoundState {
     }
   }
 
-  /// Closes a store.
-  ///
-  /// Returns the stores that may start now.
+  /// Closes a store; returns the stores that may start now.
   @discardableResult
   private mutating func note(_ outcome: StoreOutcome, of index: Int) -> [Int] {
     entries[index].phase = .closed(outcome)
@@ -191,9 +189,7 @@ struct RoundState {
     return .run
   }
 
-  /// Parks a step.
-  ///
-  /// Returns the key to `unpark` it, once.
+  /// Parks a step; returns the key to `unpark` it, once.
   mutating func park(_ indices: [Int]) -> Int {
     lastParked += 1
     parked[lastParked] = indices
@@ -232,9 +228,7 @@ struct RoundState {
     return change(index, transition)
   }
 
-  /// Notes an operation that is about to run, or was started.
-  ///
-  /// Returns whether the dispatch is cancelled.
+  /// Notes an operation that is about to run, or was started; returns whether the dispatch is cancelled.
   mutating func started(_ operation: Operation, at index: Int) -> Bool {
     entries[index].run.operation = operation
     return isCancelled
@@ -262,9 +256,7 @@ struct RoundState {
     change(index) { $0.operationEnded(outcome) }
   }
 
-  /// Begins a commit of a task that the operation started.
-  ///
-  /// Returns false if the operation has ended.
+  /// Begins a commit of a task that the operation started; returns false if the operation has ended.
   mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
     guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
       return false
@@ -291,9 +283,7 @@ struct RoundState {
 
   // MARK: The end of a store
 
-  /// Closes a store after `didDispatch`.
-  ///
-  /// Returns the stores that may start now, and the operation to release.
+  /// Closes a store after `didDispatch`; returns the stores that may start now, and the operation to release.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
     if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
@@ -333,9 +323,7 @@ struct RoundState {
     return .some(operation)
   }
 
-  /// Keeps the timer of a pause.
-  ///
-  /// Returns false if the pause is over.
+  /// Keeps the timer of a pause; returns false if the pause is over.
   mutating func keep(_ timer: TimerToken, at index: Int, of attempt: Int)
     -> Bool
   {
@@ -346,9 +334,7 @@ struct RoundState {
     return true
   }
 
-  /// Ends the pause before an attempt.
-  ///
-  /// Returns whether a step is to begin that attempt.
+  /// Ends the pause before an attempt; returns whether a step is to begin that attempt.
   mutating func pausePassed(_ index: Int, before attempt: Int) -> Bool {
     guard case .pausing(let last) = entries[index].phase, entries[index].attempt == attempt else {
       return false

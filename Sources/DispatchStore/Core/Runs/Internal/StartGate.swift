@@ -74,9 +74,7 @@ struct GateTurn {
     return gate
   }
 
-  /// Ends a trial at a closed gate.
-  ///
-  /// Returns whether the thread is to try again.
+  /// Ends a trial at a closed gate; returns whether the thread is to try again.
   mutating func end() -> Bool {
     guard case .trying(again: true) = phase, !isPlanted(.lostGateOpening) else {
       phase = .closed
@@ -86,9 +84,7 @@ struct GateTurn {
     return true
   }
 
-  /// Notes that the gate may have opened.
-  ///
-  /// Returns whether the scheduler is to start the dispatch again.
+  /// Notes that the gate may have opened; returns whether the scheduler is to start the dispatch again.
   mutating func mayOpen() -> Bool {
     switch phase {
     case .closed:

@@ -139,9 +139,7 @@ struct StoreRunState {
     return .close(outcome)
   }
 
-  /// Begins a commit of a task that the operation started.
-  ///
-  /// Returns false if the operation has ended.
+  /// Begins a commit of a task that the operation started; returns false if the operation has ended.
   mutating func beginTaskCommit() -> Bool {
     switch phase {
     case .starting(nil), .starting(.ready), .running: taskCommits += 1

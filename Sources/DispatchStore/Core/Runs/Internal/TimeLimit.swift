@@ -57,9 +57,7 @@ struct TimeLimit {
     }
   }
 
-  /// Notes that a store of an inline run starts.
-  ///
-  /// Returns false if the dispatch has ended at its deadline.
+  /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
   mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     if identifiers.count == 1 {
       hasStarted = true
@@ -70,9 +68,7 @@ struct TimeLimit {
     return true
   }
 
-  /// Claims the end for the deadline, before the end of the stores.
-  ///
-  /// Nil if the result waits for the stores.
+  /// Claims the end for the deadline, before the end of the stores; nil if the result waits for the stores.
   mutating func claimEnd() -> EarlyEnd? {
     guard endsEarly else { return nil }
     let early = earlyEnd()
