@@ -69,8 +69,8 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
 
   func finish(isCut: Bool) throws(Failure) {
     endBatches()
-    // By the end of its dispatch the call with a commit's delta is in the queue. An observer that has made many calls
-    // goes behind what waits in it, and then has at most one delta: so the second call here comes after that.
+    // When its dispatch has ended, the call with a commit's delta is in the queue. An observer that has made many
+    // calls goes behind the waiting calls, and then has at most one delta. So the second call here comes after that.
     for _ in 1...2 { queue.sync {} }
     if let stores {
       let commits = stores.authors.withModel(\.commits)

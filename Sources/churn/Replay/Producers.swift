@@ -6,8 +6,8 @@ struct Producers: Sendable {
 
   /// Splits the indices of a batch among the producers.
   ///
-  /// All changes of a path go to the same producer, and so do all commits of an author: the producer's
-  /// program order is then the order within each lane.
+  /// All changes of a path go to the same producer, and so do all commits of an author. The producer's program order
+  /// is then the order within each lane.
   func split(_ batch: [Event]) -> [[Int]] {
     guard count > 1 else { return [Array(batch.indices)] }
     var shares: [[Int]] = Array(repeating: [], count: count)

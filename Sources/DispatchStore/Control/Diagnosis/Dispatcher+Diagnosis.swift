@@ -8,8 +8,8 @@ extension Dispatcher {
   /// some copies, and no code of the program runs under them. Linear in the number of dispatches in flight. Register
   /// an `InFlightDispatches`, or a `Watchdog`, with the dispatcher before.
   ///
-  /// - Parameter age: The time after which a running block is suspected to wait for something that the library can't
-  ///   see: for its own dispatches, or for the first that its lane holds back.
+  /// - Parameter age: The time after which a running block is suspected to wait invisibly: for one of its own
+  ///   dispatches, or for the first that its lane holds back.
   public func diagnosis(suspectingAfter age: Duration) -> DispatchStore::Diagnosis {
     let source = middlewares.lazy.compactMap { $0 as? any InFlightSource }.first
     return .of(self, table: source?.table, suspectingAfter: age.wholeNanoseconds)

@@ -37,9 +37,10 @@ public final class Watchdog: Middleware {
   ///
   /// - Parameters:
   ///   - limit: The time without a move after which a dispatch is reported; more than zero.
-  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that no other work needs:
-  ///     even if the queue is suspended, or all of its threads block. It may block. By default the dispatcher's
-  ///     `onIncident` gets an incident of the kind `stalled` on such a thread, with the diagnosis as its message.
+  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that no other work needs.
+  ///     It is called even if the queue is suspended, or all of its threads block. It may block. By default the
+  ///     dispatcher's `onIncident` gets an incident of the kind `stalled` on such a thread, with the diagnosis as its
+  ///     message.
   public init(limit: Duration, report: (@Sendable (Diagnosis) -> Void)? = nil) {
     if limit <= .zero {
       stopProgram("A watchdog was made with a limit of \(limit). It needs more than zero.")

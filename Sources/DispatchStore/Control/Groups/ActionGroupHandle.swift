@@ -24,9 +24,9 @@ public struct ActionGroupHandle: Sendable {
   ///
   /// Cancelling the task that awaits it neither cancels the group nor ends the wait.
   ///
-  /// In an operation's block that holds a resource which a step needs, the wait ends with the error `wouldDeadlock`,
-  /// as soon as that step is the oldest that runs. The group goes on, and needs the block to end. Undetected waits
-  /// are those of `DispatchHandle.result`, and a `.sync` step that waits for the block.
+  /// In an operation's block that holds a resource which a step needs, the wait ends with the error `wouldDeadlock`.
+  /// It ends as soon as that step is the oldest that runs. The group goes on, and needs the block to end. Undetected
+  /// waits are those of `DispatchHandle.result`, and a `.sync` step that waits for the block.
   public var result: ActionGroupResult {
     get async { await run.awaitResult(in: DispatchContext.ofTask) }
   }

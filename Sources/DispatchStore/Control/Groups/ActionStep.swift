@@ -65,10 +65,10 @@ public struct ActionStep: Sendable {
 
   /// Returns this step with an action that undoes it.
   ///
-  /// The compensation is dispatched when this step has finished and its group then stops: because a later step fails,
-  /// is vetoed or cancelled, or the group is cancelled. Compensations run in the reverse of the order in which their
-  /// steps ended. They run one after the other, each once, even after one that fails. Compensations heed no
-  /// cancellation, no deadline of the enclosing block, and no `close()`. After `shutDown()` none starts
+  /// The compensation is dispatched when this step has finished and its group then stops. A group stops if a later
+  /// step fails, is vetoed or cancelled, or if the group is cancelled. Compensations run in the reverse of the order
+  /// in which their steps ended. They run one after the other, each once, even after one that fails. Compensations
+  /// heed no cancellation, no deadline of the enclosing block, and no `close()`. After `shutDown()` none starts
   /// (`DrainReport.uncompensated`).
   ///
   /// - Parameters:

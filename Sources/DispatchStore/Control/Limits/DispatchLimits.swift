@@ -31,7 +31,7 @@ extension Dispatcher {
   /// Each dispatch in these modes is counted, and so has a record. `.sync` costs the same as without limits.
   ///
   /// - Parameters:
-  ///   - name: Its name in messages.
+  ///   - name: The dispatcher's name in messages.
   ///   - limits: The bounds.
   ///   - queue: The concurrent queue; by default a new one.
   ///   - clock: Measures durations, and time limits.

@@ -1,8 +1,8 @@
 extension DispatchOptions {
   /// Makes the dispatch inherit neither cancellation nor deadline from the block that makes it.
   ///
-  /// By default, a dispatch made in a block is cancelled with the block's dispatch for as long as that has not ended,
-  /// and times out at its deadline. Once that dispatch is cancelled or timed out, further dispatches of its block do
+  /// By default, cancelling a block's dispatch also cancels the dispatches made in the block, as long as it has not
+  /// ended. They also time out at its deadline. Once it is cancelled or timed out, further dispatches of its block do
   /// not begin. Dispatches made by observers, hooks and completions do not inherit, nor do those of stores that run
   /// regardless.
   ///

@@ -3,7 +3,7 @@
 /// No code of the program runs under a lock.
 ///
 /// The trace of a dispatch keeps its record from being reused, and so does a reference from a dispatch that waits for
-/// it. A lane's holder that is known from the lane alone is named, and not looked at: its step may be about to end
+/// it. A lane's holder that is known from the lane alone is named, and not looked at. Its step may be about to end
 /// it, and its details with it.
 struct DiagnosisBuilder {
   let now: Int64

@@ -21,7 +21,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   /// Begins with the current content; called in the exclusive section.
   ///
-  /// - Returns: That content as a delta.
+  /// - Returns: The content as a delta.
   @usableFromInline
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
     let (checkpoint, content) = part.read(of: model) {
