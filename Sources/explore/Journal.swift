@@ -12,7 +12,7 @@ enum Entry: ActionType {
   case note(Int)
   /// An operation that reads the store before its commit, so that others can commit between.
   case work(Int)
-  /// The same with an `async` block.
+  /// An entry whose block is `async`.
   case slow(Int)
   /// An operation that the closure `late` of the reducer ends.
   case late(Int)

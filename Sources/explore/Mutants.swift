@@ -62,6 +62,7 @@ enum Mutants {
     .lostStepEnd: Scenario.groups.name,
     .lostGroupCancel: Scenario.groups.name,
     .lateGroupCancel: Scenario.groups.name,
+
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,
     .lostDeadline: Scenario.deadlines.name,

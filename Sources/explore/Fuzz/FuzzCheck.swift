@@ -18,7 +18,7 @@ struct FuzzCheck {
   private(set) var observed: [Int: [(version: Int, time: Int)]] = [:]
   private let found = Shared<[String]>([])
 
-  /// What happened to one store's part in an action.
+  /// The fate of one store's part in an action.
   struct Part {
     struct Key: Hashable {
       var action: Int
@@ -38,7 +38,7 @@ struct FuzzCheck {
     var last: Int? { (ended + threw + commits + dids.values.joined()).max() }
   }
 
-  /// What happened to a dispatch.
+  /// The fate of a dispatch.
   struct Span {
     var called: Int?
     var returned: Int?
@@ -55,7 +55,7 @@ struct FuzzCheck {
     for (time, event) in run.log.allEvents.enumerated() { take(event, at: time) }
   }
 
-  /// What was wrong; empty where every promise was kept.
+  /// The broken promises; empty if every one was kept.
   func faults() -> [String] {
     checkParts()
     checkDispatches()

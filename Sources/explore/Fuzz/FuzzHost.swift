@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Foundation
 
-/// Where a program runs: a simulated world, or the system's threads.
+/// The host of a program: a simulated world, or the system's threads.
 protocol FuzzHost: Sendable {
   func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher
   /// Runs a closure on a thread for which nothing waits.

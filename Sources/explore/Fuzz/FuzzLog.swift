@@ -1,15 +1,15 @@
-/// What happened in a run of a program, in one order that agrees with what each thread did.
+/// The events of a run of a program, in one order that agrees with what each thread did.
 struct FuzzEvent: Sendable {
   enum Kind: Hashable, Sendable {
-    /// Of dispatches.
+    /// Events of dispatches.
     case called, returned, completed, awaited, cancelled
-    /// Of actions and stores, by middleware.
+    /// Events of actions and stores, seen by middleware.
     case will(Int), did(Int)
-    /// Of actions and stores.
+    /// Events of actions and stores.
     case began, ended, threw, isReplaced, notReplaced
-    /// Of stores, with the number of the commit; `subject` is the action that it is for, if any.
+    /// Events of stores, with the number of the commit; `subject` is the action that it is for, if any.
     case committed
-    /// Of observers, with the number of the commit.
+    /// Events of observers, with the number of the commit.
     case observed(Int)
     case endedObserving(Int)
   }

@@ -20,7 +20,7 @@ struct FuzzProgram: Sendable {
   /// How many middlewares each dispatcher has; `hooks` say what they do.
   var middlewareCounts: [Int] = []
   var hooks: [HookPlace: HookPlan] = [:]
-  /// What threads outside of dispatches do, side by side.
+  /// The calls that threads outside of dispatches make, side by side.
   var roots: [RootPlan] = []
   var dispatches: [DispatchPlan] = []
   /// The actions of all dispatches.
@@ -40,7 +40,7 @@ struct FuzzProgram: Sendable {
 extension FuzzProgram {
   struct DispatcherPlan: Sendable {
     enum Queue: Hashable, Sendable {
-      /// Its own, so wide.
+      /// A queue of its own, with this width.
       case own(width: Int)
       /// A queue that the program made, so wide.
       case users(width: Int)
@@ -67,7 +67,7 @@ extension FuzzProgram {
 
     var store: Int
     var kind: Kind
-    /// What it does, by the number of the call.
+    /// The body, by the number of the call.
     var calls: [Int: Body] = [:]
   }
 
@@ -117,7 +117,7 @@ extension FuzzProgram {
     var controls: [Control] = []
     /// Whether a group makes it.
     var isInGroup = false
-    /// What the effect of its dispatcher does after it.
+    /// The calls of the effect that follows it.
     var effect: Body = 0
   }
 
@@ -145,7 +145,7 @@ extension FuzzProgram {
     var overflow: DispatchLimit.Overflow
   }
 
-  /// What controls a dispatch; numbers are names, keys, and places of limits.
+  /// The controls of a dispatch; numbers are names, keys, and places of limits.
   enum Control: Hashable, Sendable {
     case timeLimit(milliseconds: Int)
     case name(Int), exclusive(Int), latest(Int), unlessInFlight(Int), limit(Int)
@@ -160,11 +160,11 @@ extension FuzzProgram {
 
   struct ActionPlan: Sendable {
     var dispatch: Int
-    /// What each store does that may respond.
+    /// The answers of the stores that may respond.
     var answers: [Int: Answer] = [:]
   }
 
-  /// What a store does with an action.
+  /// A store's answer to an action.
   struct Answer: Sendable {
     enum Kind: Sendable {
       /// A change of the model; dispatches inside the exclusive section.
@@ -198,9 +198,9 @@ extension FuzzProgram {
     case cancelNamed(dispatcher: Int, Int)
     /// In a simulation, some time passes at once.
     case passTime
-    /// One commit; the body dispatches inside the exclusive section.
+    /// A commit whose body dispatches inside the exclusive section.
     case commit(store: Int, Body?)
-    /// The same for the store of the operation.
+    /// A commit through the operation.
     case commitOwn(Body?)
     /// A task for which no code waits.
     case task(Body)

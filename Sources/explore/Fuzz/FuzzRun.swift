@@ -14,16 +14,16 @@ struct FuzzAction: ActionType {
   var isReplaced = false
 }
 
-/// What the code of a program throws.
+/// The error that the code of a program throws.
 struct FuzzError: Error {}
 
-/// One run of a program: its dispatchers and stores, what it has made so far, and what happened.
+/// A run of a program: its dispatchers and stores, what it has made so far, and what happened.
 final class FuzzRun: Sendable {
   let program: FuzzProgram
   let host: any FuzzHost
   let log = FuzzLog()
   let present = Shared(Present())
-  /// What waits inside the library now, for the report of a hang.
+  /// The waits inside the library now, for the report of a hang.
   let waits = Shared<[Int: String]>([:])
   let waitCount = Shared(0)
   /// How many waits were refused.

@@ -14,7 +14,7 @@ struct FuzzShrinking {
     return shrinking.program
   }
 
-  /// One pass over all that may be left out; whether anything was.
+  /// Makes one pass over all that may be left out; whether anything was.
   private mutating func shrinkOnce() -> Bool {
     let before = program.size
     for body in program.bodies.indices {

@@ -44,7 +44,7 @@ struct FuzzSimulated {
     if let found = self.failure(of: smallest, seeds, shortening: 300) { Program.say(found) }
   }
 
-  /// What a failure says without its numbers.
+  /// The text of a failure without its numbers.
   private static func kind(_ text: String) -> String {
     String(text.filter { !$0.isNumber }.prefix(40))
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was run so far; writes it to standard error every few seconds.
+/// The totals so far; writes it to standard error every few seconds.
 final class FuzzTotals: Sendable {
   private let name: String
   private let start = ContinuousClock.now

@@ -104,7 +104,7 @@ private struct Claim: ActionType {
     case sends, awaits, runs, dispatches
   }
 
-  /// What its block dispatches.
+  /// The dispatches of its block.
   struct Inner {
     let how: How
     let keys: [String]

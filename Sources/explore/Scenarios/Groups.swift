@@ -243,7 +243,7 @@ private final class ChoreReducer: Reducer<Journal, Chore> {
   }
 }
 
-/// What happens in the steps, in order.
+/// The events of the steps, in order.
 private final class GroupWatch: Sendable {
   enum Event: Hashable {
     case began(Int)

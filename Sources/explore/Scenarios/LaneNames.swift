@@ -109,7 +109,7 @@ private struct Turn: ActionType {
   var mayBeCancelled: Bool { producer == 9 }
 }
 
-/// What happens in the lanes.
+/// The events in the lanes.
 private final class LaneWatch: Sendable {
   let faults = Shared([String]())
   let begun = Shared([Turn]())

@@ -72,7 +72,7 @@ private enum Turn {
   @TaskLocal static var producer = 0
 }
 
-/// Its block sends the action on.
+/// A reducer whose block sends the action on.
 private final class BlockReducer: Reducer<Journal, Entry> {
   private let target: JournalStore
   private let mode: Dispatcher.Mode

@@ -134,7 +134,7 @@ extension Dispatcher {
     }
     if let admitted { admitted.enter(by: self) }
     guard isQueued else { return .underWay(dispatch) }
-    // What follows the dispatch begins on the lane's thread, which does not know the block around the task.
+    // Effects of the dispatch begin on the lane's thread, which does not know the block around the task.
     if mayBeOfBlock(dispatch, on: thread),
       let block = DispatchContext.linkedBlock(from: thread.run, on: thread)
     {
