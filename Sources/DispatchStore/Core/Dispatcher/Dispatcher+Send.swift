@@ -1,10 +1,12 @@
 extension Dispatcher {
   /// Dispatches an action in the caller's own task: a structured dispatch.
   ///
-  /// Use it from `async` functions. If the lane is idle, the task acquires it at once. Otherwise the task suspends
-  /// until its turn in the lane, first in, first out. Reducers, hooks, observers, the completion and `async` blocks
-  /// run in the task, with its task-local values and its priority. Cancelling the task cancels the dispatch, except
-  /// for stores that run regardless. Blocks of stores that do not wait for each other are child tasks.
+  /// Use it from `async` functions. If the lane is idle, the task acquires it at once, and all code runs in the task,
+  /// with its task-local values and its priority. If the lane is busy, the dispatch has its turn, first in, first out.
+  /// An action that only reduces then runs on the lane's thread, with the carried task-local values alone, and the task
+  /// is resumed with the result. Any other action resumes the task in its turn, so that `async` blocks always run in
+  /// the task. Cancelling the task cancels the dispatch, except for stores that run regardless. Blocks of stores that do
+  /// not wait for each other are child tasks.
   ///
   /// With `options: .detached` the task only waits, and the dispatch runs as if by `dispatch`. Neither cancelling the
   /// task or the enclosing block nor the block's deadline ends the dispatch. So a cancelled task can still clean up.
