@@ -64,8 +64,7 @@ extension ActionOperation {
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard wasReadinessRead || state.life.claim() else { return (nil, false) }
-      // Read only before the start: a thread of the user's queue that has started the operation takes the block.
-      let isSuspending = state.life.isPending && block?.isSuspending == true
+      let isSuspending = blockSuspends(state) == true
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
       // An operation that ends without its block gets no reference to the dispatch, because it may outlive that.
@@ -87,6 +86,16 @@ extension ActionOperation {
     default:
       return nil
     }
+  }
+
+  /// Whether the block suspends; nil once the operation has started.
+  @usableFromInline
+  var pendingBlockSuspends: Bool? { withState { blockSuspends($0) } }
+
+  /// Reads the block under the lock and only before the start, because a thread of the user's queue that has started the
+  /// operation takes the block.
+  private func blockSuspends(_ state: OperationCore.State) -> Bool? {
+    state.life.isPending ? block?.isSuspending : nil
   }
 
   /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.

@@ -11,7 +11,7 @@ extension Store {
     // The operation starts without its lock if it is unchanged and no other code has a reference to it.
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
-      operation.block?.isSuspending == false, operation.core.beginInline(for: dispatch),
+      operation.pendingBlockSuspends == false, operation.core.beginInline(for: dispatch),
       let block = operation.block.take()
     else {
       if claimPrivately(&operation, for: action) {
@@ -53,7 +53,7 @@ extension Store {
   ) -> Bool {
     isUniquelyReferencedForReuse(&operation) && hasNoWeakOrUnownedReferences(operation)
       && operation.presentStore === self && haveSameBytes(operation.actionAddress.pointee, action)
-      && operation.block?.isSuspending == true && operation.core.claimPrivately()
+      && operation.pendingBlockSuspends == true && operation.core.claimPrivately()
   }
 
   /// Runs an operation to which other code has, or may have had, a reference.
