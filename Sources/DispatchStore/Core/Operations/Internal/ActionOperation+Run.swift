@@ -64,7 +64,8 @@ extension ActionOperation {
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard wasReadinessRead || state.life.claim() else { return (nil, false) }
-      let isSuspending = blockSuspends(state) == true
+      // Read only before the start; see `pendingBlockSuspends`.
+      let isSuspending = state.life.isPending && block?.isSuspending == true
       guard !state.hasDependencies, !isSuspending else { return (nil, true) }
       let start = state.life.start()
       // An operation that ends without its block gets no reference to the dispatch, because it may outlive that.
@@ -89,13 +90,12 @@ extension ActionOperation {
   }
 
   /// Whether the block suspends; nil once the operation has started.
+  ///
+  /// Read under the lock and only before the start, because a thread of the user's queue that has started the operation
+  /// takes the block.
   @usableFromInline
-  var pendingBlockSuspends: Bool? { withState { blockSuspends($0) } }
-
-  /// Reads the block under the lock and only before the start, because a thread of the user's queue that has started the
-  /// operation takes the block.
-  private func blockSuspends(_ state: OperationCore.State) -> Bool? {
-    state.life.isPending ? block?.isSuspending : nil
+  var pendingBlockSuspends: Bool? {
+    withState { state in state.life.isPending ? block?.isSuspending : nil }
   }
 
   /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.
