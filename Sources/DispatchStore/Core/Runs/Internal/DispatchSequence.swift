@@ -15,7 +15,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   @exclusivity(unchecked) private var continuesOnFailure = false
-  @exclusivity(unchecked) private var steps: [Step] = []
+  @exclusivity(unchecked) private var steps: [DispatchResult] = []
   /// The details that note its steps; only for a dispatch with a time limit.
   @exclusivity(unchecked) var limited: DispatchDetails?
   /// Whether all steps have succeeded.
@@ -33,20 +33,6 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 
   /// The largest number of steps whose memory is kept for reuse.
   private static let mostSteps = 64
-
-  /// How an action ended.
-  private enum Step {
-    /// The action finished without a record.
-    case finished(DispatchHandle)
-    indirect case ended(DispatchResult)
-
-    var result: DispatchResult {
-      switch self {
-      case .finished(let handle): handle.resultIfEnded.unsafelyUnwrapped
-      case .ended(let result): result
-      }
-    }
-  }
 
   /// Makes a sequence, or reuses a spare one.
   static func make(
@@ -159,22 +145,12 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   }
 
   func append(_ result: DispatchResult) {
-    append(.ended(result), result.isSuccess)
-  }
-
-  /// Adds an action that has ended, usually without a record.
-  func append(_ handle: DispatchHandle) {
-    if let dispatch = handle.dispatch { return append(dispatch.result!) }
-    append(.finished(handle), true)
-  }
-
-  private func append(_ step: Step, _ isSuccess: Bool) {
     if steps.isEmpty { steps.reserveCapacity(actions.count) }
-    steps.append(step)
-    if let limited { limited.note(step.result) }
+    steps.append(result)
+    if let limited { limited.note(result) }
     if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
-    mayContinue = isSuccess
-    self.isSuccess = self.isSuccess && isSuccess
+    mayContinue = result.isSuccess
+    isSuccess = isSuccess && result.isSuccess
   }
 
   /// Returns the result of the sequence.
@@ -184,7 +160,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     of id: TransactionID, cutBy error: (any Error)?, refusal: DispatchError? = nil
   ) -> DispatchResult {
     if let joined { return result(of: joined, id, refusal ?? rejection ?? error) }
-    let results = steps.map(\.result)
+    let results = steps
     return DispatchResult(
       transaction: id, steps: results, skippedActionCount: actions.count - results.count,
       error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
