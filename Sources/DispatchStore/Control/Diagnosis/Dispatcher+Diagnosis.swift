@@ -1,6 +1,6 @@
 extension Dispatcher {
   /// The present diagnosis: `diagnosis(suspectingAfter:)` with a second.
-  public var diagnosis: DispatchStore::Diagnosis { diagnosis(suspectingAfter: .seconds(1)) }
+  public var diagnosis: Diagnosis { diagnosis(suspectingAfter: .seconds(1)) }
 
   /// Takes a diagnosis: the dispatches in flight, and their waits.
   ///
@@ -10,7 +10,7 @@ extension Dispatcher {
   ///
   /// - Parameter age: The time after which a running block is suspected to wait invisibly: for one of its own
   ///   dispatches, or for the first that its lane holds back.
-  public func diagnosis(suspectingAfter age: Duration) -> DispatchStore::Diagnosis {
+  public func diagnosis(suspectingAfter age: Duration) -> Diagnosis {
     let source = middlewares.lazy.compactMap { $0 as? any InFlightSource }.first
     return .of(self, table: source?.table, suspectingAfter: age.wholeNanoseconds)
   }

@@ -6,7 +6,7 @@ extension Dispatcher {
   ///
   /// - Returns: The registration: to unregister, cancel and restart it, or to scope it to an owner by a token.
   @discardableResult
-  public func register(effect: DispatchStore::Effect) -> DispatchStore::EffectRegistration {
+  public func register(effect: Effect) -> EffectRegistration {
     let registered = RegisteredEffect(effect, with: self)
     register(registered)
     registered.start()
@@ -17,7 +17,7 @@ extension Dispatcher {
   ///
   /// - Returns: Whether it was registered with this dispatcher.
   @discardableResult
-  public func unregister(effect registration: DispatchStore::EffectRegistration) -> Bool {
+  public func unregister(effect registration: EffectRegistration) -> Bool {
     registration.registered.reference.dispatcher === self && registration.unregister()
   }
 }

@@ -24,18 +24,18 @@ extension Dispatcher {
   /// - Returns: A handle to await, or to cancel; releasing it cancels nothing.
   @discardableResult
   public func dispatch(
-    _ group: DispatchStore::ActionGroup,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: (@Sendable (DispatchStore::ActionGroupResult) -> Void)? = nil,
+    _ group: ActionGroup,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (ActionGroupResult) -> Void)? = nil,
     onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::ActionGroupHandle {
+  ) -> ActionGroupHandle {
     let thread = ThreadState.current
     let origin = GroupOrigin(
-      in: self, on: thread, at: DispatchStore::CallSite(fileID: fileID, line: line))
+      in: self, on: thread, at: CallSite(fileID: fileID, line: line))
     let run = GroupRun(group, by: self, options, from: origin, onProgress, completion)
     run.begin(on: thread)
-    return DispatchStore::ActionGroupHandle(run: run)
+    return ActionGroupHandle(run: run)
   }
 
   /// Runs the steps of a group in the caller's own task, and those of concurrent groups in child tasks.
@@ -58,12 +58,12 @@ extension Dispatcher {
   /// - Precondition: No step and no compensation has the mode `.sync`.
   @discardableResult
   public nonisolated(nonsending) func send(
-    _ group: DispatchStore::ActionGroup,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    _ group: ActionGroup,
+    options: DispatchOptions = DispatchOptions(),
     onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchStore::ActionGroupResult {
-    let callSite = DispatchStore::CallSite(fileID: fileID, line: line)
+  ) async -> ActionGroupResult {
+    let callSite = CallSite(fileID: fileID, line: line)
     var admitted = options
     let deadline = deadline(options, options.control, at: callSite)
     switch options.control?.send(to: self, at: callSite, until: deadline) {
@@ -76,8 +76,8 @@ extension Dispatcher {
   }
 
   private func makeUnit(
-    _ options: DispatchStore::DispatchOptions, named name: String?,
-    at callSite: DispatchStore::CallSite
+    _ options: DispatchOptions, named name: String?,
+    at callSite: CallSite
   ) -> GroupUnit {
     let thread = ThreadState.current
     return GroupUnit(

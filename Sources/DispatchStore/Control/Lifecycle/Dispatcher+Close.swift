@@ -35,7 +35,7 @@ extension Dispatcher {
   @discardableResult
   public func drain(
     timeout limit: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchStore::DrainReport {
+  ) async -> DrainReport {
     checkDrain(CallSite(fileID: fileID, line: line))
     endAcceptance()
     let wait = DrainWait(of: self)
@@ -55,7 +55,7 @@ extension Dispatcher {
   /// called even if the queue is suspended.
   public func drain(
     timeout limit: Duration? = nil,
-    then body: @escaping @Sendable (DispatchStore::DrainReport) -> Void
+    then body: @escaping @Sendable (DrainReport) -> Void
   ) {
     endAcceptance()
     let wait = DrainWait(of: self)
@@ -79,7 +79,7 @@ extension Dispatcher {
       """)
   }
 
-  private func report(isComplete: Bool) -> DispatchStore::DrainReport {
+  private func report(isComplete: Bool) -> DrainReport {
     let inFlight = middlewares.lazy.compactMap { $0 as? InFlightDispatches }.first
     return DrainReport(
       isComplete: isComplete, unfinished: isComplete ? [] : inFlight.map(unfinished),

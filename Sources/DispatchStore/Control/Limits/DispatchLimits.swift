@@ -37,9 +37,9 @@ extension Dispatcher {
   ///   - clock: Measures durations, and time limits.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
-    name: String = "dispatcher", limits: DispatchStore::DispatchLimits,
+    name: String = "dispatcher", limits: DispatchLimits,
     queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
-    carrying taskLocals: [DispatchStore::CarriedTaskLocal] = []
+    carrying taskLocals: [CarriedTaskLocal] = []
   ) {
     self.init(
       name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil,
@@ -51,7 +51,7 @@ extension Dispatcher {
   /// Nil if lanes have no limits of their own, or if no dispatch of this lane is in flight.
   ///
   /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
-  public func figures(ofLane mode: Mode) -> DispatchStore::DispatchLimit.Figures? {
+  public func figures(ofLane mode: Mode) -> DispatchLimit.Figures? {
     let limits = (defaultAdmission as? LimitedDispatches)?.laneLimits
     return mode.laneKey.flatMap { limits?.present($0) }?.figures
   }

@@ -36,7 +36,7 @@ extension Dispatcher {
   /// Dispatches of an exclusive section are included once the section has been left.
   public func dispatches(
     named key: some Hashable & Sendable
-  ) -> [DispatchStore::DispatchHandle] {
+  ) -> [DispatchHandle] {
     controlTables.names.dispatches(TypedKey(key)).map { DispatchHandle($0) }
   }
 }

@@ -1,24 +1,24 @@
 extension Dispatcher {
   /// Dispatches an action through the default dispatcher; see the instance method.
   @discardableResult
-  public static func dispatch<Action: DispatchStore::ActionType>(
+  public static func dispatch<Action: ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     `default`.dispatch(
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
   /// Dispatches an action through the default dispatcher; see the instance method.
   @discardableResult
-  public static func dispatch<Action: DispatchStore::ActionType>(
+  public static func dispatch<Action: ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     `default`.dispatch(
       action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
@@ -26,11 +26,11 @@ extension Dispatcher {
   /// Dispatches actions one after the other through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch(
-    storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     `default`.enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
       fileID, line)
@@ -39,11 +39,11 @@ extension Dispatcher {
   /// Dispatches actions one after the other through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch(
-    storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
+    storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     `default`.enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID,
       line)

@@ -15,12 +15,12 @@ extension Dispatcher {
   /// - Returns: A handle to await, to cancel, or for `after`; releasing it cancels nothing.
   @discardableResult
   @inlinable
-  public func dispatch<Action: DispatchStore::ActionType>(
+  public func dispatch<Action: ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     dispatch(
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
@@ -30,12 +30,12 @@ extension Dispatcher {
   /// Behaves in all else like the method whose completion takes no argument.
   @discardableResult
   @inlinable
-  public func dispatch<Action: DispatchStore::ActionType>(
+  public func dispatch<Action: ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     dispatch(action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
   }
 
@@ -47,11 +47,11 @@ extension Dispatcher {
   /// action.
   @discardableResult
   public func dispatch(
-    storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
+    storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
+    options: DispatchOptions = DispatchOptions(),
     then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
       fileID, line)
@@ -62,11 +62,11 @@ extension Dispatcher {
   /// Behaves in all else like the method whose completion takes no argument.
   @discardableResult
   public func dispatch(
-    storeIdentifier: String? = nil, actions: [DispatchStore::AnyAction], mode: Mode = .serial,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchStore::DispatchResult) -> Void,
+    storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: @escaping @Sendable (DispatchResult) -> Void,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID,
       line)
@@ -79,11 +79,11 @@ extension Dispatcher {
   /// Inlined into the caller, so that a `.sync` action is not copied, and any other is copied once.
   @inlinable
   @inline(__always)
-  func dispatch<Action: DispatchStore::ActionType>(
+  func dispatch<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
-  ) -> DispatchStore::DispatchHandle {
+  ) -> DispatchHandle {
     if mode.isSync, !options.isControlled, options.after.isEmpty || options.unended.isEmpty {
       return withUnsafePointer(to: action) {
         run(

@@ -28,12 +28,12 @@ extension Dispatcher {
   /// - Precondition: The mode is not `.sync`; use `dispatch` for that.
   @discardableResult
   @inlinable
-  public nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
+  public nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: (@Sendable (DispatchStore::DispatchResult) -> Void)? = nil,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     await send(
       action, to: storeIdentifier, mode, options, completion.map(Completion.withResult),
       fileID, line)
@@ -44,13 +44,13 @@ extension Dispatcher {
   /// Behaves in all else like the method for actions without replies.
   @discardableResult
   @inlinable
-  public nonisolated(nonsending) func send<Action: DispatchStore::ReplyingAction>(
+  public nonisolated(nonsending) func send<Action: ReplyingAction>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: (@Sendable (DispatchStore::DispatchResult) -> Void)? = nil,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchStore::ReplyResult<Action.Reply> {
-    DispatchStore::ReplyResult(
+  ) async -> ReplyResult<Action.Reply> {
+    ReplyResult(
       await send(
         action, to: storeIdentifier, mode, options, completion.map(Completion.withResult), fileID,
         line))
@@ -59,12 +59,12 @@ extension Dispatcher {
   /// Dispatches an action through the default dispatcher, in the caller's own task; see the instance method.
   @discardableResult
   @inlinable
-  public static nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
+  public static nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchStore::DispatchOptions = DispatchStore::DispatchOptions(),
-    then completion: (@Sendable (DispatchStore::DispatchResult) -> Void)? = nil,
+    options: DispatchOptions = DispatchOptions(),
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     await `default`.send(
       action, to: storeIdentifier, mode, options, completion.map(Completion.withResult),
       fileID, line)
@@ -111,11 +111,11 @@ extension Dispatcher {
   /// function.
   @inlinable
   @inline(__always)
-  nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
+  nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     guard mode.runs(on: #isolation) else {
       return await sendElsewhere(
         action, to: storeIdentifier, mode, options, completion, fileID, line)
@@ -139,11 +139,11 @@ extension Dispatcher {
   /// Sends an action once its admission wait is over.
   @usableFromInline
   @inline(never)
-  nonisolated(nonsending) func send<Action: DispatchStore::ActionType>(
+  nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt, after wait: AdmissionWait
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     var options = options
     options.control = await wait.ended()
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
@@ -151,11 +151,11 @@ extension Dispatcher {
 
   /// Sends an action on the main actor, or away from it, as its mode requires.
   @usableFromInline
-  nonisolated(nonsending) func sendElsewhere<Action: DispatchStore::ActionType>(
+  nonisolated(nonsending) func sendElsewhere<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     let visit: MainQueueVisit?
     do {
       let callSite = CallSite(fileID: fileID, line: line)
@@ -168,11 +168,11 @@ extension Dispatcher {
       on: mode.isMainThread ? MainActor.shared : nil)
   }
 
-  private func send<Action: DispatchStore::ActionType>(
+  private func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchStore::DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt, after visit: MainQueueVisit?, on isolation: isolated (any Actor)?
-  ) async -> DispatchStore::DispatchResult {
+  ) async -> DispatchResult {
     visit?.end()
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
