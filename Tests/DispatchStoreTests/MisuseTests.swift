@@ -59,9 +59,9 @@ struct MisuseTests {
       let (held, other) = (
         CounterStore.counter("held"), CounterStore.counter("other")
       )
-      let count = Selector(\Counter.count)
+      let count = StateSelector(\Counter.count)
       if isInSelector {
-        _ = held.select(Selector { (_: Counter) in other.select(count) })
+        _ = held.select(StateSelector { (_: Counter) in other.select(count) })
       } else {
         held.updateModel { $0.count = other.select(count) }
       }

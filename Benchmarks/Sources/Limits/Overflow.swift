@@ -34,7 +34,7 @@ enum Overflow: String, CaseIterable {
   }
 
   /// What of a run is of interest.
-  struct Figures {
+  struct Statistics {
     var produced = 0
     var consumed = 0
     var sizes: [Double] = []
@@ -43,7 +43,7 @@ enum Overflow: String, CaseIterable {
   /// - Parameters:
   ///   - isStalled: Whether the consumer ends nothing before the time has passed.
   ///   - size: The size of the process.
-  func run(seconds: Double, isStalled: Bool, _ size: () -> Double) async -> Figures {
+  func run(seconds: Double, isStalled: Bool, _ size: () -> Double) async -> Statistics {
     let slow = SlowReducer(isStalled ? .seconds(seconds) : .milliseconds(1))
     let fixture = Fixture(slow)
     let limit = policy.map { DispatchLimit(1_000, overflow: $0) }
@@ -72,7 +72,7 @@ enum Overflow: String, CaseIterable {
         end.leave()
       }
     }
-    var figures = Figures()
+    var figures = Statistics()
     for part in [0.1, 0.4, 0.5] {
       try? await Task.sleep(for: .seconds(seconds * part))
       figures.sizes.append(size() - before)

@@ -29,8 +29,8 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   func makeNumber() -> UInt64
 
   /// Notes that a dispatch is in flight, for the report of a stall.
-  func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String)
-  func ended(_ dispatch: TransactionID)
+  func began(_ dispatch: DispatchID, _ description: @autoclosure () -> String)
+  func ended(_ dispatch: DispatchID)
 
   /// Notes a call between a dispatcher of this world and a thread or dispatcher outside of it.
   func wasEntered(_ description: String)

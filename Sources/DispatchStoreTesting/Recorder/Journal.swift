@@ -8,7 +8,7 @@ struct Journal: Sendable {
   private(set) var underWay = 0
   /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
-  private var indices: [TransactionID: Int] = [:]
+  private var indices: [DispatchID: Int] = [:]
   private var events = 0
 
   private struct EndedKind: Sendable {
@@ -18,7 +18,7 @@ struct Journal: Sendable {
 
   var isIdle: Bool { underWay == 0 }
 
-  subscript(id: TransactionID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
+  subscript(id: DispatchID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
 
   /// Returns the number of ended actions of a type or a subclass.
   ///
@@ -46,7 +46,7 @@ struct Journal: Sendable {
   }
 
   private mutating func add(
-    _ id: TransactionID, cause: TransactionID?, _ action: AnyAction?, _ mode: Dispatcher.Mode,
+    _ id: DispatchID, cause: DispatchID?, _ action: AnyAction?, _ mode: Dispatcher.Mode,
     _ callSite: CallSite
   ) {
     indices[id] = transactions.count
@@ -56,7 +56,7 @@ struct Journal: Sendable {
         action: action, mode: mode, callSite: callSite))
   }
 
-  mutating func ended(_ id: TransactionID, _ result: DispatchResult) {
+  mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
     guard let index = indices[id] else { return }
     underWay -= 1
     transactions[index].result = result
@@ -105,11 +105,11 @@ struct Journal: Sendable {
   /// A notified commit replaces one that was found without a notice.
   mutating func committed(
     _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable,
-    by transaction: TransactionID?, isNotified: Bool
+    by dispatchID: DispatchID?, isNotified: Bool
   ) {
     events += 1
     let commit = RecordedCommit(
-      store: store, version: version, model: model, transaction: transaction, at: events)
+      store: store, version: version, model: model, dispatchID: dispatchID, at: events)
     let earlier = commits.lastIndex { $0.store == store && $0.version <= version }
     if let earlier, commits[earlier].version == version {
       if isNotified { commits[earlier] = commit }

@@ -6,7 +6,7 @@ struct RecordedCommit: Sendable {
   let version: UInt64
   let model: any Sendable
   /// The dispatch that made the commit, or nil for a change outside of dispatches.
-  let transaction: TransactionID?
+  let dispatchID: DispatchID?
   /// The time of the recording, in the recorder's count of events.
   let at: Int
 }

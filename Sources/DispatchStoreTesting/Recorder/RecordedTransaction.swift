@@ -5,7 +5,7 @@ public struct RecordedTransaction: Sendable {
   /// The number among all recorded dispatches, from 1, in the order in which they were made.
   public let number: Int
   /// The dispatch's identifier, which differs from run to run.
-  public let id: TransactionID
+  public let id: DispatchID
   /// The number of the dispatch inside which this one was made.
   public let cause: Int?
   /// The action as dispatched.

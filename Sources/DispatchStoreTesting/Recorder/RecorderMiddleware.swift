@@ -7,7 +7,7 @@ public import DispatchStore
 /// thread. Its waits end by events of the dispatcher, never by a time.
 public final class RecorderMiddleware: DispatchMiddleware {
   let journal = Awaited(Journal())
-  private let watched = Awaited<[ObjectIdentifier: @Sendable (TransactionID) -> Void]>([:])
+  private let watched = Awaited<[ObjectIdentifier: @Sendable (DispatchID) -> Void]>([:])
 
   /// Makes a recorder that has recorded nothing.
   public init() {}
@@ -80,14 +80,14 @@ public final class RecorderMiddleware: DispatchMiddleware {
     return store.observe(initial: true) { [journal] change in
       journal.change {
         $0.committed(
-          identity, version: change.version, change.model, by: change.transaction, isNotified: true)
+          identity, version: change.version, change.model, by: change.dispatchID, isNotified: true)
       }
     }
   }
 
   /// Records a commit of which no observer was notified, if only one dispatch can have made it.
   private func recordUnnotifiedCommit<Model, Action>(
-    of store: Store<Model, Action>, by transaction: TransactionID
+    of store: Store<Model, Action>, by transaction: DispatchID
   ) {
     let identity = ObjectIdentifier(store)
     let version = store.version

@@ -6,7 +6,7 @@ extension MockStore {
   /// `select` of the mock's store, its getters, and selectors that are combined from this one return the value,
   /// whatever the model is. Observers, and selectors that are called with a model, do not. Other stores are not
   /// affected.
-  public func override<Value>(_ selector: Selector<Model, Value>, with value: Value) {
+  public func override<Value>(_ selector: StateSelector<Model, Value>, with value: Value) {
     store.override(selector, with: value)
   }
 

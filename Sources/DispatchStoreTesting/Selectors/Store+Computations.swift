@@ -5,7 +5,7 @@ extension Store {
   ///
   /// A test compares the number before and after. Selectors made from a key path or a closure are counted too. They
   /// read each version of the model in which they are used.
-  public func computationCount<Value>(of selector: Selector<Model, Value>) -> Int {
+  public func computationCount<Value>(of selector: StateSelector<Model, Value>) -> Int {
     selectorComputations(of: selector)
   }
 }

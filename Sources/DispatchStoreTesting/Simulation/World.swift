@@ -19,7 +19,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
-  private var underWay: [TransactionID: String] = [:]
+  private var underWay: [DispatchID: String] = [:]
   private var hasBegun = false
   private var hasReturned = false
   private var (isOver, isWaking) = (false, false)
@@ -306,11 +306,11 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func makeIdentifiers() -> Range<UInt64> { numbers.nextIdentifiers() }
   func makeNumber() -> UInt64 { numbers.next() }
 
-  func began(_ dispatch: TransactionID, _ description: @autoclosure () -> String) {
+  func began(_ dispatch: DispatchID, _ description: @autoclosure () -> String) {
     underWay[dispatch] = description()
   }
 
-  func ended(_ dispatch: TransactionID) {
+  func ended(_ dispatch: DispatchID) {
     underWay[dispatch] = nil
   }
 

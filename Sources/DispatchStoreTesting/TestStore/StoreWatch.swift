@@ -58,14 +58,14 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   /// Marks the changes of an action as asserted.
   ///
   /// That is up to its last commit, or to a later one outside of dispatches before its end.
-  func advance(past transaction: TransactionID?) -> (before: Model, after: Model) {
-    let end = transaction.flatMap { id in
+  func advance(past dispatchID: DispatchID?) -> (before: Model, after: Model) {
+    let end = dispatchID.flatMap { id in
       recorder.journal.read { $0[id]?.storeRuns.first { $0.store == storeIdentity }?.endedAt }
     }
     return advance(
       to: unasserted.last { commit in
-        if let by = commit.transaction { return by == transaction }
-        return end.map { commit.at <= $0 } ?? (transaction == nil)
+        if let by = commit.dispatchID { return by == dispatchID }
+        return end.map { commit.at <= $0 } ?? (dispatchID == nil)
       })
   }
 

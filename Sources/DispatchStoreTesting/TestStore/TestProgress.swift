@@ -7,13 +7,13 @@ struct TestProgress: Sendable {
   /// The store under test, and the other watched stores.
   var watches: [any AnyStoreWatch] = []
   /// The dispatches that the test has sent.
-  var sent: Set<TransactionID> = []
+  var sent: Set<DispatchID> = []
   /// The dispatches that the test has sent and whose end has not been asserted.
-  var open: Set<TransactionID> = []
+  var open: Set<DispatchID> = []
   /// The number of recorded transactions that have been received or skipped.
   var received = 0
   /// The action that was asserted last.
-  var last: TransactionID?
+  var last: DispatchID?
 
   /// Returns the transactions that followed and were not received.
   func followed(in journal: Journal) -> [RecordedTransaction] {

@@ -7,7 +7,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   public let handle: DispatchHandle
   let name: String
 
-  private var id: TransactionID { handle.transaction }
+  private var id: DispatchID { handle.dispatchID }
 
   /// Awaits the next commit of the action, and asserts the changes up to it.
   ///
@@ -26,7 +26,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     let (store, version) = (testStore.watch.storeIdentity, testStore.watch.version)
     let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
       let commits = journal.commits(of: store, after: version)
-      if let commit = commits.first(where: { $0.transaction == id }) { return .some(commit) }
+      if let commit = commits.first(where: { $0.dispatchID == id }) { return .some(commit) }
       return journal[id]?.hasEnded == true ? .some(nil) : nil
     }
     guard let next else { return testStore.reportCancellation("another change in \(name)", place) }

@@ -4,7 +4,7 @@ import DispatchStore
 extension TestStore {
   /// Awaits the end of an action, and asserts its outcome and its changes.
   nonisolated(nonsending) func assertEnd(
-    of id: TransactionID, _ name: String, _ end: ExpectedEnd,
+    of id: DispatchID, _ name: String, _ end: ExpectedEnd,
     _ change: ((inout Model) throws -> Void)?, _ place: SourcePlace
   ) async {
     let ended = await recorder.journal.first { journal in

@@ -41,7 +41,7 @@ extension TestStore {
       guard !commits.isEmpty else { continue }
       // An action that was not received was reported above, so its changes are not.
       let isNew = commits.contains { commit in
-        commit.transaction.map { !known.contains($0) } ?? true
+        commit.dispatchID.map { !known.contains($0) } ?? true
       }
       let message = watch.skipAll(origin(of: commits))
       if let message, isNew { reportUnasserted(message, at: place) }
@@ -59,7 +59,7 @@ extension TestStore {
     var names: [String] = []
     for commit in commits {
       let action = recorder.journal.read { journal in
-        commit.transaction.flatMap { journal[$0]?.action }
+        commit.dispatchID.flatMap { journal[$0]?.action }
       }
       let name = action.map { "in " + Diff.line(action: $0) } ?? "outside of dispatches"
       if !names.contains(name) { names.append(name) }

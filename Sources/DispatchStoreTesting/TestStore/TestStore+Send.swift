@@ -51,8 +51,8 @@ extension TestStore {
     let handle = dispatcher.dispatch(
       action: action, mode: mode ?? self.mode, fileID: place.fileID, line: place.line)
     progress.change { progress in
-      progress.sent.insert(handle.transaction)
-      progress.open.insert(handle.transaction)
+      progress.sent.insert(handle.dispatchID)
+      progress.open.insert(handle.dispatchID)
     }
     return TestStep(testStore: self, handle: handle, name: Diff.line(action: action))
   }

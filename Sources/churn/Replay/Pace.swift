@@ -23,7 +23,7 @@ enum Pace: Sendable {
   var count: Int {
     switch self {
     case .measured(let limiter): limiter.count
-    case .bounded(let limit, _): limit.figures.inFlight
+    case .bounded(let limit, _): limit.statistics.inFlight
     }
   }
 

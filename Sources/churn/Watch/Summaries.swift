@@ -14,7 +14,7 @@ extension FilesModel {
     var biggest = Ranking<Path>()
   }
 
-  static let summary = Selector<FilesModel, Summary> { model in
+  static let summary = StateSelector<FilesModel, Summary> { model in
     var summary = Summary(changes: model.changes)
     for (path, file) in model.files where file.exists {
       summary.files += 1
@@ -35,7 +35,7 @@ extension AuthorsModel {
     var busiest = Ranking<ByteString>()
   }
 
-  static let summary = Selector<AuthorsModel, Summary> { model in
+  static let summary = StateSelector<AuthorsModel, Summary> { model in
     var summary = Summary(authors: model.authors.count)
     for (name, author) in model.authors {
       summary.commits += author.commits
@@ -53,7 +53,7 @@ extension FoldersModel {
     var busiest = Ranking<Path>()
   }
 
-  static let summary = Selector<FoldersModel, Summary> { model in
+  static let summary = StateSelector<FoldersModel, Summary> { model in
     var summary = Summary(folders: model.churn.count)
     for (folder, lines) in model.churn { summary.busiest.add(folder, lines) }
     return summary
@@ -67,7 +67,7 @@ extension DaysModel {
     var busiest = Ranking<Day>()
   }
 
-  static let summary = Selector<DaysModel, Summary> { model in
+  static let summary = StateSelector<DaysModel, Summary> { model in
     var summary = Summary(days: model.commits.count)
     for (day, commits) in model.commits { summary.busiest.add(day, commits) }
     return summary

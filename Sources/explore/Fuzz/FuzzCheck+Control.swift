@@ -45,7 +45,7 @@ extension FuzzCheck {
     case .skipped:
       return mayBeDelayed(number)
         || program.dispatches[number].controls.contains {
-          if case .unlessInFlight = $0 { true } else { false }
+          if case .skippedIfInFlight = $0 { true } else { false }
         }
     default: return false
     }
@@ -63,7 +63,7 @@ extension FuzzCheck {
     for (number, plan) in program.dispatches.enumerated() {
       for control in Set(plan.controls) {
         switch control {
-        case .exclusive, .unlessInFlight:
+        case .exclusive, .skippedIfInFlight:
           groups[Group(dispatcher: plan.dispatcher, control: control), default: []].append(number)
         case .limit:
           groups[Group(dispatcher: nil, control: control), default: []].append(number)
@@ -77,7 +77,7 @@ extension FuzzCheck {
       check(numbers, "\(group.control)", atMost: bound)
     }
     for (place, limit) in run.present.now.limits.enumerated() {
-      check(limit.figures.inFlight == 0, "limit \(place) has \(limit.figures) at the end")
+      check(limit.statistics.inFlight == 0, "limit \(place) has \(limit.statistics) at the end")
     }
   }
 

@@ -67,7 +67,8 @@ extension FuzzCheck {
   /// Whether a dispatch may have joined another one, and run nothing itself.
   func isJoined(_ number: Int) -> Bool {
     let plan = program.dispatches[number]
-    guard let join = plan.controls.first(where: { if case .joined = $0 { true } else { false } })
+    guard
+      let join = plan.controls.first(where: { if case .joinsInFlight = $0 { true } else { false } })
     else { return false }
     return parts(of: number).allSatisfy(\.began.isEmpty)
       && program.dispatches.indices.contains {
@@ -78,7 +79,7 @@ extension FuzzCheck {
 
   /// How often a store may run an action.
   func attempts(_ dispatch: Int) -> Int {
-    for case .retrying(let attempts, _) in program.dispatches[dispatch].controls { return attempts }
+    for case .retry(let attempts, _) in program.dispatches[dispatch].controls { return attempts }
     return 1
   }
 }

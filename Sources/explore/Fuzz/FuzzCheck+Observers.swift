@@ -1,6 +1,6 @@
 import DispatchStore
 
-// Commits, observers and incidents.
+// Commits, observers and warnings.
 extension FuzzCheck {
   func checkObservers() {
     let present = run.present.now
@@ -44,13 +44,13 @@ extension FuzzCheck {
     }
   }
 
-  func checkIncidents() {
+  func checkWarnings() {
     let answers = program.actions.flatMap(\.answers.values)
-    var expected: Set<DispatchIncident.Kind> = [.noResponder]
+    var expected: Set<DispatchWarning.Kind> = [.noResponder]
     if program.hooks.values.contains(where: \.didFails) { expected.insert(.middlewareFailed) }
     if answers.contains(where: \.drops) { expected.insert(.abandoned) }
-    for kind in run.present.now.incidents {
-      check(expected.contains(kind), "an incident that nothing in the program leads to: \(kind)")
+    for kind in run.present.now.warnings {
+      check(expected.contains(kind), "a warning that nothing in the program leads to: \(kind)")
     }
   }
 }

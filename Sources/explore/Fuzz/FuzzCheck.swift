@@ -65,7 +65,7 @@ struct FuzzCheck {
     checkGroups()
     checkEffects()
     checkObservers()
-    checkIncidents()
+    checkWarnings()
     return found.now
   }
 

@@ -38,14 +38,14 @@ extension FuzzDraw {
     case 0, 1: program.hasGroups ? nil : .timeLimit(milliseconds: [0, 1, 3, 40][below(4)])
     case 2: .name(below(2))
     case 3: .exclusive(below(2))
-    case 4: chance(1, in: 2) ? .latest(below(2)) : .unlessInFlight(below(2))
+    case 4: chance(1, in: 2) ? .cancelsPrevious(below(2)) : .skippedIfInFlight(below(2))
     case 5: program.limits.isEmpty ? nil : .limit(below(program.limits.count))
     case 6: .isUrgent
-    case 7: .retrying(attempts: below(3) + 1, failures: below(3) + 1)
+    case 7: .retry(attempts: below(3) + 1, failures: below(3) + 1)
     case 8: condition()
     // What waits for one that comes later to its lane closes a ring.
     case 9: .debounced(below(2))
-    case 10: .joined(below(2))
+    case 10: .joinsInFlight(below(2))
     default: .throttled(below(2))
     }
   }
@@ -63,8 +63,8 @@ extension FuzzDraw {
 extension FuzzProgram.Control {
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
-    case (.latest, .latest), (.unlessInFlight, .unlessInFlight): true
-    case (.retrying, .retrying), (.joined, .joined): true
+    case (.cancelsPrevious, .cancelsPrevious), (.skippedIfInFlight, .skippedIfInFlight): true
+    case (.retry, .retry), (.joinsInFlight, .joinsInFlight): true
     case (.debounced, .debounced), (.debounced, .throttled): true
     case (.throttled, .throttled), (.throttled, .debounced): true
     default: false

@@ -148,12 +148,12 @@ extension FuzzProgram {
   /// The controls of a dispatch; numbers are names, keys, and places of limits.
   enum Control: Hashable, Sendable {
     case timeLimit(milliseconds: Int)
-    case name(Int), exclusive(Int), latest(Int), unlessInFlight(Int), limit(Int)
+    case name(Int), exclusive(Int), cancelsPrevious(Int), skippedIfInFlight(Int), limit(Int)
     case debounced(Int), throttled(Int)
     case isUrgent
     /// A store runs again that has failed; so often it fails again.
-    case retrying(attempts: Int, failures: Int)
-    case joined(Int)
+    case retry(attempts: Int, failures: Int)
+    case joinsInFlight(Int)
     /// Once the store has so many commits.
     case when(store: Int, count: Int)
   }

@@ -83,7 +83,7 @@ extension FuzzRun {
     }
     var owner = FuzzOwner(action: action.number, store: store, place: place)
     let controls = program.dispatches[program.actions[action.number].dispatch].controls
-    for case .retrying(_, let failures) in controls { owner.mayFail = attempt <= failures }
+    for case .retry(_, let failures) in controls { owner.mayFail = attempt <= failures }
     return owner
   }
 

@@ -46,25 +46,28 @@ extension FuzzRun {
   }
 
   func options(of plan: FuzzProgram.DispatchPlan) -> DispatchOptions {
-    let options = DispatchOptions(
-      after: plan.after.compactMap(handleToWaitFor),
-      continuesOnFailure: plan.continuesOnFailure && !plan.isSent)
-    return plan.controls.reduce(options) { options, control in
-      switch control {
-      case .timeLimit(let milliseconds): options.timeout(.milliseconds(milliseconds))
-      case .name(let name): options.named(name)
-      case .exclusive(let key): options.exclusive(key)
-      case .latest(let key): options.latest(key)
-      case .unlessInFlight(let key): options.unlessInFlight(key)
-      case .limit(let place): limit(place).map(options.limited) ?? options
-      case .debounced(let key): options.debounced(key, for: .milliseconds(2))
-      case .throttled(let key): options.throttled(key, per: .milliseconds(2), edges: .both)
-      case .isUrgent: options.priority(.high)
-      case .retrying(let attempts, _): options.retrying(attempts: attempts)
-      case .joined(let key): options.joined(key)
-      case .when(let place, let count):
-        store(place).map { options.when($0) { $0.count >= count } } ?? options
-      }
+    let base: DispatchOptions = [
+      .after(plan.after.compactMap(handleToWaitFor)),
+      plan.continuesOnFailure && !plan.isSent ? .continuingOnFailure : [],
+    ]
+    return plan.controls.reduce(base) { [$0, option(of: $1)] }
+  }
+
+  private func option(of control: FuzzProgram.Control) -> DispatchOptions {
+    switch control {
+    case .timeLimit(let milliseconds): .timeout(.milliseconds(milliseconds))
+    case .name(let name): .named(name)
+    case .exclusive(let key): .exclusive(key)
+    case .cancelsPrevious(let key): .cancelsPrevious(key)
+    case .skippedIfInFlight(let key): .skippedIfInFlight(key)
+    case .limit(let place): limit(place).map { .limited(by: $0) } ?? []
+    case .debounced(let key): .debounced(key, for: .milliseconds(2))
+    case .throttled(let key): .throttled(key, per: .milliseconds(2), edges: .both)
+    case .isUrgent: .priority(.high)
+    case .retry(let attempts, _): .retry(attempts: attempts)
+    case .joinsInFlight(let key): .joinsInFlight(key)
+    case .when(let place, let count):
+      store(place).map { .when($0) { $0.count >= count } } ?? []
     }
   }
 

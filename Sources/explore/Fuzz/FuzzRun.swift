@@ -54,7 +54,7 @@ final class FuzzRun: Sendable {
     var observed: [Int]
     var observerCalls: [Int]
     var cancelledObservers: Set<Int> = []
-    var incidents: [DispatchIncident.Kind] = []
+    var warnings: [DispatchWarning.Kind] = []
 
     init(_ observerCount: Int = 0) {
       observed = Array(repeating: 0, count: observerCount)
@@ -93,8 +93,8 @@ final class FuzzRun: Sendable {
       case .shared(let other):
         dispatcher = host.makeDispatcher(name: name, queue: present.now.dispatchers[other].queue)
       }
-      dispatcher.onIncident { [self] incident in
-        present.with { $0.incidents.append(incident.kind) }
+      dispatcher.onWarning { [self] warning in
+        present.with { $0.warnings.append(warning.kind) }
       }
       if let effect = program.effects[place] { register(effect, with: dispatcher) }
       for middleware in 0..<program.middlewareCounts[place] {

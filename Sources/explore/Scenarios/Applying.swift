@@ -19,7 +19,7 @@ extension Scenario {
       $0 = [
         copy.observe { change in
           delivered.with { $0["copy", default: []].append(change.version) }
-          if change.action?.number != change.model.entries.last || change.transaction == nil {
+          if change.action?.number != change.model.entries.last || change.dispatchID == nil {
             faults.with { $0.append("\(change.action as Any) came with \(change.model.entries)") }
           }
           dispatcher.dispatch(action: Echo.of(change.model.entries.last ?? 0), mode: .sync)

@@ -21,7 +21,7 @@ extension Scenario {
         group.addTask {
           let mode = modes[number % 4]
           var options = DispatchOptions.limited(by: waits)
-          if number == 5 { options = options.timeout(.milliseconds(500)) }
+          if number == 5 { options = [options, .timeout(.milliseconds(500))] }
           let result = await store.send(
             number.isMultiple(of: 2) ? Entry.slow(number) : .work(number), mode: mode,
             options: options)
@@ -38,7 +38,7 @@ extension Scenario {
     }
     try check(inFlight.now.now == 0 && inFlight.now.most <= 2, "\(inFlight.now) of 2")
     for number in [1, 2, 3, 4, 6] { try check(ends.now[number] == true, "\(ends.now)") }
-    try check(waits.figures.waiting == 0, "\(waits.figures)")
+    try check(waits.statistics.waiting == 0, "\(waits.statistics)")
 
     // The newest take the places of the oldest that have not started.
     let drops = DispatchLimit(2, overflow: .dropOldest)

@@ -7,8 +7,8 @@ extension Scenario {
     name: "callbacks",
     summary: "an operation ends after its updates, and their delivery to observers"
   ) { dispatcher in
-    let incidents = Shared([DispatchIncident.Kind]())
-    dispatcher.onIncident { incident in incidents.with { $0.append(incident.kind) } }
+    let warnings = Shared([DispatchWarning.Kind]())
+    dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
     let updated = Shared([Int]())
     let store = dispatcher.makeJournal(
       "journal",
@@ -63,7 +63,7 @@ extension Scenario {
     try check(after.model.entries.filter { $0 != 2 }.sorted() == [1, 3, 4], "\(lost)")
     try check(
       updated.now.sorted() == entries.filter { $0 / 100 == 2 }.sorted(), "\(entries)")
-    try check(incidents.now.allSatisfy { $0 == .updateAfterEnd }, "\(incidents.now)")
+    try check(warnings.now.allSatisfy { $0 == .updateAfterEnd }, "\(warnings.now)")
     token.cancel()
   }
 }

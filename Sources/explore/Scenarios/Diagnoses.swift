@@ -17,7 +17,7 @@ extension Scenario {
       store: Store<Journal, Awaiting>(identifier: "awaiting", reducer: AwaitingReducer()))
     let clock = dispatcher.simulation!.clock
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
-    let ended = Shared(Set<TransactionID>())
+    let ended = Shared(Set<DispatchID>())
     let limited = DispatchLimit(1, overflow: .wait)
     let failure = Shared(String?.none)
 
@@ -54,7 +54,7 @@ extension Scenario {
           await store.send(Entry.slow(number + 40), mode: .serial, options: .limited(by: limited))
           for handle in [first, second, third, whole] {
             await handle.ended()
-            ended.with { _ = $0.insert(handle.transaction) }
+            ended.with { _ = $0.insert(handle.dispatchID) }
             look()
           }
         }

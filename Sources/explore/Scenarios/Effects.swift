@@ -12,7 +12,7 @@ extension Scenario {
     let counts = Shared((begun: 0, ended: 0))
     let trees = Shared([0, 0, 0, 0])
     let overlaps = Shared((running: [0, 0], most: 0))
-    dispatcher.onIncident { _ in }
+    dispatcher.onWarning { _ in }
     // Each branch leads to two with the number below.
     dispatcher.register(
       effect: Effect(Branch.self) { branch, context in

@@ -29,9 +29,9 @@ extension Scenario {
       var options = claim.options
       if simulation.draw(below: 3) == 0 {
         claim.level = simulation.draw(below: 4) == 0 ? 1 : 2
-        options = options.when(level) { [claim] in $0.entries.count >= claim.level }
+        options = [options, .when(level) { [claim] in $0.entries.count >= claim.level }]
       }
-      if !isOrdered, simulation.draw(below: 4) == 0 { options = options.timeout(.seconds(1)) }
+      if !isOrdered, simulation.draw(below: 4) == 0 { options = [options, .timeout(.seconds(1))] }
       claims.append((claim, options))
     }
     let modes: [Dispatcher.Mode] = [
@@ -118,7 +118,7 @@ private struct Claim: ActionType {
   var inner: Inner?
 
   var options: DispatchOptions {
-    keys.reduce(DispatchOptions()) { $0.exclusive($1) }
+    keys.reduce([]) { [$0, .exclusive($1)] }
   }
 }
 

@@ -7,8 +7,8 @@ extension Scenario {
     name: "groups", summary: "each step of a group runs once, in order, and is undone in reverse"
   ) { dispatcher in
     let watch = GroupWatch()
-    dispatcher.onIncident { incident in
-      if incident.kind != .noResponder { watch.note("\(incident)") }
+    dispatcher.onWarning { warning in
+      if warning.kind != .noResponder { watch.note("\(warning)") }
     }
     dispatcher.register(
       store: Store<Journal, Chore>(identifier: "chores", reducer: ChoreReducer(watch)))

@@ -13,9 +13,7 @@ extension Scenario {
     @Sendable func send(
       _ action: Entry, _ mode: Dispatcher.Mode, _ handles: [DispatchHandle] = []
     ) -> DispatchHandle {
-      var options = DispatchOptions()
-      options.after = handles
-      return dispatcher.dispatch(action: action, mode: mode, options: options) {
+      dispatcher.dispatch(action: action, mode: mode, options: .after(handles)) {
         log.with { $0.append(-action.number) }
       }
     }

@@ -22,7 +22,7 @@ extension Scenario {
       for number in 0..<8 {
         let (key, mode) = (1 + number % 2, modes[number % 4])
         group.addTask {
-          let options = DispatchOptions.joined(key).named(number)
+          let options = [.joinsInFlight(key), .named(number)] as DispatchOptions
           let action = Entry.slow(key * 100 + number)
           let result =
             number < 4 && mode != .mainThread
@@ -34,7 +34,7 @@ extension Scenario {
       simulation.atSomeTime { dispatcher.cancel(named: 5) }
       simulation.atSomeTime {
         let handle = dispatcher.dispatch(
-          action: Entry.slow(150), mode: .sync, options: .joined(1))
+          action: Entry.slow(150), mode: .sync, options: .joinsInFlight(1))
         results.with { $0.append(handle.resultIfEnded!) }
       }
     }
@@ -43,13 +43,13 @@ extension Scenario {
     let all = results.now
     try check(all.count == 9, "\(all.count) have ended")
     // As many ran as there are transactions of those that did.
-    let succeeded = Set(all.filter(\.isSuccess).map(\.transaction))
+    let succeeded = Set(all.filter(\.isSuccess).map(\.dispatchID))
     try check(inside.now.ran >= succeeded.count && succeeded.count >= 1, "\(all)")
     for result in all where !result.isSuccess {
       try check(result.error is CancellationError, "\(result)")
     }
     for key in 1...2 {
-      let next = await dispatcher.send(Entry.note(key), options: .joined(key))
+      let next = await dispatcher.send(Entry.note(key), options: .joinsInFlight(key))
       try check(next.isSuccess, "\(next)")
     }
   }
@@ -68,8 +68,8 @@ extension Scenario {
     // Each has a lane and a key, and waits for what joins the other's key.
     let joining = [(1, 2), (2, 1)].map { own, other in
       dispatcher.dispatch(
-        action: Crossing(lane: 10 + own, options: .joined(other)), mode: .serial(lane: own),
-        options: .joined(own))
+        action: Crossing(lane: 10 + own, options: .joinsInFlight(other)), mode: .serial(lane: own),
+        options: .joinsInFlight(own))
     }
     // Each waits for what is to begin in the other's lane.
     let delayed = [(3, 4), (4, 3)].map { own, other in
@@ -79,9 +79,9 @@ extension Scenario {
     }
     // It waits for what joins one that comes to its lane.
     let holder = dispatcher.dispatch(
-      action: Crossing(lane: 15, options: .joined(5)), mode: .serial(lane: 5))
+      action: Crossing(lane: 15, options: .joinsInFlight(5)), mode: .serial(lane: 5))
     let behind = dispatcher.dispatch(
-      action: Crossing(), mode: .serial(lane: 5), options: .joined(5))
+      action: Crossing(), mode: .serial(lane: 5), options: .joinsInFlight(5))
     let last = await behind.result
     try check(last.isSuccess || last.dispatchError?.code == .wouldDeadlock, "\(last)")
     for handle in joining + delayed + [holder] {

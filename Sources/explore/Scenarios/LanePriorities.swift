@@ -135,8 +135,7 @@ private struct Plan: Sendable, CustomStringConvertible {
 
   func options(after other: DispatchHandle?) -> DispatchOptions {
     let before = isAfter ? other.map { DispatchOptions.after($0) } : nil
-    let options = (before ?? DispatchOptions()).priority(priority)
-    return hasKey ? options.exclusive("key") : options
+    return [before ?? [], .priority(priority), hasKey ? .exclusive("key") : []]
   }
 
   /// Whether it has its turn after one that came before it from the same producer.

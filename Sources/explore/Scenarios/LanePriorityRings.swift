@@ -15,9 +15,9 @@ extension Scenario {
     let handles = Shared([Int: DispatchHandle]())
     func makeOptions(_ number: Int) -> DispatchOptions {
       let other = simulation.draw(below: 3 * number)
-      let before = handles.now[other].map { DispatchOptions.after($0) } ?? DispatchOptions()
-      let priority = before.priority([.low, .normal, .high][simulation.draw(below: 3)])
-      return simulation.draw(below: 4) == 0 ? priority.exclusive("key") : priority
+      let before = handles.now[other].map { DispatchOptions.after($0) } ?? []
+      let priority = DispatchOptions.priority([.low, .normal, .high][simulation.draw(below: 3)])
+      return [before, priority, simulation.draw(below: 4) == 0 ? .exclusive("key") : []]
     }
     func makeStop(_ number: Int) -> Stop {
       let (how, other) = (simulation.draw(below: 5), simulation.draw(below: 10))

@@ -40,7 +40,7 @@ extension Scenario {
     let held = [
       dispatch(.hold(11), .serial(lane: "a"), .timeout(.seconds(1))),
       dispatch(.hold(12), .async, .timeout(.seconds(2))),
-      dispatch(.hold(13), .mainThread, .timeout(.seconds(3)).named("held")),
+      dispatch(.hold(13), .mainThread, [.timeout(.seconds(3)), .named("held")]),
       dispatch(.hold(14), .serial(lane: "a"), .timeout(.seconds(1))),
     ]
     let next = dispatch(.note(15), .serial(lane: "a"), .after())
@@ -63,12 +63,12 @@ extension Scenario {
     async let single = withTaskGroup { group in
       for number in 41...43 {
         group.addTask {
-          await store.send(Entry.slow(number), options: .unlessInFlight("single")).isSuccess
+          await store.send(Entry.slow(number), options: .skippedIfInFlight("single")).isSuccess
         }
       }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
-    let latest = (51...53).map { dispatch(.slow($0), .async, .latest("latest")) }
+    let latest = (51...53).map { dispatch(.slow($0), .async, .cancelsPrevious("latest")) }
     let named = (61...63).map { number in
       dispatch(
         .work(number), [.serial(lane: "e"), .async, .mainThread][number - 61], .named(number))

@@ -34,7 +34,7 @@ extension Scenario {
           let number = place + 1
           let action: Entry = number == 5 ? .slow(5) : number == 6 ? .note(6) : .work(number)
           let handle = dispatcher.dispatch(action: action, mode: mode) { result in
-            log.ended(result.transaction)
+            log.ended(result.dispatchID)
           }
           if number == 5 { dispatcher.simulation?.cancelAtSomeTime(handle) }
           return (number, await handle.result)
@@ -74,8 +74,8 @@ final class HookLog: Sendable {
     }
   }
 
-  func ended(_ transaction: TransactionID) {
-    let left = open.now.filter { $0.key.hasPrefix("\(transaction) ") && !$0.value.isEmpty }
+  func ended(_ dispatchID: DispatchID) {
+    let left = open.now.filter { $0.key.hasPrefix("\(dispatchID) ") && !$0.value.isEmpty }
     if !left.isEmpty { faults.with { $0.append("\(left) open at the completion") } }
   }
 }

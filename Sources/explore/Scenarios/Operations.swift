@@ -6,8 +6,8 @@ extension Scenario {
     name: "operations",
     summary: "an operation ends once, however it ends, and its lane runs the next"
   ) { dispatcher in
-    let incidents = Shared([DispatchIncident.Kind]())
-    dispatcher.onIncident { incident in incidents.with { $0.append(incident.kind) } }
+    let warnings = Shared([DispatchWarning.Kind]())
+    dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
     let waiting = Shared([RunningOperation<Journal, Entry>]())
     let store = dispatcher.makeJournal(
       "journal", late: { operation in waiting.with { $0.append(operation) } })
@@ -40,6 +40,6 @@ extension Scenario {
     try check(results[3].isSuccess, "\(results[3])")
     let entries = store.model.entries
     try check(entries.filter { $0 < 10 } == [1, 2, 4], "\(entries)")
-    try check(incidents.now.count { $0 == .finishedTwice } == 1, "\(incidents.now)")
+    try check(warnings.now.count { $0 == .finishedTwice } == 1, "\(warnings.now)")
   }
 }

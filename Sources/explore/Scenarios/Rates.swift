@@ -13,7 +13,7 @@ extension Scenario {
     let handles = (1...3).map { number in
       dispatcher.dispatch(
         action: Entry.note(number), mode: mode,
-        options: .debounced("k", for: .seconds(1)).limited(by: limit))
+        options: [.debounced("k", for: .seconds(1)), .limited(by: limit)])
     }
     for handle in handles.dropLast() {
       let result = await handle.result
@@ -23,7 +23,7 @@ extension Scenario {
     let last = await handles[2].result
     try check(last.isSuccess, "the last one ended as \(last)")
     try check(store.model.entries == [3], "\(store.model.entries)")
-    try check(limit.figures.inFlight == 0, "\(limit.figures)")
+    try check(limit.statistics.inFlight == 0, "\(limit.statistics)")
   }
 
   /// Bursts of dispatches from several threads, of keys with a rate, some of which are cancelled or time out.
@@ -69,8 +69,8 @@ extension Scenario {
             for count in 0..<4 {
               let key = simulation.draw(below: 4)
               let number = 1 + producer * 4 + count
-              var options = options(key).named(key)
-              if number == 6 { options = options.timeout(.seconds(1)) }
+              var options = [options(key), .named(key)] as DispatchOptions
+              if number == 6 { options = [options, .timeout(.seconds(1))] }
               watch.came(number, key)
               let way = simulation.draw(below: 2)
               inner.addTask { [options] in await dispatch(number, options, way) }

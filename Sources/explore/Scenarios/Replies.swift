@@ -7,8 +7,8 @@ extension Scenario {
     name: "replies", summary: "a caller gets the replies to its action, of stores that finished"
   ) { dispatcher in
     let faults = Shared([String]())
-    dispatcher.onIncident { incident in
-      if incident.kind != .finishedTwice { faults.with { $0.append("\(incident)") } }
+    dispatcher.onWarning { warning in
+      if warning.kind != .finishedTwice { faults.with { $0.append("\(warning)") } }
     }
     dispatcher.register(
       store: Desk(identifier: "applying", reducer: ApplyingDesk("applying", faults)),

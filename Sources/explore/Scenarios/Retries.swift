@@ -33,28 +33,28 @@ extension Scenario {
     let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter
     // One after the other in a lane.
     let inLane = (11...13).map {
-      dispatch($0, failing: $0 - 10, .serial(lane: "a"), .retrying(attempts: 3, backoff: growing))
+      dispatch($0, failing: $0 - 10, .serial(lane: "a"), .retry(attempts: 3, backoff: growing))
     }
     let beside = (21...23).map { number in
       dispatch(
         number, failing: 2, [.async, .serial, .mainThread][number - 21],
-        .retrying(attempts: 3, backoff: number == 22 ? .none : growing))
+        .retry(attempts: 3, backoff: number == 22 ? .none : growing))
     }
     // Each would pause for an hour.
-    let hour = DispatchOptions.retrying(attempts: 9, backoff: .constant(.seconds(3_600)))
+    let hour = DispatchOptions.retry(attempts: 9, backoff: .constant(.seconds(3_600)))
     let ended = (31...34).map { number in
       dispatch(
         number, failing: 9, number % 2 == 0 ? .async : .serial(lane: "b"),
-        number < 33 ? hour.timeout(.seconds(2)) : hour)
+        number < 33 ? [hour, .timeout(.seconds(2))] : hour)
     }
     for handle in ended.suffix(2) { dispatcher.simulation?.cancelAtSomeTime(handle) }
     // The deadline comes at about the time at which a pause ends.
     let racing = dispatch(
       41, failing: 9, .serial(lane: "c"),
-      .retrying(attempts: 3, backoff: .constant(.seconds(1))).timeout(.seconds(1)))
+      [.retry(attempts: 3, backoff: .constant(.seconds(1))), .timeout(.seconds(1))])
     let sent = await dispatcher.send(
       Trial(number: 51, failures: 1), mode: .serial(lane: "a"),
-      options: .retrying(attempts: 2, backoff: growing))
+      options: .retry(attempts: 2, backoff: growing))
     try check(sent.isSuccess, "\(sent)")
 
     for (number, handle) in zip(11...13, inLane) {

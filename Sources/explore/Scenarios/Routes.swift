@@ -7,7 +7,7 @@ extension Scenario {
     name: "routes",
     summary: "a dispatch reaches the stores that are there when it is made, and no other"
   ) { dispatcher in
-    dispatcher.onIncident { _ in }
+    dispatcher.onWarning { _ in }
     let runs = Shared([Int: [Int]]())
     let tenants = Tenants(dispatcher, runs)
     let letters = dispatcher.register(

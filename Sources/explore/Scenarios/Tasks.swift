@@ -31,7 +31,7 @@ extension Scenario {
       try check(outcome?.isFinished == hasRun, "\(result): \(store.model.entries)")
       try check(hasRun || outcome?.isCancelled == true, "\(result)")
       for child in notes.model.entries where child / 10 == number {
-        try check(parents.of.now[child] == handle.transaction, "\(child) has another parent")
+        try check(parents.of.now[child] == handle.dispatchID, "\(child) has another parent")
       }
       if hasRun {
         let children = notes.model.entries.filter { $0 / 10 == number }
@@ -75,7 +75,7 @@ final class ErrandReducer: Reducer<Journal, Errand> {
 
 /// Records the parent of each action.
 final class Parents: Middleware {
-  let of = Shared([Int: TransactionID]())
+  let of = Shared([Int: DispatchID]())
 
   func willDispatch(
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore

@@ -27,7 +27,7 @@ extension Scenario {
       guard number == 21 else { return }
       let result = dispatcher.dispatch(
         storeIdentifier: "log", action: Entry.note(99), mode: .sync,
-        options: DispatchOptions(after: [block])
+        options: .after(block)
       ).resultIfEnded
       isRefused.with { $0 = result?.dispatchError?.code == .wouldDeadlock }
     }

@@ -18,7 +18,7 @@ import Testing
   func aStoreTakesPartOnlyInWhatConcernsIt(mode: churn.Mode) async throws {
     let parts = try await record(mode).begun
 
-    let stores = Dictionary(grouping: parts, by: \.transaction).values
+    let stores = Dictionary(grouping: parts, by: \.dispatchID).values
     for parts in stores {
       let expected = parts[0].isChange ? ["files", "authors", "folders"] : ["authors", "days"]
       #expect(Set(parts.map(\.store)) == Set(expected))
@@ -28,10 +28,10 @@ import Testing
 
   @Test(arguments: churn.Mode.allCases)
   func authorsIsNotAskedBeforeFilesHasTakenTheChangeIn(mode: churn.Mode) async throws {
-    var hasTakenIn: Set<TransactionID> = []
+    var hasTakenIn: Set<DispatchID> = []
     for part in try await record(mode).ended where part.isChange {
-      if part.store == "files" { hasTakenIn.insert(part.transaction) }
-      if part.store == "authors" { #expect(hasTakenIn.contains(part.transaction)) }
+      if part.store == "files" { hasTakenIn.insert(part.dispatchID) }
+      if part.store == "authors" { #expect(hasTakenIn.contains(part.dispatchID)) }
     }
     #expect(!hasTakenIn.isEmpty)
   }

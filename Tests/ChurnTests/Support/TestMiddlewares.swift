@@ -8,7 +8,7 @@ import Synchronization
 final class PartsRecorder: Middleware, @unchecked Sendable {
   // Unchecked because: `recorded` is only touched while `lock` is held.
   struct StoreRun {
-    let transaction: TransactionID
+    let dispatchID: DispatchID
     let isChange: Bool
     let store: String
   }
@@ -23,14 +23,14 @@ final class PartsRecorder: Middleware, @unchecked Sendable {
     transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     let part = StoreRun(
-      transaction: transaction.id, isChange: action is Changed, store: store.identifier)
+      dispatchID: transaction.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.begun.append(part) }
     return .pass
   }
 
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
     let part = StoreRun(
-      transaction: transaction.id, isChange: action is Changed, store: store.identifier)
+      dispatchID: transaction.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.ended.append(part) }
   }
 }

@@ -60,7 +60,7 @@ struct InterceptorExplorationTests {
       token.cancel()
       let models = [[]] + commits.now.map(\.model)
       for interception in interceptor.interceptions {
-        let own = commits.now.filter { $0.transaction == interception.transaction.id }
+        let own = commits.now.filter { $0.dispatchID == interception.transaction.id }
         let versions = (interception.oldVersion, interception.newVersion)
         guard versions == (own[0].version - 1, own[own.count - 1].version),
           interception.commitCount == own.count,

@@ -40,7 +40,7 @@ struct SimulationTests {
       _ = dispatcher.makeNotes("notes")
       let handles = (1...3).map { dispatcher.dispatch(action: Note.add($0), mode: mode) }
       for handle in handles { await handle.ended() }
-      let transactions = handles.map(\.transaction)
+      let transactions = handles.map(\.dispatchID)
       guard transactions.allSatisfy({ $0.epoch == 0 && "\($0)" == "#\($0.number)" }),
         transactions == transactions.sorted(), Set(transactions).count == 3
       else { throw Unexpected(text: "\(transactions)") }

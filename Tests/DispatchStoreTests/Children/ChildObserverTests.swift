@@ -91,7 +91,7 @@ struct ChildObserverTests {
     let handle = cart.dispatch(.add("tea"), mode: .sync)
     shop.updateModel { $0.cart = Cart() }
     #expect(changes.all.map { $0.action as? ShopAction } == [.cart(.add("tea")), nil])
-    #expect(changes.all.map(\.transaction) == [handle.transaction, nil])
+    #expect(changes.all.map(\.dispatchID) == [handle.dispatchID, nil])
     withExtendedLifetime(token) {}
   }
 

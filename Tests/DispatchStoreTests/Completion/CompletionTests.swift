@@ -24,7 +24,7 @@ struct CompletionTests {
     handle.cancel()
     _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(completions.count == 1, sourceLocation: sourceLocation)
-    #expect(completions.all.first?.transaction == result.transaction)
+    #expect(completions.all.first?.dispatchID == result.dispatchID)
     return completions.all[0]
   }
 

@@ -41,7 +41,7 @@ struct ConditionTests {
     let (stock, other, log) = (stock, Store<Int, Ping>.probe("other"), it.log)
     let waiting = it.run(
       .runs { _ in log.record("\(stock.model) \(other.model)") }, mode,
-      atLeast(1).when(other) { $0 == 1 }, sends: sends)
+      [atLeast(1), .when(other) { $0 == 1 }], sends: sends)
     stock.updateModel { $0 = 1 }
     stock.updateModel { $0 = 0 }
     other.updateModel { $0 = 1 }
@@ -69,10 +69,13 @@ struct ConditionTests {
     let (stock, checks) = (stock, Recorder<Int>())
     let waiting = it.run(
       it.notes("x"), mode,
-      .timeout(.seconds(1)).when(stock) {
-        checks.record($0)
-        return $0 > 0
-      }, sends: sends)
+      [
+        .timeout(.seconds(1)),
+        .when(stock) {
+          checks.record($0)
+          return $0 > 0
+        },
+      ], sends: sends)
     // Twice: before the store is observed, and then.
     _ = await checks.first(2)
     await it.clock.waitForSleepers(atLeast: 1)
@@ -90,10 +93,13 @@ struct ConditionTests {
     let (stock, checks) = (stock, Recorder<Int>())
     let waiting = it.run(
       it.notes("x"), mode,
-      .named("x").when(stock) {
-        checks.record($0)
-        return $0 > 0
-      }, sends: sends)
+      [
+        .named("x"),
+        .when(stock) {
+          checks.record($0)
+          return $0 > 0
+        },
+      ], sends: sends)
     _ = await checks.first(2)
     if sends, mode != .sync {
       waiting.cancel()
@@ -132,7 +138,7 @@ struct ConditionTests {
     }
     let count = Load.count(100)
     let takers = (0..<count).map { index in
-      it.run(take, mode, atLeast(1).exclusive("stock"), sends: index % 2 == 0)
+      it.run(take, mode, [atLeast(1), .exclusive("stock")], sends: index % 2 == 0)
     }
     for _ in 0..<count {
       #expect(await stock.send(Ping(), options: .exclusive("stock")).isSuccess)
@@ -150,10 +156,13 @@ struct ConditionTests {
     stock.updateModel { $0 = 1 }
     let waiting = it.run(
       .runs { _ in log.record("began at \(stock.model)") }, mode,
-      .exclusive("a").when(stock) { count in
-        checks.record(count)
-        return count > 0
-      }, sends: sends)
+      [
+        .exclusive("a"),
+        .when(stock) { count in
+          checks.record(count)
+          return count > 0
+        },
+      ], sends: sends)
     _ = await checks.first(1)
     stock.updateModel { $0 = 0 }
     free.open()

@@ -29,7 +29,7 @@ struct ControlPairTests {
     }
     let handle = dispatcher.dispatch(
       action: script, mode: mode,
-      options: options.retrying(attempts: 2, backoff: .constant(.seconds(1))))
+      options: [options, .retry(attempts: 2, backoff: .constant(.seconds(1)))])
     await clock.waitForSleepers(atLeast: 1)
     return handle
   }
@@ -43,18 +43,18 @@ struct ControlPairTests {
     let other = dispatcher.dispatch(
       action: Script.adds("x"), mode: mode, options: .limited(by: limit))
     #expect(await other.result.errorCode == .limitExceeded)
-    #expect(limit.figures.inFlight == 1)
+    #expect(limit.statistics.inFlight == 1)
     passThePause()
     #expect(await retried.result.isSuccess)
     #expect(attempts.count == 2)
     let next = await dispatcher.send(Script.adds("y"), mode: mode, options: .limited(by: limit))
-    #expect(next.isSuccess && limit.figures.admitted == 2)
+    #expect(next.isSuccess && limit.statistics.admitted == 2)
   }
 
   @Test(arguments: modes)
   func retryAndNameCancellingEndsThePause(mode: Dispatcher.Mode) async {
     let retried = await pausing(mode, .named("job"))
-    #expect(dispatcher.dispatches(named: "job").map(\.transaction) == [retried.transaction])
+    #expect(dispatcher.dispatches(named: "job").map(\.dispatchID) == [retried.dispatchID])
     #expect(dispatcher.cancel(named: "job") == 1)
     #expect(await retried.result.isSuccess == false)
     passThePause()
@@ -64,9 +64,9 @@ struct ControlPairTests {
 
   @Test(arguments: modes)
   func retryAndUnlessInFlightAPauseIsInFlight(mode: Dispatcher.Mode) async {
-    let retried = await pausing(mode, .unlessInFlight("import"))
+    let retried = await pausing(mode, .skippedIfInFlight("import"))
     let other = dispatcher.dispatch(
-      action: Script.adds("x"), mode: mode, options: .unlessInFlight("import"))
+      action: Script.adds("x"), mode: mode, options: .skippedIfInFlight("import"))
     #expect(await other.result.errorCode == .skipped)
     passThePause()
     #expect(await retried.result.isSuccess)
@@ -75,9 +75,9 @@ struct ControlPairTests {
 
   @Test(arguments: modes)
   func retryAndLatestTheNewestEndsThePause(mode: Dispatcher.Mode) async {
-    let retried = await pausing(mode, .latest("search"))
+    let retried = await pausing(mode, .cancelsPrevious("search"))
     let newest = dispatcher.dispatch(
-      action: Script.adds("newest"), mode: mode, options: .latest("search"))
+      action: Script.adds("newest"), mode: mode, options: .cancelsPrevious("search"))
     #expect(await retried.result.isSuccess == false)
     #expect(await newest.result.isSuccess)
     #expect(attempts.count == 1 && stage.model == ["newest"])
@@ -117,7 +117,7 @@ struct ControlPairTests {
     #expect(result.isSuccess)
     #expect(stage.model.count == 12)
     #expect(inside.withLock(\.most) <= 2)
-    #expect(limit.figures.admitted == 12 && limit.figures.inFlight == 0)
+    #expect(limit.statistics.admitted == 12 && limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: modes)
@@ -129,7 +129,7 @@ struct ControlPairTests {
           Script.runs { _ in
             attempts.record(0)
             if attempts.count == 1 { throw StageFright() }
-          }, mode: mode, options: .retrying(attempts: 2)
+          }, mode: mode, options: .retry(attempts: 2)
         ).compensated(by: Script.adds("undone"))
         ActionStep(Script.adds("after"), mode: mode)
       })
@@ -159,7 +159,7 @@ struct ControlPairTests {
       }
     }
     #expect(log.all == (0..<4).flatMap { _ in ["+a", "-a", "+b", "-b"] })
-    #expect(limit.figures.admitted == 4)
+    #expect(limit.statistics.admitted == 4)
   }
 
   @Test(arguments: modes)
@@ -170,11 +170,11 @@ struct ControlPairTests {
       action: Script.suspends { _ in
         started.open()
         await free.opened()
-      }, mode: mode, options: .limited(by: limit).named("job"))
+      }, mode: mode, options: [.limited(by: limit), .named("job")])
     await started.opened()
     let sent = Task.immediate {
       await dispatcher.send(
-        Script.adds("x"), mode: mode, options: .limited(by: limit).named("job")
+        Script.adds("x"), mode: mode, options: [.limited(by: limit), .named("job")]
       ).isSuccess
     }
     #expect(dispatcher.cancel(named: "job") == 1)

@@ -48,7 +48,7 @@ struct ExclusionDeadlockTests {
     let results = Recorder<DispatchResult>()
     let (it, nest) = (it, nest)
     let script = Script.suspends { _ in
-      results.record(await nest(how, "inner", .exclusive("a").exclusive("b"), .async))
+      results.record(await nest(how, "inner", [.exclusive("a"), .exclusive("b")], .async))
       // Other keys are free.
       results.record(await nest(.sends, "other", .exclusive("b"), .async))
     }
@@ -173,7 +173,7 @@ struct ExclusionDeadlockTests {
     }
     let outer = it.run(script, .serial(lane: "outer"), .exclusive("a"))
     _ = await it.log.first(1)
-    let both = it.run(it.notes("both"), .async, .exclusive("a").exclusive("b"), sends: true)
+    let both = it.run(it.notes("both"), .async, [.exclusive("a"), .exclusive("b")], sends: true)
     came.open()
     for task in [outer, both] { #expect(await task.value.isSuccess) }
     #expect(results.all[0].isSuccess, "\(results.all[0])")
@@ -197,7 +197,7 @@ struct ExclusionDeadlockTests {
     let holder = await it.begin("x", until: free, .serial(lane: "x"), DispatchOptions())
     let inLane = it.run(it.notes("in lane"), .serial(lane: "x"), .exclusive("b"))
     let both: @Sendable () -> Task<DispatchResult, Never> = {
-      it.run(it.notes("both"), .async, .exclusive("a").exclusive("b"), sends: true)
+      it.run(it.notes("both"), .async, [.exclusive("a"), .exclusive("b")], sends: true)
     }
     var last: Task<DispatchResult, Never>?
     if order == 0 { last = both() }

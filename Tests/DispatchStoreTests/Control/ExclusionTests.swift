@@ -70,7 +70,7 @@ struct ExclusionTests {
     let count = Load.count(400)
     let handles = Recorder<DispatchHandle>()
     let options: @Sendable ([Int]) -> DispatchOptions = { keys in
-      keys.reduce(DispatchOptions()) { $0.exclusive($1) }
+      keys.reduce([]) { [$0, .exclusive($1)] }
     }
     async let sent: Void = withDiscardingTaskGroup { group in
       for index in 0..<count {
@@ -103,7 +103,7 @@ struct ExclusionTests {
     let a = await it.begin("a", until: freeA, .async, .exclusive("a"))
     let b = await it.begin("b", until: freeB, .async, .exclusive("b"))
     let both = it.run(
-      it.notes("both"), mode, .exclusive("a").exclusive("b").exclusive("a"), sends: sends)
+      it.notes("both"), mode, [.exclusive("a"), .exclusive("b"), .exclusive("a")], sends: sends)
     freeA.open()
     #expect(await a.value.isSuccess)
     // It has none of them before it has both.
@@ -121,7 +121,8 @@ struct ExclusionTests {
     let tasks = (0..<5).map { index in
       let lane = mode.isAsync ? mode : .serial(lane: index)
       return it.run(
-        it.notes("\(index)"), lane, index == 1 ? .exclusive("a").exclusive("b") : .exclusive("a"),
+        it.notes("\(index)"), lane,
+        index == 1 ? [.exclusive("a"), .exclusive("b")] : .exclusive("a"),
         sends: true)
     }
     // It came later than one that waits for its key, too.
@@ -187,7 +188,7 @@ struct ExclusionTests {
     let (freeA, freeB) = (Latch(), Latch())
     let a = await it.begin("a", until: freeA, .async, .exclusive("a"))
     let waiting = it.run(
-      it.notes("x"), mode, .exclusive("a").exclusive("b").named("x"), sends: sends)
+      it.notes("x"), mode, [.exclusive("a"), .exclusive("b"), .named("x")], sends: sends)
     let behind = it.run(
       it.holds("b", until: freeB), .serial(lane: "b"), .exclusive("b"))
     if sends { waiting.cancel() } else { it.dispatcher.cancel(named: "x") }
@@ -197,7 +198,7 @@ struct ExclusionTests {
     #expect(it.log.all == ["+a", "+b"])
     for free in [freeA, freeB] { free.open() }
     for task in [a, behind] { #expect(await task.value.isSuccess) }
-    let next = it.run(it.notes("y"), mode, .exclusive("b").exclusive("a"), sends: sends)
+    let next = it.run(it.notes("y"), mode, [.exclusive("b"), .exclusive("a")], sends: sends)
     #expect(await next.value.isSuccess)
   }
 
@@ -206,7 +207,7 @@ struct ExclusionTests {
     let free = Latch()
     let holder = await it.begin("a", until: free, .async, .exclusive("import"))
     let waiting = it.run(
-      it.notes("x"), mode, .exclusive("import").timeout(.seconds(1)), sends: sends)
+      it.notes("x"), mode, [.exclusive("import"), .timeout(.seconds(1))], sends: sends)
     await it.clock.waitForSleepers(atLeast: 1)
     it.clock.advance(by: .seconds(1))
     let result = await waiting.value
@@ -223,7 +224,8 @@ struct ExclusionTests {
     let holder = await it.begin("a", until: free, .async, .exclusive("import"))
     // In the caller's task it comes to its gate before this returns.
     let waiting = it.run(
-      it.notes("x"), .async, .exclusive("import").named("x").timeout(.seconds(1)), sends: true)
+      it.notes("x"), .async, [.exclusive("import"), .named("x"), .timeout(.seconds(1))], sends: true
+    )
     let dispatch = it.dispatcher.dispatches(named: "x")[0].dispatch!
     let holders = it.dispatcher.exclusionTable.obstacles(
       of: dispatch, it.dispatcher.exclusionTable.keys([TypedKey("import")]))
@@ -241,7 +243,7 @@ struct ExclusionTests {
   @Test(arguments: GateStage.queuedModes)
   func theKeysAreHeldAfterADeadlineUntilTheBlockHasEnded(_ mode: Dispatcher.Mode) async {
     let free = Latch()
-    let holder = await it.begin("a", until: free, mode, .exclusive("a").timeout(.seconds(1)))
+    let holder = await it.begin("a", until: free, mode, [.exclusive("a"), .timeout(.seconds(1))])
     await it.clock.waitForSleepers(atLeast: 1)
     it.clock.advance(by: .seconds(1))
     #expect(await holder.value.errorCode == .timedOut)
@@ -261,7 +263,7 @@ struct ExclusionTests {
     let handles = (0..<count).map { index in
       it.dispatcher.dispatch(
         action: Script.runs { _ in }, mode: .serial(lane: index),
-        options: .exclusive("a").exclusive(index % 7))
+        options: [.exclusive("a"), .exclusive(index % 7)])
     }
     free.open()
     #expect(await holder.value.isSuccess)

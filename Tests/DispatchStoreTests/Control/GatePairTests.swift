@@ -18,7 +18,7 @@ struct GatePairTests {
         attempts.record(0)
         it.log.record("attempt")
         if attempts.count == 1 { throw StageFright() }
-      }, mode, .exclusive("a").retrying(attempts: 2, backoff: .constant(.seconds(1))))
+      }, mode, [.exclusive("a"), .retry(attempts: 2, backoff: .constant(.seconds(1)))])
     await it.clock.waitForSleepers(atLeast: 1)
     let other = it.run(it.notes("other"), .serial(lane: "other"), .exclusive("a"))
     #expect(await it.run(it.notes("beside"), .serial(lane: "b"), .init()).value.isSuccess)
@@ -59,7 +59,7 @@ struct GatePairTests {
   @Test(arguments: GateStage.queuedModes)
   func exclusionAndLatestTheNewestRunsAfterTheOldestHasEnded(_ mode: Dispatcher.Mode) async {
     let (it, free) = (it, Latch())
-    let options = DispatchOptions.latest("search").exclusive("search")
+    let options = [.cancelsPrevious("search"), .exclusive("search")] as DispatchOptions
     let first = await it.begin("first", until: free, mode, options)
     let others = (0..<3).map { it.run(it.notes("\($0)"), mode, options) }
     for other in others.dropLast() { #expect(await other.value.error is CancellationError) }
@@ -88,7 +88,7 @@ struct GatePairTests {
     for mode in Dispatcher.Mode.everyMode where mode != .sync {
       let waiting = it.dispatcher.dispatch(
         action: it.notes("after"), mode: mode,
-        options: DispatchOptions(after: [before]).exclusive("a"))
+        options: [.after(before), .exclusive("a")])
       #expect(!waiting.hasEnded)
     }
     #expect(await it.run(it.notes("key"), .async, .exclusive("a")).value.isSuccess)
@@ -125,7 +125,9 @@ struct GatePairTests {
 
   @Test(arguments: GateStage.queuedModes)
   func conditionAndLatestTheNewestWaits(_ mode: Dispatcher.Mode) async {
-    let (it, options) = (it, DispatchOptions.latest("refresh").when(stock) { $0 > 0 })
+    let (it, options) = (
+      it, [.cancelsPrevious("refresh"), .when(stock) { $0 > 0 }] as DispatchOptions
+    )
     let waiting = (0..<3).map { it.run(it.notes("\($0)"), mode, options) }
     for task in waiting.dropLast() { #expect(await task.value.error is CancellationError) }
     stock.updateModel { $0 = 1 }
@@ -153,7 +155,7 @@ struct GatePairTests {
       .runs { _ in
         attempts.record(stock.model)
         if attempts.count == 1 { throw StageFright() }
-      }, mode, .when(stock) { $0 > 0 }.retrying(attempts: 2, backoff: .constant(.seconds(1))))
+      }, mode, [.when(stock) { $0 > 0 }, .retry(attempts: 2, backoff: .constant(.seconds(1)))])
     await it.clock.waitForSleepers(atLeast: 1)
     stock.updateModel { $0 = 0 }
     it.clock.advance(by: .seconds(1))
@@ -164,11 +166,11 @@ struct GatePairTests {
   @Test(arguments: GateStage.queuedModes)
   func conditionAndLimitOneThatWaitsHasItsUnit(_ mode: Dispatcher.Mode) async {
     let (it, limit) = (it, DispatchLimit(1, name: "one"))
-    let options = DispatchOptions.limited(by: limit).when(stock) { $0 > 0 }
+    let options = [.limited(by: limit), .when(stock) { $0 > 0 }] as DispatchOptions
     let waiting = it.run(it.notes("x"), mode, options)
     #expect(await it.run(it.notes("y"), mode, options).value.errorCode == .limitExceeded)
     stock.updateModel { $0 = 1 }
     #expect(await waiting.value.isSuccess)
-    #expect(limit.figures.inFlight == 0 && it.log.all == ["x"])
+    #expect(limit.statistics.inFlight == 0 && it.log.all == ["x"])
   }
 }

@@ -206,14 +206,14 @@ struct InheritanceTests {
           },
         ] {
           let result = await dispatcher.send(
-            script, to: "inner", mode: mode, options: .detached.limited(by: limit)
+            script, to: "inner", mode: mode, options: [.detached, .limited(by: limit)]
           ) { _ in log.record("completion") }
           log.record("\(result.isSuccess)")
         }
         log.record("\(await dispatcher.send(Script.adds("plain"), to: "inner").isSuccess)")
         let late = await dispatcher.send(
           Script.suspends { _ in try await waits(for: Latch()) }, to: "inner", mode: mode,
-          options: .detached.timeout(.seconds(0)))
+          options: [.detached, .timeout(.seconds(0))])
         log.record("\(late.dispatchError?.code == .timedOut)")
       }, .timeout(.seconds(1)))
     await began.opened()

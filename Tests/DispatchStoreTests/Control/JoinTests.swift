@@ -42,7 +42,7 @@ struct JoinTests {
     failing: Bool = false
   ) async -> (first: Task<DispatchResult, Never>, second: Task<DispatchResult, Never>) {
     let first = run(
-      holds("first", until: free, failing: failing), way, .joined("key").named("first"))
+      holds("first", until: free, failing: failing), way, [.joinsInFlight("key"), .named("first")])
     _ = await log.first(1)
     return (first, await joining(way, options))
   }
@@ -54,9 +54,10 @@ struct JoinTests {
     let marker = dispatcher.dispatch(
       action: Script.suspends { _ in
         await free.openedOrCancelled()
-      }, options: .latest(key))
+      }, options: .cancelsPrevious(key))
     let task = run(
-      .adds("second"), way, options.joined("key").named("second").latest(key))
+      .adds("second"), way,
+      [options, .joinsInFlight("key"), .named("second"), .cancelsPrevious(key)])
     await marker.ended()
     return task
   }
@@ -69,17 +70,17 @@ struct JoinTests {
     let (first, second) = await joined(way, until: free)
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let third = await joining(way, DispatchOptions(), marker: "other marker")
-    #expect(await run(.adds("other"), Way.all[0], .joined("other key")).value.isSuccess)
+    #expect(await run(.adds("other"), Way.all[0], .joinsInFlight("other key")).value.isSuccess)
     free.open()
     let results = [await first.value, await second.value, await third.value]
     for result in results {
-      #expect(result.isSuccess && result.transaction == results[0].transaction)
+      #expect(result.isSuccess && result.dispatchID == results[0].dispatchID)
       #expect(result.stores.map(\.storeIdentifier) == ["stage"])
     }
     #expect(stage.model == ["other"])
     #expect(log.all.count(where: { $0 == "second true" }) == 2)
     #expect(log.all.count(where: { $0 == "m will stage" }) == 2, "Of the marker, and of the other.")
-    #expect(await run(.adds("next"), way, .joined("key")).value.isSuccess)
+    #expect(await run(.adds("next"), way, .joinsInFlight("key")).value.isSuccess)
     #expect(stage.model == ["other", "next"])
   }
 
@@ -91,7 +92,7 @@ struct JoinTests {
     let (one, two) = (await first.value, await second.value)
     #expect(one.error as? StageFright == StageFright(place: 7))
     #expect(two.error as? StageFright == StageFright(place: 7))
-    #expect(one.transaction == two.transaction)
+    #expect(one.dispatchID == two.dispatchID)
     #expect(Set(log.all) == ["+first", "first false", "second false"])
     #expect(stage.model.isEmpty)
   }
@@ -105,7 +106,7 @@ struct JoinTests {
           return number.value
         }
       })
-    let options = DispatchOptions.joined("key")
+    let options = DispatchOptions.joinsInFlight("key")
     let first = dispatcher.dispatch(action: Number(value: 7), options: options)
     let second = Task.immediate {
       await dispatcher.send(Number(value: 8), mode: .serial, options: options)
@@ -130,14 +131,15 @@ struct JoinTests {
       await onOwnThreads(4) { index in
         results.record(
           dispatcher.dispatch(
-            action: script, mode: index % 2 == 0 ? .async : .serial, options: .joined(round)))
+            action: script, mode: index % 2 == 0 ? .async : .serial, options: .joinsInFlight(round))
+        )
       }
       free.open()
-      var transactions: Set<TransactionID> = []
+      var transactions: Set<DispatchID> = []
       for handle in results.all {
         let result = await handle.result
         #expect(result.isSuccess)
-        transactions.insert(result.transaction)
+        transactions.insert(result.dispatchID)
       }
       #expect(transactions.count == 1)
     }
@@ -147,10 +149,11 @@ struct JoinTests {
   @Test func aSequenceIsJoinedAsAWhole() async {
     let free = Latch()
     let first = dispatcher.dispatch(
-      actions: [holds("1", until: free), Script.adds("2")], mode: .serial, options: .joined("key"))
+      actions: [holds("1", until: free), Script.adds("2")], mode: .serial,
+      options: .joinsInFlight("key"))
     let second = dispatcher.dispatch(
-      actions: [Script.adds("x"), Script.adds("y")], mode: .serial, options: .joined("key"))
-    let third = dispatcher.dispatch(action: Script.adds("z"), options: .joined("key"))
+      actions: [Script.adds("x"), Script.adds("y")], mode: .serial, options: .joinsInFlight("key"))
+    let third = dispatcher.dispatch(action: Script.adds("z"), options: .joinsInFlight("key"))
     free.open()
     #expect(await first.result.steps.count == 2)
     #expect(await second.result.steps.count == 2)
@@ -163,14 +166,14 @@ struct JoinTests {
     let script = holds("first", until: free)
     stage.updateModel { _ in
       for _ in 0..<3 {
-        handles.record(dispatcher.dispatch(action: script, options: .joined("key")))
+        handles.record(dispatcher.dispatch(action: script, options: .joinsInFlight("key")))
       }
     }
     free.open()
     let results = [
       await handles.all[0].result, await handles.all[1].result, await handles.all[2].result,
     ]
-    #expect(results.allSatisfy { $0.isSuccess && $0.transaction == results[0].transaction })
+    #expect(results.allSatisfy { $0.isSuccess && $0.dispatchID == results[0].dispatchID })
     #expect(log.all == ["+first"])
   }
 
@@ -215,13 +218,13 @@ struct JoinTests {
       action: Script.suspends { _ in
         log.record("began")
         await free.opened()
-      }, options: .joined("key").timeout(.seconds(1)))
+      }, options: [.joinsInFlight("key"), .timeout(.seconds(1))])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await first.result.dispatchError?.code == .timedOut)
     let second = await dispatcher.dispatch(
-      action: Script.adds("2"), options: .joined("key")
+      action: Script.adds("2"), options: .joinsInFlight("key")
     ).result
     #expect(second.dispatchError?.code == .timedOut)
     free.open()
@@ -229,7 +232,7 @@ struct JoinTests {
       first.dispatch!.whenOver { continuation.resume() }
     }
     let third = await dispatcher.dispatch(
-      action: Script.adds("3"), options: .joined("key")
+      action: Script.adds("3"), options: .joinsInFlight("key")
     ).result
     #expect(third.isSuccess && stage.model == ["3"])
     #expect(dispatcher.controlTables.leaders.first(TypedKey("key")) == nil)
@@ -250,7 +253,7 @@ struct JoinTests {
     let (first, second) = await joined(Way(mode: .serial, sends: false), until: free)
     let drains = Recorder<Bool>()
     dispatcher.drain { drains.record($0.isComplete) }
-    let late = dispatcher.dispatch(action: Script.adds("late"), options: .joined("key"))
+    let late = dispatcher.dispatch(action: Script.adds("late"), options: .joinsInFlight("key"))
     #expect(await late.result.dispatchError?.code == .dispatcherClosed)
     free.open()
     #expect(await drains.first(1) == [true])
@@ -263,7 +266,7 @@ struct JoinTests {
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, Way.all)
   func waitingForItInABlockOfTheFirstIsRefused(_ mode: Dispatcher.Mode, _ way: Way) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
-    let options = DispatchOptions.joined("key")
+    let options = DispatchOptions.joinsInFlight("key")
     let script = Script.suspends { _ in
       let result =
         way.sends
@@ -283,11 +286,12 @@ struct JoinTests {
     let first = dispatcher.dispatch(
       action: Script.runs { _ in
         handles.record(
-          dispatcher.dispatch(action: Script.adds("x"), options: .joined("key").detached))
-      }, options: .joined("key"))
+          dispatcher.dispatch(
+            action: Script.adds("x"), options: [.joinsInFlight("key"), .detached]))
+      }, options: .joinsInFlight("key"))
     #expect(await first.result.isSuccess)
     let inner = await handles.first(1)[0].result
-    #expect(inner.isSuccess && inner.transaction == first.transaction)
+    #expect(inner.isSuccess && inner.dispatchID == first.dispatchID)
     #expect(stage.model.isEmpty)
   }
 
@@ -295,7 +299,7 @@ struct JoinTests {
   @Test(arguments: Way.all.filter { $0.mode != .sync && !($0.sends && $0.mode == .mainThread) })
   func aRepeatThatIsTheLatestOfItsKeyJoinsBeforeItCancels(_ way: Way) async {
     let (free, options, dispatcher) = (
-      Latch(), DispatchOptions.joined("key").latest("key"), dispatcher
+      Latch(), [.joinsInFlight("key"), .cancelsPrevious("key")] as DispatchOptions, dispatcher
     )
     let first = run(holds("first", until: free), way, options)
     _ = await log.first(1)
@@ -306,7 +310,7 @@ struct JoinTests {
     free.open()
     let (one, other) = (await first.value, await second.value)
     #expect(one.isSuccess && other.isSuccess)
-    #expect(one.transaction == other.transaction)
+    #expect(one.dispatchID == other.dispatchID)
     #expect(stage.model.isEmpty)
   }
 }

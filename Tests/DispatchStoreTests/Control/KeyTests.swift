@@ -28,14 +28,15 @@ struct KeyTests {
   func aNewerOneCancelsTheOlder(_ mode: Dispatcher.Mode, sends: Bool) async {
     let sends = sends && mode != .sync
     let free = Latch()
-    let first = dispatcher.begin(holds("1"), mode, .latest("search"), sends: sends)
+    let first = dispatcher.begin(holds("1"), mode, .cancelsPrevious("search"), sends: sends)
     _ = await log.first(1)
-    let second = dispatcher.begin(holds("2"), mode, .latest("search"), sends: sends)
+    let second = dispatcher.begin(holds("2"), mode, .cancelsPrevious("search"), sends: sends)
     #expect(await first.value["stage"]?.isCancelled == true)
     #expect(await log.first(2) == ["+1", "+2"])
-    let other = dispatcher.begin(.adds("other"), .async, .latest("other"))
+    let other = dispatcher.begin(.adds("other"), .async, .cancelsPrevious("other"))
     #expect(await other.value.isSuccess)
-    let third = dispatcher.begin(holds("3", until: free), mode, .latest("search"), sends: sends)
+    let third = dispatcher.begin(
+      holds("3", until: free), mode, .cancelsPrevious("search"), sends: sends)
     #expect(await second.value["stage"]?.isCancelled == true)
     free.open()
     #expect(await third.value.isSuccess)
@@ -46,7 +47,7 @@ struct KeyTests {
     let free = Latch()
     let holder = dispatcher.dispatch(action: holds("holder", until: free), mode: mode)
     let waiting = (0..<5).map {
-      dispatcher.dispatch(action: Script.adds("\($0)"), mode: mode, options: .latest(1))
+      dispatcher.dispatch(action: Script.adds("\($0)"), mode: mode, options: .cancelsPrevious(1))
     }
     for handle in waiting.dropLast() { #expect(await handle.result.error is CancellationError) }
     free.open()
@@ -58,15 +59,17 @@ struct KeyTests {
   @Test func ofSeveralKeysTheLastOneCounts() async {
     let free = Latch()
     let one = dispatcher.begin(
-      holds("1", until: free), .async, .unlessInFlight("a").unlessInFlight("b").latest(1).latest(2))
+      holds("1", until: free), .async,
+      [.skippedIfInFlight("a"), .skippedIfInFlight("b"), .cancelsPrevious(1), .cancelsPrevious(2)])
     _ = await log.first(1)
     let others = [
-      dispatcher.begin(.adds("a"), .async, .unlessInFlight("a")),
-      dispatcher.begin(.adds("1"), .async, .latest(1)),
+      dispatcher.begin(.adds("a"), .async, .skippedIfInFlight("a")),
+      dispatcher.begin(.adds("1"), .async, .cancelsPrevious(1)),
     ]
     for other in others { #expect(await other.value.isSuccess) }
     #expect(
-      await dispatcher.begin(.adds("b"), .async, .unlessInFlight("b")).value.errorCode == .skipped)
+      await dispatcher.begin(.adds("b"), .async, .skippedIfInFlight("b")).value.errorCode
+        == .skipped)
     free.open()
     #expect(await one.value.isSuccess)
   }
@@ -77,19 +80,19 @@ struct KeyTests {
     let free = Latch()
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let first = dispatcher.begin(
-      holds("1", until: free), mode, .unlessInFlight("sync"), sends: sends)
+      holds("1", until: free), mode, .skippedIfInFlight("sync"), sends: sends)
     _ = await log.first(2)
-    let second = await dispatcher.begin(.adds("2"), mode, .unlessInFlight("sync"), sends: sends)
+    let second = await dispatcher.begin(.adds("2"), mode, .skippedIfInFlight("sync"), sends: sends)
       .value
     #expect(second.dispatchError?.code == .skipped, "\(second)")
     #expect(second["stage"]?.isCancelled == true)
     #expect(log.all == ["m will stage", "+1"])
     #expect(
-      await dispatcher.begin(.adds("other"), .async, .unlessInFlight("other")).value.isSuccess)
+      await dispatcher.begin(.adds("other"), .async, .skippedIfInFlight("other")).value.isSuccess)
     free.open()
     #expect(await first.value.isSuccess)
     #expect(
-      await dispatcher.begin(.adds("3"), mode, .unlessInFlight("sync"), sends: sends).value
+      await dispatcher.begin(.adds("3"), mode, .skippedIfInFlight("sync"), sends: sends).value
         .isSuccess)
     #expect(stage.model == ["other", "3"])
   }
@@ -101,7 +104,7 @@ struct KeyTests {
       let results = Recorder<DispatchHandle>()
       await onOwnThreads(4) { _ in
         results.record(
-          dispatcher.dispatch(action: script, mode: .async, options: .unlessInFlight(round)))
+          dispatcher.dispatch(action: script, mode: .async, options: .skippedIfInFlight(round)))
       }
       free.open()
       var ran = 0
@@ -116,14 +119,14 @@ struct KeyTests {
       action: Script.suspends { _ in
         log.record("began")
         await free.opened()
-      }, options: .unlessInFlight(1).timeout(.seconds(1)).named("first"))
+      }, options: [.skippedIfInFlight(1), .timeout(.seconds(1)), .named("first")])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     await first.ended()
     #expect(dispatcher.dispatches(named: "first").isEmpty)
     let second = await dispatcher.dispatch(
-      action: Script.adds("2"), options: .unlessInFlight(1)
+      action: Script.adds("2"), options: .skippedIfInFlight(1)
     ).result
     #expect(second.dispatchError?.code == .skipped)
     free.open()
@@ -131,7 +134,7 @@ struct KeyTests {
       first.dispatch!.whenOver { continuation.resume() }
     }
     let third = await dispatcher.dispatch(
-      action: Script.adds("3"), options: .unlessInFlight(1)
+      action: Script.adds("3"), options: .skippedIfInFlight(1)
     ).result
     #expect(third.isSuccess)
     #expect(stage.model == ["3"])
@@ -143,9 +146,9 @@ struct KeyTests {
       action: Script.suspends { _ in
         handles.record(
           dispatcher.dispatch(
-            action: Script.adds("new"), options: .latest("key").detached))
+            action: Script.adds("new"), options: [.cancelsPrevious("key"), .detached]))
         await handles.first(2)[1].ended()
-      }, mode: .serial, options: .latest("key"))
+      }, mode: .serial, options: .cancelsPrevious("key"))
     handles.record(await handles.first(1)[0])
     #expect(await handles.all[0].result.isSuccess)
     await first.ended()

@@ -26,7 +26,7 @@ struct LanePriorityPairTests {
         it.log.record("attempt")
         if attempts.add() == 1 { throw StageFright() }
       }, mode,
-      .priority(.low).retrying(attempts: 2, backoff: .constant(.seconds(1))))
+      [.priority(.low), .retry(attempts: 2, backoff: .constant(.seconds(1)))])
     await it.clock.waitForSleepers(atLeast: 1)
     let high = it.run(it.notes("high"), mode, .priority(.veryHigh))
     it.clock.advance(by: .seconds(1))
@@ -58,8 +58,9 @@ struct LanePriorityPairTests {
   ) async {
     let holder = await begin(mode)
     let high = await it.queue(
-      it.notes("high"), mode, .priority(.high).latest("k"), sends: sends)
-    let low = await it.queue(it.notes("low"), mode, .priority(.low).latest("k"), sends: sends)
+      it.notes("high"), mode, [.priority(.high), .cancelsPrevious("k")], sends: sends)
+    let low = await it.queue(
+      it.notes("low"), mode, [.priority(.low), .cancelsPrevious("k")], sends: sends)
     free.open()
     #expect(await high.value.isSuccess == false)
     for task in [holder, low] { #expect(await task.value.isSuccess) }
@@ -70,12 +71,12 @@ struct LanePriorityPairTests {
   func prioritiesAndLimitTheOldestIsDroppedWhateverItsPriority(_ mode: Dispatcher.Mode) async {
     let (limit, holder) = (DispatchLimit(2, overflow: .dropOldest), await begin(mode))
     let tasks = [Operation.QueuePriority.veryHigh, .low, .high].map {
-      it.run(it.notes("\($0.rawValue)"), mode, .priority($0).limited(by: limit))
+      it.run(it.notes("\($0.rawValue)"), mode, [.priority($0), .limited(by: limit)])
     }
     #expect(await tasks[0].value.errorCode == .dropped)
     free.open()
     for task in tasks.dropFirst() + [holder] { #expect(await task.value.isSuccess) }
-    #expect(order == ["4", "-4"] && limit.figures.inFlight == 0)
+    #expect(order == ["4", "-4"] && limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
@@ -84,7 +85,7 @@ struct LanePriorityPairTests {
   ) async {
     let holder = await begin(mode)
     let low = await it.queue(
-      it.notes("low"), mode, .priority(.low).timeout(.seconds(1)), sends: sends)
+      it.notes("low"), mode, [.priority(.low), .timeout(.seconds(1))], sends: sends)
     let high = await it.queue(it.notes("high"), mode, .priority(.high), sends: sends)
     await it.clock.waitForSleepers(atLeast: 1)
     it.clock.advance(by: .seconds(1))
@@ -100,7 +101,7 @@ struct LanePriorityPairTests {
   ) async {
     let holder = await begin(mode)
     let delayed = it.run(
-      it.notes("delayed"), mode, .priority(.high).debounced("k", for: .seconds(1)))
+      it.notes("delayed"), mode, [.priority(.high), .debounced("k", for: .seconds(1))])
     let low = it.run(it.notes("low"), mode, .priority(.low))
     await it.clock.waitForSleepers(atLeast: 1)
     let lane = it.dispatcher.scheduler(of: mode)
@@ -116,10 +117,10 @@ struct LanePriorityPairTests {
   func prioritiesAndJoinTheFirstOneKeepsItsOwn(_ mode: Dispatcher.Mode, sends: Bool) async {
     let holder = await begin(mode)
     let first = await it.queue(
-      it.notes("first"), mode, .priority(.low).joined("k"), sends: sends)
+      it.notes("first"), mode, [.priority(.low), .joinsInFlight("k")], sends: sends)
     let normal = await it.queue(it.notes("normal"), mode, .init(), sends: sends)
     // It joins, and has no turn of its own.
-    let joins = it.run(it.notes("joins"), mode, .priority(.veryHigh).joined("k"))
+    let joins = it.run(it.notes("joins"), mode, [.priority(.veryHigh), .joinsInFlight("k")])
     free.open()
     for task in [holder, first, normal, joins] { #expect(await task.value.isSuccess) }
     #expect(order == ["normal", "first"])
@@ -144,7 +145,7 @@ struct LanePriorityPairTests {
     let (it, outside) = (it, Latch())
     it.dispatcher.usePriorities(in: mode)
     let other = await it.begin("holder", until: outside, .async, .exclusive("k"))
-    let waits = it.run(it.notes("waits"), mode, .exclusive("k").priority(.low))
+    let waits = it.run(it.notes("waits"), mode, [.exclusive("k"), .priority(.low)])
     let lane = it.dispatcher.scheduler(of: mode)
     while lane.order.holder == nil { await Task.yield() }
     let high = it.run(it.notes("high"), mode, .priority(.high))

@@ -180,7 +180,7 @@ struct LanePriorityTests {
     let low = await it.queue(it.notes("low"), mode, .priority(.low), sends: sends)
     var cancelled: [Task<DispatchResult, Never>] = []
     for _ in 0..<200 {
-      let options = DispatchOptions.priority(.high).named("all")
+      let options = [.priority(.high), .named("all")] as DispatchOptions
       cancelled.append(await it.queue(it.notes("high"), mode, options, sends: sends))
     }
     #expect(it.dispatcher.cancel(named: "all") == 200)

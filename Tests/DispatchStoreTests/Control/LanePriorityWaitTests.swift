@@ -25,9 +25,9 @@ struct LanePriorityWaitTests {
     _ wait: Wait, for other: DispatchHandle, _ priority: Operation.QueuePriority
   ) -> DispatchOptions {
     switch wait {
-    case .after: .after(other).priority(priority)
-    case .key: .exclusive("k").priority(priority)
-    case .condition: .when(stock) { $0 > 0 }.priority(priority)
+    case .after: [.after(other), .priority(priority)]
+    case .key: [.exclusive("k"), .priority(priority)]
+    case .condition: [.when(stock) { $0 > 0 }, .priority(priority)]
     }
   }
 
@@ -40,7 +40,7 @@ struct LanePriorityWaitTests {
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.veryLow))
     let after = await it.queue(
-      it.notes("after"), mode, .after(low).priority(.veryHigh), sends: sends)
+      it.notes("after"), mode, [.after(low), .priority(.veryHigh)], sends: sends)
     free.open()
     for task in [holder, after] { #expect(await task.value.isSuccess) }
     #expect(order == ["low", "after"])
@@ -54,11 +54,11 @@ struct LanePriorityWaitTests {
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.low))
     let other = it.dispatcher.dispatch(
-      action: it.notes("other"), mode: .async, options: .after(low).exclusive("k"))
+      action: it.notes("other"), mode: .async, options: [.after(low), .exclusive("k")])
     var tasks = [holder]
-    for options in [DispatchOptions.after(other), .after(other).exclusive("k")] {
+    for options in [DispatchOptions.after(other), [.after(other), .exclusive("k")]] {
       let waits = it.notes("waits")
-      tasks.append(await it.queue(waits, mode, options.priority(.veryHigh), sends: sends))
+      tasks.append(await it.queue(waits, mode, [options, .priority(.veryHigh)], sends: sends))
     }
     free.open()
     for task in tasks { #expect(await task.value.isSuccess) }
@@ -100,7 +100,7 @@ struct LanePriorityWaitTests {
       action: it.holds("holder outside", until: outside), mode: .async)
     let low = await it.queue(it.notes("low"), mode, .priority(.low), sends: sends)
     let cancelled = await it.queue(
-      it.notes("cancelled"), mode, .after(other).priority(.high).named("it"), sends: sends)
+      it.notes("cancelled"), mode, [.after(other), .priority(.high), .named("it")], sends: sends)
     let high = await it.queue(
       it.notes("high"), mode, .priority(.high), sends: sends)
     it.dispatcher.cancel(named: "it")
@@ -152,7 +152,7 @@ struct LanePriorityWaitTests {
           options: .priority(.high))
         codes.record(await behind.result.errorCode)
       }, mode: .async)
-    let waits = it.run(it.notes("waits"), mode, .after(outer).priority(.low))
+    let waits = it.run(it.notes("waits"), mode, [.after(outer), .priority(.low)])
     queued.open()
     #expect(await outer.result.isSuccess)
     #expect(codes.all == [.wouldDeadlock])

@@ -117,7 +117,7 @@ struct LateTimerTests {
       tries.record(1)
       if tries.count == 1 { throw StageFright() }
     }
-    let result = await run(script, way, .retrying(attempts: 2).timeout(Self.second))
+    let result = await run(script, way, [.retry(attempts: 2), .timeout(Self.second)])
     expectTimedOut(result)
     #expect(result["stage"]?.isFinished == true && tries.count == 2)
   }
@@ -152,7 +152,7 @@ struct LateTimerTests {
     dispatcher.register(
       store: Store<Ticks, Tick>(
         identifier: "ticks", reducer: TickReducer { clock.advance(by: Self.second) }))
-    for options in [DispatchOptions.timeout(Self.second), .timeout(Self.second).named("tick")] {
+    for options in [DispatchOptions.timeout(Self.second), [.timeout(Self.second), .named("tick")]] {
       let (dispatcher, mode) = (dispatcher, way.mode)
       let result =
         if way.sends {
@@ -196,7 +196,7 @@ struct LateTimerTests {
       ? dispatcher.send(Tick(), mode: .serial, options: options)
       : onOwnThread {
         dispatcher.dispatch(
-          action: Tick(), mode: .sync, options: .after(holder).timeout(Self.second)
+          action: Tick(), mode: .sync, options: [.after(holder), .timeout(Self.second)]
         )
         .resultIfEnded!
       }

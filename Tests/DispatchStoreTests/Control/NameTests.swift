@@ -105,7 +105,7 @@ struct NameTests {
   @Test func severalOfOneDispatchEachFindIt() async {
     let free = Latch()
     let handle = dispatcher.dispatch(
-      action: holds(until: free), options: .after().named("user 1").named("upload"))
+      action: holds(until: free), options: [.after(), .named("user 1"), .named("upload")])
     #expect(dispatcher.dispatches(named: "user 1") == [handle])
     #expect(dispatcher.dispatches(named: "upload") == [handle])
     free.open()

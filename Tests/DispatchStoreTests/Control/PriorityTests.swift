@@ -56,7 +56,7 @@ struct PriorityTests {
 
   @Test func oneThatIsCancelledIsPassedOver() async {
     let cancelled = (0..<200).map { _ in dispatch("cancelled", .priority(.high)) }
-    let kept = dispatch("kept", .priority(.low).named("kept"))
+    let kept = dispatch("kept", [.priority(.low), .named("kept")])
     for handle in cancelled { handle.cancel() }
     for handle in cancelled { #expect(await handle.result["stage"]?.isCancelled == true) }
     dispatcher.queue.isSuspended = false

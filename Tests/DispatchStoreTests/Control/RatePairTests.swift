@@ -37,25 +37,25 @@ struct RatePairTests {
     }
   }
 
-  private static let retrying = DispatchOptions.retrying(
+  private static let retrying = DispatchOptions.retry(
     attempts: 2, backoff: .constant(.seconds(1)))
 
   @Test(arguments: modes)
   func rateAndLimitOneThatIsDelayedHasAUnit(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)
-    let delayed = dispatch("1", mode, .debounced("k", for: .seconds(1)).limited(by: limit))
+    let delayed = dispatch("1", mode, [.debounced("k", for: .seconds(1)), .limited(by: limit)])
     let other = dispatch("2", mode, .limited(by: limit))
     #expect(await other.result.errorCode == .limitExceeded)
     await passASecond()
     #expect(await delayed.result.isSuccess)
     #expect(await dispatch("3", mode, .limited(by: limit)).result.isSuccess)
-    #expect(limit.figures.inFlight == 0 && limit.figures.admitted == 2)
+    #expect(limit.statistics.inFlight == 0 && limit.statistics.admitted == 2)
   }
 
   @Test(arguments: modes)
   func rateAndLimitOneThatIsDelayedMayBeDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)
-    let options = DispatchOptions.debounced("k", for: .seconds(1)).limited(by: limit)
+    let options = [.debounced("k", for: .seconds(1)), .limited(by: limit)] as DispatchOptions
     let handles = (1...3).map { dispatch("\($0)", mode, options) }
     for handle in handles.dropLast() {
       #expect(await handle.result.errorCode == .dropped)
@@ -67,10 +67,10 @@ struct RatePairTests {
   @Test(arguments: modes)
   func rateAndLimitOneThatIsSkippedLeavesItsUnit(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(2)
-    let options = DispatchOptions.throttled("k", per: .seconds(1)).limited(by: limit)
+    let options = [.throttled("k", per: .seconds(1)), .limited(by: limit)] as DispatchOptions
     #expect(await dispatch("1", mode, options).result.isSuccess)
     for _ in 0..<5 { #expect(await dispatch("x", mode, options).result.errorCode == .skipped) }
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   /// An attempt is no dispatch that comes.
@@ -78,7 +78,7 @@ struct RatePairTests {
   func rateAndRetryAttemptsDoNotCount(mode: Dispatcher.Mode) async {
     let retried = dispatcher.dispatch(
       action: failsOnce(), mode: mode,
-      options: Self.retrying.throttled("k", per: .seconds(2)))
+      options: [Self.retrying, .throttled("k", per: .seconds(2))])
     // The end of the interval, and of the pause, which comes before that.
     await dispatcher.timersAreSet(2)
     clock.advance(by: .seconds(1))
@@ -91,7 +91,7 @@ struct RatePairTests {
 
   @Test(arguments: modes)
   func rateAndUnlessInFlightADelayIsInFlight(mode: Dispatcher.Mode) async {
-    let options = DispatchOptions.debounced("k", for: .seconds(1)).unlessInFlight("one")
+    let options = [.debounced("k", for: .seconds(1)), .skippedIfInFlight("one")] as DispatchOptions
     let first = dispatch("1", mode, options)
     #expect(await dispatch("2", mode, options).result.errorCode == .skipped)
     await passASecond()
@@ -114,8 +114,8 @@ struct RatePairTests {
 
   @Test(arguments: modes)
   func joinAndRateOneThatIsDelayedIsJoined(mode: Dispatcher.Mode) async {
-    let first = dispatch("1", mode, .joined("id").debounced("k", for: .seconds(1)))
-    let second = dispatch("2", mode, .joined("id").debounced("k", for: .seconds(1)))
+    let first = dispatch("1", mode, [.joinsInFlight("id"), .debounced("k", for: .seconds(1))])
+    let second = dispatch("2", mode, [.joinsInFlight("id"), .debounced("k", for: .seconds(1))])
     let newer = dispatch("3", mode, .debounced("k", for: .seconds(1)))
     #expect(await first.result.errorCode == .skipped)
     #expect(await second.result.errorCode == .skipped, "It ends as the one that it has joined.")
@@ -126,12 +126,12 @@ struct RatePairTests {
   @Test(arguments: modes)
   func joinAndRetryAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let first = dispatcher.dispatch(
-      action: failsOnce(), mode: mode, options: Self.retrying.joined("id"))
+      action: failsOnce(), mode: mode, options: [Self.retrying, .joinsInFlight("id")])
     await clock.waitForSleepers(atLeast: 1)
-    let second = dispatch("2", mode, .joined("id"))
+    let second = dispatch("2", mode, .joinsInFlight("id"))
     clock.advance(by: .seconds(1))
     let (one, two) = (await first.result, await second.result)
-    #expect(one.isSuccess && two.isSuccess && one.transaction == two.transaction)
+    #expect(one.isSuccess && two.isSuccess && one.dispatchID == two.dispatchID)
     #expect(two.stores.map(\.attemptCount) == [2] && stage.model.isEmpty)
   }
 
@@ -140,7 +140,7 @@ struct RatePairTests {
     for overflow in [DispatchLimit.Overflow.reject, .wait, .dropOldest] {
       let (free, dispatcher) = (Latch(), dispatcher)
       let limit = DispatchLimit(1, overflow: overflow)
-      let options = DispatchOptions.joined("id").limited(by: limit)
+      let options = [.joinsInFlight("id"), .limited(by: limit)] as DispatchOptions
       let first = dispatcher.dispatch(
         action: Script.suspends { _ in await free.opened() }, mode: mode, options: options)
       let second = dispatch("2", mode, options)
@@ -151,7 +151,7 @@ struct RatePairTests {
       #expect(await first.result.isSuccess)
       #expect(await second.result.isSuccess)
       #expect(await third.value.isSuccess)
-      #expect(limit.figures.inFlight == 0)
+      #expect(limit.statistics.inFlight == 0)
     }
     #expect(stage.model.isEmpty)
   }
@@ -165,11 +165,13 @@ struct RatePairTests {
         perLane: 1, overflow: .reject, queue: DispatchLimit(1, overflow: .reject)), clock: clock)
     dispatcher.addStage()
     let first = dispatcher.dispatch(
-      action: Script.suspends { _ in await free.opened() }, mode: mode, options: .joined("id"))
-    let second = dispatcher.dispatch(action: Script.adds("2"), mode: mode, options: .joined("id"))
+      action: Script.suspends { _ in await free.opened() }, mode: mode,
+      options: .joinsInFlight("id"))
+    let second = dispatcher.dispatch(
+      action: Script.adds("2"), mode: mode, options: .joinsInFlight("id"))
     let sent = Task.immediate {
       await dispatcher.send(
-        Script.adds("3"), mode: mode == .mainThread ? .async : mode, options: .joined("id"))
+        Script.adds("3"), mode: mode == .mainThread ? .async : mode, options: .joinsInFlight("id"))
     }
     let third = dispatcher.dispatch(action: Script.adds("4"), mode: mode)
     #expect(await third.result.errorCode == .limitExceeded)
@@ -183,12 +185,13 @@ struct RatePairTests {
   func joinAndNameAndInheritanceItEndsWithTheBlockThatMadeIt(mode: Dispatcher.Mode) async {
     let (free, dispatcher, handles) = (Latch(), dispatcher, Recorder<DispatchHandle>())
     let first = dispatcher.dispatch(
-      action: Script.suspends { _ in await free.opened() }, mode: .async, options: .joined("id"))
+      action: Script.suspends { _ in await free.opened() }, mode: .async,
+      options: .joinsInFlight("id"))
     let parent = dispatcher.dispatch(
       action: Script.suspends { _ in
         handles.record(
           dispatcher.dispatch(
-            action: Script.adds("x"), mode: mode, options: .joined("id").named("inner")))
+            action: Script.adds("x"), mode: mode, options: [.joinsInFlight("id"), .named("inner")]))
         try await Task.sleep(for: .seconds(3_600))
       })
     let inner = await handles.first(1)[0]

@@ -39,8 +39,8 @@ struct RateTests {
     let marker = dispatcher.dispatch(
       action: Script.suspends { _ in
         await free.openedOrCancelled()
-      }, options: .latest("before \(name)"))
-    let task = run(name, way, options.latest("before \(name)"))
+      }, options: .cancelsPrevious("before \(name)"))
+    let task = run(name, way, [options, .cancelsPrevious("before \(name)")])
     await marker.ended()
     return task
   }
@@ -182,7 +182,7 @@ struct RateTests {
 
   @Test(arguments: Way.all)
   func cancellingItByNameEndsItAtOnce(_ way: Way) async {
-    let task = await delayed("1", way, .debounced("k", for: Self.second).named("job"))
+    let task = await delayed("1", way, [.debounced("k", for: Self.second), .named("job")])
     #expect(dispatcher.cancel(named: "job") == 1)
     let result = await task.value
     #expect(result.error is CancellationError)
@@ -198,7 +198,7 @@ struct RateTests {
 
   @Test(arguments: Way.all)
   func aDeadlineThatComesSoonerTimesItOut(_ way: Way) async {
-    let task = run("1", way, .debounced("k", for: .seconds(2)).timeout(Self.second))
+    let task = run("1", way, [.debounced("k", for: .seconds(2)), .timeout(Self.second)])
     // One for each.
     await dispatcher.timersAreSet(2)
     clock.advance(by: Self.second)
@@ -211,7 +211,7 @@ struct RateTests {
 
   @Test(arguments: Way.all)
   func aDeadlineAtTheInstantItselfTimesItOut(_ way: Way) async {
-    let task = await delayed("1", way, .debounced("k", for: Self.second).timeout(Self.second))
+    let task = await delayed("1", way, [.debounced("k", for: Self.second), .timeout(Self.second)])
     await pass(Self.second)
     #expect(await task.value.dispatchError?.code == .timedOut)
     #expect(log.all == ["1 timedOut"])
@@ -230,8 +230,8 @@ struct RateTests {
   /// The latest cancels the older one while that is delayed, and is delayed itself.
   @Test func aNewerOneOfALatestKeyCancelsIt() async {
     let way = Way(mode: .async, sends: false)
-    let first = run("1", way, .debounced("a", for: Self.second).latest("k"))
-    let second = run("2", way, .debounced("b", for: Self.second).latest("k"))
+    let first = run("1", way, [.debounced("a", for: Self.second), .cancelsPrevious("k")])
+    let second = run("2", way, [.debounced("b", for: Self.second), .cancelsPrevious("k")])
     #expect(await first.value.error is CancellationError)
     await comeToRest()
     #expect(await second.value.isSuccess)
@@ -276,7 +276,7 @@ struct RateTests {
         log.record("before")
       })
     let task = run(
-      "1", way, DispatchOptions.after(before).debounced("k", for: Self.second))
+      "1", way, [.after(before), .debounced("k", for: Self.second)] as DispatchOptions)
     await pass(Self.second)
     free.open()
     #expect(await task.value.isSuccess)

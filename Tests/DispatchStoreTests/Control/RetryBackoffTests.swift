@@ -11,7 +11,7 @@ struct RetryBackoffTests {
       backoff.pause(
         after: FailedAttempt(
           error: StageFright(), attempt: attempt,
-          transaction: TransactionID(rawValue: transaction), storeIndex: 0,
+          dispatchID: DispatchID(rawValue: transaction), storeIndex: 0,
           isSimulated: isSimulated))
     }
   }

@@ -67,7 +67,7 @@ struct RetryTests {
   func aStoreThatFailsRunsAgainAfterEachPause(_ way: Way, suspends: Bool) async {
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let task = run(
-      fails(2, suspends: suspends), way, .retrying(attempts: 3, backoff: Self.growing))
+      fails(2, suspends: suspends), way, .retry(attempts: 3, backoff: Self.growing))
     _ = await log.first(3)
     await pass(.milliseconds(999))
     #expect(times("runs stage") == 1)
@@ -88,7 +88,7 @@ struct RetryTests {
   func theLastAttemptsOutcomeIsTheResult(_ way: Way) async {
     let wholes = WholeRecorder(log)
     dispatcher.register(middleware: wholes)
-    let result = await run(fails(9), way, .retrying(attempts: 3)).value
+    let result = await run(fails(9), way, .retry(attempts: 3)).value
     #expect(result.error as? StageFright == StageFright(place: 3))
     #expect(result.stores.map(\.attemptCount) == [3])
     #expect(
@@ -98,7 +98,7 @@ struct RetryTests {
   }
 
   @Test func oneThatFinishesAtOnceTakesOneAttempt() async {
-    let result = await run(fails(0), Way.all[0], .retrying(attempts: 3)).value
+    let result = await run(fails(0), Way.all[0], .retry(attempts: 3)).value
     #expect(result.isSuccess && result.stores.map(\.attemptCount) == [1])
   }
 
@@ -111,7 +111,7 @@ struct RetryTests {
     dispatcher.addStage("after", waitFor: ["failing"])
     dispatcher.addStage("regardless", waitFor: WaitFor(["failing"], runsRegardless: true))
     let task = run(
-      fails(1, in: "failing"), way, .retrying(attempts: 2, backoff: .constant(Self.second)))
+      fails(1, in: "failing"), way, .retry(attempts: 2, backoff: .constant(Self.second)))
     _ = await log.first(3)
     await pass(Self.second)
     let result = await task.value
@@ -134,7 +134,7 @@ struct RetryTests {
       log.record("runs \(store.identifier)")
       if log.all.count(where: { $0 == "runs \(store.identifier)" }) == 1 { throw StageFright() }
     }
-    let task = run(script, Way(mode: .async, sends: false), .retrying(attempts: 2))
+    let task = run(script, Way(mode: .async, sends: false), .retry(attempts: 2))
     #expect(await task.value.stores.map(\.attemptCount) == [2, 2])
   }
 
@@ -142,7 +142,7 @@ struct RetryTests {
   func theLaneStaysHeldInAPause(_ mode: Dispatcher.Mode, sends: Bool) async {
     let task = run(
       fails(1), Way(mode: mode, sends: sends),
-      .retrying(attempts: 2, backoff: .constant(Self.second)))
+      .retry(attempts: 2, backoff: .constant(Self.second)))
     _ = await log.first(1)
     let next = dispatcher.dispatch(
       action: Script.runs { [log] _ in log.record("next") }, mode: mode)
@@ -161,7 +161,7 @@ struct RetryTests {
       }
     }
     let result = await onOwnThread {
-      dispatcher.dispatch(actions: actions, mode: mode, options: .retrying(attempts: 3))
+      dispatcher.dispatch(actions: actions, mode: mode, options: .retry(attempts: 3))
     }.result
     #expect(result.isSuccess)
     #expect(log.all == ["1", "2", "2", "3", "3", "3"])
@@ -171,7 +171,7 @@ struct RetryTests {
   @Test func aReductionOfASequenceIsRetried() async {
     let store = dispatcher.register(store: CounterStore.counter("counter"))
     let result = await dispatcher.dispatch(
-      actions: [CounterAction.fail(1)], options: .retrying(attempts: 3)
+      actions: [CounterAction.fail(1)], options: .retry(attempts: 3)
     ).result
     #expect(result.stores.map(\.attemptCount) == [3])
     #expect(store.model.count == 3, "What a failed attempt has committed stays.")
@@ -185,10 +185,10 @@ struct RetryTests {
       log.record("runs")
       throw DispatchError(code: .notRegistered, message: "of another dispatch")
     }
-    let result = await run(script, Way.all[0], .retrying(attempts: 3)).value
+    let result = await run(script, Way.all[0], .retry(attempts: 3)).value
     #expect(!result.isSuccess && times("runs") == 1)
     let all = await run(
-      script, Way.all[0], .retrying(attempts: 3) { $0 is DispatchError }
+      script, Way.all[0], .retry(attempts: 3) { $0 is DispatchError }
     ).value
     #expect(all.stores.map(\.attemptCount) == [3])
   }
@@ -196,13 +196,13 @@ struct RetryTests {
   @Test func onlyErrorsThatTheConditionAcceptsAreRetried() async {
     let result = await run(
       fails(9), Way.all[0],
-      .retrying(attempts: 9) { ($0 as? StageFright)?.place != 2 }
+      .retry(attempts: 9) { ($0 as? StageFright)?.place != 2 }
     ).value
     #expect(result.stores.map(\.attemptCount) == [2])
   }
 
   @Test func aCancelledOperationAVetoAndAStoreThatDidNotStartAreNotRetried() async {
-    let always = DispatchOptions.retrying(attempts: 3) { _ in true }
+    let always = DispatchOptions.retry(attempts: 3) { _ in true }
     let cancelled = Script.runs { [log] _ in
       log.record("runs stage")
       throw CancellationError()
@@ -240,7 +240,7 @@ struct RetryTests {
           default: return .pass
           }
         }))
-    let result = await run(fails(9), way, .retrying(attempts: 9)).value
+    let result = await run(fails(9), way, .retry(attempts: 9)).value
     #expect(result["stage"]?.veto?.reason == "enough")
     let parts = ["runs stage", "replaced"].flatMap { ["m will stage", $0, "m did stage"] }
     #expect(log.all == parts + ["m will stage", "m did stage", "completion false"])
@@ -251,8 +251,8 @@ struct RetryTests {
 
   @Test(arguments: Way.all)
   func cancellingEndsAPauseAtOnce(_ way: Way) async {
-    let options = DispatchOptions.retrying(attempts: 2, backoff: .constant(Self.second))
-    let task = run(fails(9), way, options.named("retried"))
+    let options = DispatchOptions.retry(attempts: 2, backoff: .constant(Self.second))
+    let task = run(fails(9), way, [options, .named("retried")])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     dispatcher.cancel(named: "retried")
@@ -270,14 +270,14 @@ struct RetryTests {
 
   @Test(arguments: Way.all)
   func aTimeLimitEndsAPauseAtOnce(_ way: Way) async {
-    let options = DispatchOptions.retrying(attempts: 2, backoff: .constant(Self.second))
+    let options = DispatchOptions.retry(attempts: 2, backoff: .constant(Self.second))
     let (log, free) = (log, Latch())
     let script = Script.suspends { _ in
       log.record("runs stage")
       await free.opened()
       throw StageFright()
     }
-    let task = run(script, way, options.timeout(.seconds(3_600)).named("retried"))
+    let task = run(script, way, [options, .timeout(.seconds(3_600)), .named("retried")])
     _ = await log.first(1)
     free.open()
     await dispatcher.timersAreSet(2)
@@ -292,7 +292,7 @@ struct RetryTests {
   @Test func cancellingATaskEndsThePauseOfWhatItSends() async {
     let task = run(
       fails(9), Way(mode: .serial, sends: true),
-      .retrying(attempts: 2, backoff: .constant(Self.second)))
+      .retry(attempts: 2, backoff: .constant(Self.second)))
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     task.cancel()
@@ -303,10 +303,10 @@ struct RetryTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func cancellingASequenceEndsThePauseOfItsAction(_ mode: Dispatcher.Mode) async {
     let (dispatcher, script) = (dispatcher, fails(9))
-    let options = DispatchOptions.retrying(attempts: 2, backoff: .constant(Self.second))
+    let options = DispatchOptions.retry(attempts: 2, backoff: .constant(Self.second))
     async let handle = onOwnThread {
       dispatcher.dispatch(
-        actions: [script, script], mode: mode, options: options.named("sequence"))
+        actions: [script, script], mode: mode, options: [options, .named("sequence")])
     }
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
@@ -325,7 +325,7 @@ struct RetryTests {
         began.open()
         await free.opened()
         throw StageFright()
-      }, options: .retrying(attempts: 3))
+      }, options: .retry(attempts: 3))
     await began.opened()
     handle.cancel()
     free.open()
@@ -354,7 +354,7 @@ struct RetryTests {
           committed.open()
         }
         throw StageFright()
-      }, Way.all[0], .retrying(attempts: 2)
+      }, Way.all[0], .retry(attempts: 2)
     ).value
     #expect(result.stores.map(\.attemptCount) == [2])
     #expect(stage.model == ["late"])

@@ -184,7 +184,7 @@ struct TimeLimitTests {
     let (free, log) = (Latch(), log)
     let other = dispatcher.dispatch(action: holds(until: free), mode: .serial(lane: "other"))
     let task = run(
-      .runs { _ in log.record("ran") }, mode, .after(other).timeout(Self.second))
+      .runs { _ in log.record("ran") }, mode, [.after(other), .timeout(Self.second)])
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: Self.second)
     expectTimedOut(await task.value)
@@ -233,7 +233,10 @@ struct TimeLimitTests {
   @Test func theSoonestOfSeveralCounts() async {
     let task = run(
       untilCancelled, .serial,
-      .timeout(.seconds(9)).deadline(clock.now.advanced(by: .seconds(2))).timeout(.seconds(5)))
+      [
+        .timeout(.seconds(9)), .deadline(clock.now.advanced(by: .seconds(2))),
+        .timeout(.seconds(5)),
+      ])
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(2))
     expectTimedOut(await task.value, after: .seconds(2))

@@ -128,7 +128,7 @@ struct DiagnosisTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func namesTheDispatchThatABlockAwaits(mode: Dispatcher.Mode) async {
     let held = await world.hold(.serial(lane: "other"))
-    let (dispatcher, outer, started) = (dispatcher, Recorder<TransactionID>(), Latch())
+    let (dispatcher, outer, started) = (dispatcher, Recorder<DispatchID>(), Latch())
     dispatcher.addStage("outer")
     let action = Script.suspends { _ in
       started.open()
@@ -136,7 +136,7 @@ struct DiagnosisTests {
     }
     Thread {
       let handle = dispatcher.dispatch(storeIdentifier: "outer", action: action, mode: mode)
-      outer.record(handle.transaction)
+      outer.record(handle.dispatchID)
     }.start()
     await started.opened()
     let diagnosis = await world.diagnosis { !$0.edges.isEmpty }
@@ -174,7 +174,7 @@ struct DiagnosisTests {
     let diagnosis = dispatcher.diagnosis
     #expect(diagnosis.entries.count == 2 && diagnosis.edges.map(\.kind) == [.awaits])
     #expect(diagnosis.edges.first?.from == diagnosis.entry(of: outer)?.number)
-    #expect(diagnosis.entries.first { $0.mode == .sync }?.parent == outer.transaction)
+    #expect(diagnosis.entries.first { $0.mode == .sync }?.parent == outer.dispatchID)
     await world.end(outer)
   }
 
@@ -301,7 +301,7 @@ struct DiagnosisTests {
     let diagnosis = dispatcher.diagnosis
     #expect(diagnosis.edges.map(\.kind) == [.action])
     #expect(diagnosis.states(of: whole).contains("runs action 2 of 2: "))
-    #expect(diagnosis.entries.first { $0.parent == whole.transaction } != nil)
+    #expect(diagnosis.entries.first { $0.parent == whole.dispatchID } != nil)
     await world.end(whole)
   }
 
@@ -364,7 +364,7 @@ struct DiagnosisTests {
         attempts.record(1)
         if attempts.count == 1 { throw StageFright() }
       }, mode: .serial,
-      options: .retrying(attempts: 2, backoff: .constant(.seconds(60))))
+      options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
     await world.clock.waitForSleepers(atLeast: 1)
     let states = dispatcher.diagnosis.states(of: handle)
     #expect(states.contains("store \"stage\" pauses before its attempt 2"), "\(states)")

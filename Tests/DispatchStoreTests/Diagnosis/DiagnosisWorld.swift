@@ -61,7 +61,7 @@ struct DiagnosisWorld {
 
 extension Diagnosis {
   func entry(of handle: DispatchHandle) -> Entry? {
-    entries.first { $0.id == handle.transaction }
+    entries.first { $0.id == handle.dispatchID }
   }
 
   /// The kinds of the edges between two dispatches.

@@ -20,7 +20,7 @@ struct StallRecordTests {
   private let record = Record()
 
   private func stall(_ number: UInt64, moved: Int64 = 0) -> Stall {
-    Stall(id: TransactionID(rawValue: number), moved: moved)
+    Stall(id: DispatchID(rawValue: number), moved: moved)
   }
 
   /// A diagnosis of dispatches that run or wait, and of which each may wait for others.
@@ -32,7 +32,7 @@ struct StallRecordTests {
       dispatcher: "d", isSuspended: isSuspended, hasTable: true,
       entries: entries.enumerated().map { index, entry in
         Diagnosis.Entry(
-          number: index + 1, id: TransactionID(rawValue: UInt64(index + 1)), parent: nil,
+          number: index + 1, id: DispatchID(rawValue: UInt64(index + 1)), parent: nil,
           actions: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
           age: .nanoseconds(entry.unmoved), timeUnmoved: .nanoseconds(entry.unmoved),
           timeLeft: nil, isWaiting: entry.waits, waiterCount: 0, states: [],

@@ -265,17 +265,17 @@ struct WatchdogTests {
     #expect(await dispatcher.drain().isComplete)
   }
 
-  @Test func reportsAnIncidentByDefault() async {
-    let incidents = Recorder<DispatchIncident>()
-    dispatcher.onIncident { incidents.record($0) }
+  @Test func reportsAnWarningByDefault() async {
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
     dispatcher.register(middleware: Watchdog(limit: .seconds(8)))
     await hold(.serial)
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
     await advance(by: 8)
-    let incident = await incidents.first(1)[0]
-    #expect(incident.kind == .stalled)
+    let warning = await warnings.first(1)[0]
+    #expect(warning.kind == .stalled)
     #expect(
-      incident.message.hasPrefix(
+      warning.message.hasPrefix(
         "Nothing has moved for 8 s.\nDispatcher \"watched\": 2 in flight"))
     free.open()
     #expect(await dispatcher.drain().isComplete)

@@ -64,11 +64,10 @@ struct EndedHandleTests {
         await mayEnd.opened()
         log.record("running")
       }, mode: .serial(lane: "running"))
-    var options = DispatchOptions()
-    options.after = handles + [running] + handles
+    let options = DispatchOptions.after(handles + [running] + handles)
     let dispatcher = dispatcher
     let ends = Recorder<Bool>()
-    Thread { [options] in
+    Thread {
       let action = Script.runs { _ in log.record("after") }
       dispatcher.dispatch(action: action, mode: mode, options: options) {
         ends.record($0.isSuccess)
@@ -117,6 +116,6 @@ struct EndedHandleTests {
       _ = await handle.result
       #expect(indices[handle] == nil)
     }
-    #expect(Set(handles.map(\.transaction)).count == 500)
+    #expect(Set(handles.map(\.dispatchID)).count == 500)
   }
 }

@@ -44,7 +44,7 @@ struct HandleTests {
     }
     _ = await (failing.result, fine.result)
     #expect(failing.resultIfEnded?.error is StageFright)
-    #expect(fine.resultIfEnded?.transaction == fine.transaction)
+    #expect(fine.resultIfEnded?.dispatchID == fine.dispatchID)
     #expect(failing.resultIfEnded?.error is StageFright)
     #expect(fine.resultIfEnded?.error == nil)
     let held = Latch()
@@ -70,11 +70,11 @@ struct HandleTests {
   func mayBeAwaitedByManyAndAgainAfterTheEnd(_ mode: Dispatcher.Mode) async {
     let handle = dispatcher.dispatch(
       action: Script.suspends { _ in await Task.yield() }, mode: mode)
-    let transactions = await withTaskGroup(of: TransactionID.self) { group in
-      for _ in 0..<20 { group.addTask { await handle.result.transaction } }
+    let transactions = await withTaskGroup(of: DispatchID.self) { group in
+      for _ in 0..<20 { group.addTask { await handle.result.dispatchID } }
       return await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(transactions == Array(repeating: handle.transaction, count: 20))
+    #expect(transactions == Array(repeating: handle.dispatchID, count: 20))
     #expect(await handle.result.isSuccess)
   }
 
@@ -85,7 +85,7 @@ struct HandleTests {
     #expect(first == copy)
     #expect(first != second)
     #expect(Set([first, copy, second]).count == 2)
-    #expect(first.transaction < second.transaction)
+    #expect(first.dispatchID < second.dispatchID)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -155,17 +155,6 @@ struct HandleTests {
       action: Script.adds("after"), mode: mode, options: .after(ended))
     #expect(await handle.result.isSuccess)
     #expect(stage.model == ["ended", "after"])
-  }
-
-  @Test func optionsAreTheSameHoweverTheyAreMade() {
-    let ended = dispatcher.dispatch(action: Script.adds("ended"), mode: .sync)
-    #expect(DispatchOptions.after(ended, ended).after == [ended, ended])
-    #expect(DispatchOptions.after([ended]).after == [ended])
-    let all = DispatchOptions(after: [ended], continuesOnFailure: true)
-    #expect(all.after == [ended])
-    #expect(all.continuesOnFailure)
-    #expect(DispatchOptions.continuingOnFailure.continuesOnFailure)
-    #expect(!DispatchOptions().continuesOnFailure)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

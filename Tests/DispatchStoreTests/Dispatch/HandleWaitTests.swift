@@ -21,7 +21,7 @@ struct HandleWaitTests {
     let completions = Recorder<Int>()
     let handle = dispatcher.dispatch(action: Script.adds("1"), mode: mode) { completions.record(1) }
     let result = await onOwnThread { handle.wait() }
-    #expect(result.isSuccess && result.transaction == handle.transaction)
+    #expect(result.isSuccess && result.dispatchID == handle.dispatchID)
     #expect(completions.all == [1])
   }
 

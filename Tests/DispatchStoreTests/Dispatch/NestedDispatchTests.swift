@@ -41,7 +41,7 @@ struct NestedDispatchTests {
       let world = NestingWorld(seed: UInt64(seed))
       let handle = dispatcher.dispatch(action: Begin(world: world), mode: mode)
       _ = await handle.result
-      let faults = world.faults(in: handle.transaction)
+      let faults = world.faults(in: handle.dispatchID)
       #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(3))")
     }
   }

@@ -18,10 +18,10 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
   private let probe = Dispatcher()
   private var tokens: [ObserverToken] = []
   private var count = 0
-  private var transactions: [Int: TransactionID] = [:]
-  private var notified: [(number: Int?, transaction: TransactionID?)] = []
+  private var transactions: [Int: DispatchID] = [:]
+  private var notified: [(number: Int?, dispatchID: DispatchID?)] = []
   /// Each recorded parent, and the dispatch from inside which the probe was dispatched; nil for none.
-  private var parents: [(recorded: TransactionID?, inside: Int?)] = []
+  private var parents: [(recorded: DispatchID?, inside: Int?)] = []
   private var inside: Int?
 
   init(seed: UInt64) {
@@ -35,7 +35,7 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
           waitFor: waits ? ["\(place)-\(number - 1)"] : .none)
         if isObserved {
           tokens.append(
-            store.observe { [unowned self] in notified.append(($0.action?.number, $0.transaction)) }
+            store.observe { [unowned self] in notified.append(($0.action?.number, $0.dispatchID)) }
           )
         }
       }
@@ -69,7 +69,7 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
       Int.random(in: 0..<5, using: &random) == 0
       ? dispatcher.dispatch(action: action, mode: .sync, then: {})
       : dispatcher.dispatch(action: action, mode: .sync)
-    transactions[number] = handle.transaction
+    transactions[number] = handle.dispatchID
     checkParent(inside, &random)
   }
 
@@ -80,8 +80,8 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
   }
 
   /// - Parameter outermost: The transaction inside of which all of it was dispatched.
-  func faults(in outermost: TransactionID? = nil) -> [String] {
-    let untrue = notified.filter { $0.transaction != $0.number.flatMap { transactions[$0] } }
+  func faults(in outermost: DispatchID? = nil) -> [String] {
+    let untrue = notified.filter { $0.dispatchID != $0.number.flatMap { transactions[$0] } }
     let wrong = parents.filter { $0.recorded != ($0.inside.map { transactions[$0] } ?? outermost) }
     return untrue.map { "\($0) was notified" } + wrong.map { "\($0) as parent" }
   }

@@ -139,8 +139,7 @@ struct PayloadReleaseTests {
     let released = EventCount(of: 200)
     var handles: [DispatchHandle] = []
     for _ in 0..<100 {
-      var options = DispatchOptions()
-      options.after = Array(handles.suffix(1))
+      let options = DispatchOptions.after(Array(handles.suffix(1)))
       let captured = Mortal(released)
       handles.append(
         dispatcher.dispatch(

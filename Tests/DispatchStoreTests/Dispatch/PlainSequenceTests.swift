@@ -30,7 +30,7 @@ struct PlainSequenceTests {
       let result = try await handle.get()
       #expect(result.steps.count == 3)
       #expect(result.steps.allSatisfy { $0.stores.map(\.storeIdentifier) == [store.identifier] })
-      #expect(Set(result.steps.map(\.transaction)).count == 3)
+      #expect(Set(result.steps.map(\.dispatchID)).count == 3)
       #expect(store.model.count == 3 * (round + 1))
       #expect(store.model.suffix(3) == ["a", "b", "c"])
     }
@@ -53,12 +53,12 @@ struct PlainSequenceTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func areTheCauseOfWhatObserversOfTheirActionsGet(_ mode: Dispatcher.Mode) async {
-    let transactions = Recorder<TransactionID?>()
-    let token = store.observe { transactions.record($0.transaction) }
+    let transactions = Recorder<DispatchID?>()
+    let token = store.observe { transactions.record($0.dispatchID) }
     let handle = dispatcher.dispatch(actions: [PlainText("a"), PlainText("b")], mode: mode)
     let result = await handle.result
-    #expect(transactions.all == result.steps.map(\.transaction))
-    #expect(!result.steps.map(\.transaction).contains(handle.transaction))
+    #expect(transactions.all == result.steps.map(\.dispatchID))
+    #expect(!result.steps.map(\.dispatchID).contains(handle.dispatchID))
     token.cancel()
   }
 }

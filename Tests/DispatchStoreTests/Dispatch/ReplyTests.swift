@@ -160,7 +160,7 @@ struct ReplyTests {
   @Test func areNotThoseOfAFinishThatIsIgnored() async throws {
     try await explore(seeds: 0..<500) { dispatcher in
       let ignored = Recorder<String>()
-      dispatcher.onIncident { _ in
+      dispatcher.onWarning { _ in
         if let reply = Thread.current.threadDictionary["reply"] as? String { ignored.record(reply) }
       }
       let desk = dispatcher.register(

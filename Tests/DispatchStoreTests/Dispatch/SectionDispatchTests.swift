@@ -209,7 +209,7 @@ struct SectionDispatchTests {
     let dispatcher = Dispatcher(carrying: [CarriedTaskLocal(Word.$spoken)])
     let events = Recorder<String>()
     let stage = dispatcher.addStage()
-    let parents = Recorder<TransactionID?>()
+    let parents = Recorder<DispatchID?>()
     let words = Recorder<String>()
     dispatcher.register(
       middleware: RecordingMiddleware(will: { transaction, _, store in
@@ -234,9 +234,9 @@ struct SectionDispatchTests {
     #expect(words.all == ["none", "inside", "inside"])
     #expect(parents.count == 2)
     if place != .reduction, place != .observedReduction {
-      #expect(parents.all[1] == outer.transaction)
+      #expect(parents.all[1] == outer.dispatchID)
     } else {
-      #expect(parents.all[1] != nil && parents.all[1] != outer.transaction)
+      #expect(parents.all[1] != nil && parents.all[1] != outer.dispatchID)
     }
   }
 

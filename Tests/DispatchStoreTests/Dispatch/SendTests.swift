@@ -343,7 +343,7 @@ struct SendTests {
   @Test(arguments: modes)
   func whatCannotRunSaysWhy(_ mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
-    _ = dispatcher.recordIncidents()
+    _ = dispatcher.recordWarnings()
     #expect(await dispatcher.send(Ping(), to: "x", mode: mode).errorCode == .unknownStore)
     #expect(await dispatcher.send(Ping(), mode: mode).hasResponders == false)
     let stray = CounterStore.counter()

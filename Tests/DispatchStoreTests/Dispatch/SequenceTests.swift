@@ -57,8 +57,8 @@ struct SequenceTests {
     let responders = result.steps.map { $0.stores.map(\.storeIdentifier) }
     #expect(responders == [["stage"], ["counter"], [], ["stage"]])
     #expect(result.stores.map(\.storeIdentifier) == ["stage", "counter", "stage"])
-    #expect(Set(result.steps.map(\.transaction)).count == 4)
-    #expect(result.transaction == handle.transaction)
+    #expect(Set(result.steps.map(\.dispatchID)).count == 4)
+    #expect(result.dispatchID == handle.dispatchID)
     #expect(completions.count == 1)
     #expect(stage.model == ["a", "b"])
   }

@@ -22,7 +22,7 @@ struct TransactionTests {
     let handle = dispatcher.dispatch(action: Script.adds("a"), mode: mode)
     _ = await handle.result
     let transaction = log.all[0]
-    #expect(transaction.id == handle.transaction)
+    #expect(transaction.id == handle.dispatchID)
     #expect(transaction.mode == mode)
     #expect(transaction.callSite.description == "DispatchStoreTests/TransactionTests.swift:\(line)")
     #expect(transaction.dispatcher === dispatcher)
@@ -31,7 +31,7 @@ struct TransactionTests {
 
   @Test func haveTheEpochOfTheirProcessAndANumberInIt() async {
     let ids = (0..<3).map {
-      dispatcher.dispatch(action: Script.adds("\($0)"), mode: .sync).transaction
+      dispatcher.dispatch(action: Script.adds("\($0)"), mode: .sync).dispatchID
     }
     #expect(Set(ids.map(\.epoch)).count == 1)
     #expect(ids[0] < ids[1] && ids[1] < ids[2])
@@ -45,14 +45,14 @@ struct TransactionTests {
     func own() -> String {
       let dispatcher = Dispatcher()
       dispatcher.addStage()
-      return "\(dispatcher.dispatch(action: Script.adds("a"), mode: .sync).transaction)"
+      return "\(dispatcher.dispatch(action: Script.adds("a"), mode: .sync).dispatchID)"
     }
     let ended = await #expect(
       processExitsWith: .success, observing: [\.standardOutputContent]
     ) {
       let dispatcher = Dispatcher()
       dispatcher.addStage()
-      print("id", dispatcher.dispatch(action: Script.adds("a"), mode: .sync).transaction)
+      print("id", dispatcher.dispatch(action: Script.adds("a"), mode: .sync).dispatchID)
     }
     let printed = String(decoding: try #require(ended).standardOutputContent, as: UTF8.self)
     let line = try #require(printed.split(separator: "\n").first { $0.hasPrefix("id ") })
@@ -76,7 +76,7 @@ struct TransactionTests {
       let before = log.count
       let handle = dispatcher.dispatch(action: block, mode: outer)
       _ = await log.first(before + 2)
-      #expect(log.all[before + 1].parent == handle.transaction)
+      #expect(log.all[before + 1].parent == handle.dispatchID)
       _ = await handle.result
     }
   }
@@ -91,7 +91,7 @@ struct TransactionTests {
   }
 
   @Test func areTheCauseOfWhatHooksDispatchAlsoInsideAReduction() async {
-    let (dispatcher, first, causes) = (dispatcher, Dispatcher(), Recorder<TransactionID?>())
+    let (dispatcher, first, causes) = (dispatcher, Dispatcher(), Recorder<DispatchID?>())
     first.register(store: Store(model: 0, reducer: ForwardingReducer(to: dispatcher)))
     dispatcher.register(
       middleware: RecordingMiddleware(will: { transaction, action, _ in
@@ -113,23 +113,23 @@ struct TransactionTests {
     let handle = dispatcher.dispatch(action: Script.adds("a"), mode: mode) {
       dispatcher.dispatch(action: Script.adds("b"), mode: mode)
     }
-    #expect(await log.first(2)[1].parent == handle.transaction)
+    #expect(await log.first(2)[1].parent == handle.dispatchID)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func ofASequenceHaveTheSequenceAsParent(_ mode: Dispatcher.Mode) async {
     let handle = dispatcher.dispatch(actions: [Script.adds("a"), Script.adds("b")], mode: mode)
     _ = await handle.result
-    #expect(log.all.map(\.parent) == [handle.transaction, handle.transaction])
+    #expect(log.all.map(\.parent) == [handle.dispatchID, handle.dispatchID])
     #expect(log.all[0].id != log.all[1].id)
   }
 
   @Test func areUniqueAndRiseOnEachThread() async {
     let dispatcher = Dispatcher()
-    let ids = Recorder<[TransactionID]>()
+    let ids = Recorder<[DispatchID]>()
     await onOwnThreads(4) { _ in
       ids.record(
-        (0..<2_500).map { _ in dispatcher.dispatch(action: Ping(), mode: .sync).transaction })
+        (0..<2_500).map { _ in dispatcher.dispatch(action: Ping(), mode: .sync).dispatchID })
     }
     #expect(Set(ids.all.flatMap { $0 }).count == 10_000)
     for own in ids.all { #expect(own == own.sorted()) }

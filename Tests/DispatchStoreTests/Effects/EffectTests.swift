@@ -60,11 +60,11 @@ struct EffectTests {
 
   @Test(arguments: modes)
   func anActionWithoutAStoreIsFollowedAndNotReported(_ mode: Dispatcher.Mode) async {
-    let (log, incidents) = (log, dispatcher.recordIncidents())
+    let (log, warnings) = (log, dispatcher.recordWarnings())
     dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record("effect") })
     await dispatcher.dispatch(action: Cue(), mode: mode).settled
     #expect(log.all == ["effect"])
-    #expect(incidents.all.isEmpty)
+    #expect(warnings.all.isEmpty)
   }
 
   private class Base: ActionType, @unchecked Sendable {}
@@ -141,7 +141,7 @@ struct EffectTests {
 
   @Test(arguments: modes)
   func whatTheyDispatchHasTheFollowedTransactionAsItsParent(_ mode: Dispatcher.Mode) async {
-    let (parents, dispatcher) = (Recorder<TransactionID?>(), dispatcher)
+    let (parents, dispatcher) = (Recorder<DispatchID?>(), dispatcher)
     dispatcher.register(middleware: ParentMiddleware { parents.record($0) })
     dispatcher.register(
       effect: Effect(Cue.self) { _, context in
@@ -154,13 +154,13 @@ struct EffectTests {
       })
     let handle = dispatcher.dispatch(action: Cue(), mode: mode)
     await handle.settled
-    #expect(parents.all == [nil] + Array(repeating: handle.transaction, count: 5))
+    #expect(parents.all == [nil] + Array(repeating: handle.dispatchID, count: 5))
   }
 
   private final class ParentMiddleware: DispatchMiddleware {
-    let note: @Sendable (TransactionID?) -> Void
+    let note: @Sendable (DispatchID?) -> Void
 
-    init(_ note: @escaping @Sendable (TransactionID?) -> Void) {
+    init(_ note: @escaping @Sendable (DispatchID?) -> Void) {
       self.note = note
     }
 
@@ -190,7 +190,7 @@ struct EffectTests {
 
   @Test(arguments: modes)
   func whatTheyThrowConcernsNothingElseAndIsReported(_ mode: Dispatcher.Mode) async {
-    let (log, incidents) = (log, dispatcher.recordIncidents())
+    let (log, warnings) = (log, dispatcher.recordWarnings())
     dispatcher.register(
       effect: Effect(Cue.self) { _, _ in
         throw StageFright(place: 1)
@@ -205,11 +205,11 @@ struct EffectTests {
     await handle.settled
     #expect(handle.resultIfEnded?.isSuccess == true)
     #expect(log.all == ["StageFright(place: 1) true", "echo"])
-    #expect(incidents.all == [.effectFailed])
+    #expect(warnings.all == [.effectFailed])
   }
 
   @Test func whatAnEndedRunSendsIsIgnoredAndReported() async {
-    let (log, incidents) = (log, dispatcher.recordIncidents())
+    let (log, warnings) = (log, dispatcher.recordWarnings())
     let contexts = Recorder<EffectContext>()
     dispatcher.addStage()
     dispatcher.register(effect: Effect(Cue.self) { _, context in contexts.record(context) })
@@ -223,7 +223,7 @@ struct EffectTests {
     }
     #expect(handle.resultIfEnded?.errorCode == .effectEnded)
     #expect(log.all == ["effectEnded"])
-    #expect(incidents.all == [.sentAfterEnd, .sentAfterEnd])
+    #expect(warnings.all == [.sentAfterEnd, .sentAfterEnd])
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == [])
   }
 

@@ -32,13 +32,13 @@ struct LongLivedEffectTests {
   }
 
   @Test func dispatchUnderATransactionOfTheirOwn() async {
-    let (dispatcher, transactions) = (Dispatcher(), Recorder<TransactionID?>())
+    let (dispatcher, transactions) = (Dispatcher(), Recorder<DispatchID?>())
     dispatcher.addStage()
     dispatcher.register(
-      effect: Effect(Cue.self) { _, context in transactions.record(context.transaction) })
+      effect: Effect(Cue.self) { _, context in transactions.record(context.dispatchID) })
     dispatcher.register(
       effect: .longLived { context in
-        transactions.record(context.transaction)
+        transactions.record(context.dispatchID)
         #expect(context.result == nil)
         for _ in 0..<2 { await context.send(Cue()) }
       })
@@ -50,7 +50,7 @@ struct LongLivedEffectTests {
   @Test func restartAfterFailuresWithALimitAndADelay() async {
     let (clock, log) = (VirtualClock(), log)
     let dispatcher = Dispatcher(clock: clock)
-    let incidents = dispatcher.recordIncidents()
+    let warnings = dispatcher.recordWarnings()
     let registration = dispatcher.register(
       effect: .longLived(restart: .onFailure(limit: 2, delay: .seconds(10))) { _ in
         log.record("\(clock.now.offset)")
@@ -64,7 +64,7 @@ struct LongLivedEffectTests {
     _ = await log.first(6)
     #expect(
       log.all == ["0.0 seconds", "failed", "10.0 seconds", "failed", "20.0 seconds", "failed"])
-    #expect(incidents.all == Array(repeating: .effectFailed, count: 3))
+    #expect(warnings.all == Array(repeating: .effectFailed, count: 3))
     #expect(await dispatcher.drain().isComplete)
     #expect(registration.runCount == 0)
   }
@@ -72,7 +72,7 @@ struct LongLivedEffectTests {
   @Test func aDelayEndsWhereTheEffectIsUnregistered() async {
     let (clock, log) = (VirtualClock(), log)
     let dispatcher = Dispatcher(clock: clock)
-    dispatcher.onIncident { _ in log.record("failed") }
+    dispatcher.onWarning { _ in log.record("failed") }
     let registration = dispatcher.register(
       effect: .longLived(restart: .onFailure(delay: .seconds(10))) { _ in throw StageFright() })
     _ = await log.first(1)

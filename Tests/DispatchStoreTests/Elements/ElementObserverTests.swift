@@ -83,7 +83,7 @@ struct ElementObserverTests {
     let handle = dispatcher.dispatch(action: ParcelAction.put(1, 3), mode: mode)
     _ = await handle.result
     for change in await changes.first(2) {
-      #expect(change.action == .put(1, 3) && change.transaction == handle.transaction)
+      #expect(change.action == .put(1, 3) && change.dispatchID == handle.dispatchID)
       #expect(change.version == 1 && change.new?.amount == 3)
     }
     withExtendedLifetime(tokens) {}

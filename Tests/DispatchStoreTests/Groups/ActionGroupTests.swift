@@ -271,7 +271,7 @@ struct ActionGroupTests {
 
   @Test(arguments: GroupForm.allCases)
   func eachStepIsAChildOfWhereTheGroupWasDispatched(_ form: GroupForm) async {
-    let (dispatcher, parents) = (dispatcher, Recorder<TransactionID?>())
+    let (dispatcher, parents) = (dispatcher, Recorder<DispatchID?>())
     dispatcher.register(
       middleware: RecordingMiddleware(will: { context, action, _ in
         if "\(action)" == "inner" { parents.record(context.parent) }
@@ -290,10 +290,10 @@ struct ActionGroupTests {
         #expect(await form.runHere(group, by: dispatcher).isSuccess)
       }, mode: .serial)
     #expect(await outer.result.isSuccess)
-    #expect(parents.all == Array(repeating: outer.transaction, count: 4))
+    #expect(parents.all == Array(repeating: outer.dispatchID, count: 4))
     _ = await form.run(group, by: dispatcher)
     let own = Set(parents.all.suffix(4))
-    #expect(own.count == 1 && own.first != nil && own.first != outer.transaction)
+    #expect(own.count == 1 && own.first != nil && own.first != outer.dispatchID)
   }
 
   @Test(arguments: GroupForm.allCases)

@@ -202,7 +202,7 @@ private struct DrawnRun {
     switch Int.random(in: 0..<8, using: &random) {
     case 0: .notMade(PingFailure())
     case 1 where isCancelled: .notMade(CancellationError())
-    default: .dispatched(DispatchResult(transaction: .make(on: .current)))
+    default: .dispatched(DispatchResult(dispatchID: .make(on: .current)))
     }
   }
 

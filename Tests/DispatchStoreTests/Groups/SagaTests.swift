@@ -296,8 +296,8 @@ struct SagaTests {
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func afterAShutdownNoneStartsAndTheReportNamesTheSteps(_ form: GroupForm.InMode) async {
     let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
-    let incidents = Recorder<DispatchIncident.Kind>()
-    dispatcher.onIncident { incidents.record($0.kind) }
+    let warnings = Recorder<DispatchWarning.Kind>()
+    dispatcher.onWarning { warnings.record($0.kind) }
     let group = ActionGroup {
       step("a", in: form.mode)
       ActionStep(
@@ -318,7 +318,7 @@ struct SagaTests {
     #expect(
       report.uncompensated.map { "\($0.steps[0].callSite)" } == ["\(result.steps[0].callSite)"])
     #expect("\(report)".contains("Not undone: group at"))
-    #expect(incidents.all == [.notCompensated])
+    #expect(warnings.all == [.notCompensated])
     #expect(stage.model == ["a"])
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [false])
   }
@@ -385,7 +385,7 @@ struct SagaTests {
     let result = await form.run(
       ActionGroup {
         ActionStep(Script.adds("a"), mode: form.mode)
-          .compensated(by: undo, options: .retrying(attempts: 2))
+          .compensated(by: undo, options: .retry(attempts: 2))
         ActionStep(failure, mode: form.mode)
       }, by: dispatcher)
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
@@ -464,6 +464,6 @@ struct SagaTests {
     goOn.open()
     #expect(await task.value.isSuccess)
     #expect(await run(other, form, by: dispatcher, .limited(by: limit)).isSuccess)
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 }

@@ -19,10 +19,10 @@ struct Desktop: ModelType, Equatable {
 typealias DesktopStore = HandlerStore<Desktop>
 
 extension Dispatcher {
-  /// Whose incidents are of no interest to the test.
+  /// Whose warnings are of no interest to the test.
   static var withoutReports: Dispatcher {
     let dispatcher = Dispatcher()
-    dispatcher.onIncident { _ in }
+    dispatcher.onWarning { _ in }
     return dispatcher
   }
 

@@ -60,15 +60,15 @@ struct HandlerModuleTests {
   func theirUpdatesAreCommitsOfTheDispatch(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop { Part(\.drawer) { Self.drawer } }
-    let (seen, transactions) = (Recorder<String>(), Recorder<TransactionID?>())
+    let (seen, transactions) = (Recorder<String>(), Recorder<DispatchID?>())
     let token = desktop.observe { change in
       seen.record("\(change.action!)")
-      transactions.record(change.transaction)
+      transactions.record(change.dispatchID)
     }
-    var expected: [TransactionID?] = []
+    var expected: [DispatchID?] = []
     for action in [Lower(by: 3), Fetch(amount: 4), Fill(papers: 5)] as [any ActionType] {
       let result = await dispatcher.dispatch(action: action, mode: mode).result
-      expected += Array(repeating: result.transaction, count: action is Fetch ? 2 : 1)
+      expected += Array(repeating: result.dispatchID, count: action is Fetch ? 2 : 1)
     }
     let names = [Lower(by: 3), Fetch(amount: 4), Fetch(amount: 4), Fill(papers: 5)] as [Any]
     #expect(seen.all == names.map { "\($0)" })
@@ -211,7 +211,7 @@ struct HandlerModuleTests {
 
   @Test func getTheStoreItselfWhereTheyNeedIt() async {
     let dispatcher = Dispatcher()
-    let raised = Selector(\Desktop.raised)
+    let raised = StateSelector(\Desktop.raised)
     let desktop = dispatcher.addDesktop {
       Applying(Lower.self) { action, store in
         let raised = store.select(raised)

@@ -34,15 +34,15 @@ import Testing
   }
 
   @Test func anActionThatNoHandlerHandlesIsReportedOnce() async {
-    let incidents = Recorder<String>()
+    let warnings = Recorder<String>()
     let dispatcher = Dispatcher()
-    dispatcher.onIncident { incidents.record($0.message) }
+    dispatcher.onWarning { warnings.record($0.message) }
     let desktop = dispatcher.addDesktop { On(Raise.self) { $0.raised += $1.by } }
     for _ in 0..<3 {
       let result = await desktop.dispatch(Lower()).result
       #expect(result.isSuccess && !result.hasResponders)
     }
-    #expect(incidents.all.count == 1)
+    #expect(warnings.all.count == 1)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

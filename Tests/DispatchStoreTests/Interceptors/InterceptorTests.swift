@@ -13,11 +13,11 @@ struct InterceptorTests {
     let counter = dispatcher.register(store: .counter("counter"))
     let interceptor = TestInterceptor<Counter, CounterAction>()
     dispatcher.register(interceptor: interceptor)
-    var transactions: [TransactionID] = []
+    var transactions: [DispatchID] = []
     for amount in [1, 2] {
       let handle = counter.dispatch(.add(amount), mode: mode)
       #expect(await handle.result.isSuccess)
-      transactions.append(handle.transaction)
+      transactions.append(handle.dispatchID)
     }
     let all = interceptor.interceptions
     #expect(all.map(\.action) == [.add(1), .add(2)])

@@ -20,7 +20,7 @@ struct PrintInterceptorTests {
     _ = await handle.result
     let lines = pages.all[0].split(separator: "\n")
     #expect(lines[0].hasPrefix("counter: add(2) finished, version 0 → 1, "))
-    #expect(lines[0].hasSuffix(" µs, \(handle.transaction)"))
+    #expect(lines[0].hasSuffix(" µs, \(handle.dispatchID)"))
     #expect(lines[1] == "  count: 0 → 2")
     #expect(lines.count == 2)
   }

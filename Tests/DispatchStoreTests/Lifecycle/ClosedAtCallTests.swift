@@ -19,8 +19,8 @@ struct ClosedAtCallTests {
       case .limit: .limited(by: limit)
       case .condition: .when(stage) { !$0.isEmpty }
       case .rate: .debounced("key", for: .seconds(3_600))
-      case .single: .unlessInFlight("key")
-      case .leader: .joined("key")
+      case .single: .skippedIfInFlight("key")
+      case .leader: .joinsInFlight("key")
       }
     }
   }
@@ -37,9 +37,13 @@ struct ClosedAtCallTests {
       await free.openedOrCancelled()
       try Task.checkCancellation()
     }
-    let options = DispatchOptions.exclusive("key").latest("key").unlessInFlight("key").joined("key")
+    let options =
+      [
+        .exclusive("key"), .cancelsPrevious("key"), .skippedIfInFlight("key"),
+        .joinsInFlight("key"),
+      ] as DispatchOptions
     let held = dispatcher.dispatch(
-      action: holds, mode: mode == .sync ? .serial : mode, options: options.limited(by: limit))
+      action: holds, mode: mode == .sync ? .serial : mode, options: [options, .limited(by: limit)])
     await started.opened()
     return held
   }
@@ -50,7 +54,8 @@ struct ClosedAtCallTests {
     let held = await hold(mode)
     if obstacle == .suspension { dispatcher.queue.isSuspended = true }
     dispatcher.close()
-    let options = obstacle.options(held, stage, limit).latest("key")
+    let options =
+      [obstacle.options(held, stage, limit), .cancelsPrevious("key")] as DispatchOptions
     let one = dispatcher.dispatch(action: Script.adds("a"), mode: mode, options: options)
     #expect(one.resultIfEnded?.errorCode == .dispatcherClosed)
     let list = dispatcher.dispatch(
@@ -60,7 +65,7 @@ struct ClosedAtCallTests {
       let sent = await dispatcher.send(Script.adds("d"), mode: mode, options: options)
       #expect(sent.errorCode == .dispatcherClosed)
     }
-    #expect(limit.figures.admitted == 1)
+    #expect(limit.statistics.admitted == 1)
     dispatcher.queue.isSuspended = false
     free.open()
     #expect(await held.result.isSuccess, "The accepted one goes on.")

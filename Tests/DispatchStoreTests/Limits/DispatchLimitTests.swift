@@ -53,7 +53,7 @@ struct DispatchLimitTests {
     let other = Dispatcher()
     other.addStage()
     #expect(await other.dispatch(action: Script.adds("y"), mode: mode).result.isSuccess)
-    let figures = limit.figures
+    let figures = limit.statistics
     #expect(figures.inFlight == 1 && figures.admitted == 1 && figures.waiting == 0)
     #expect(figures.rejected + figures.dropped == 2)
     #expect(figures.oldest! >= .zero)
@@ -61,7 +61,7 @@ struct DispatchLimitTests {
     #expect(await held[0].result.isSuccess)
     let next = await dispatcher.send(Script.adds("z"), mode: mode, options: .limited(by: limit))
     #expect(next.isSuccess)
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial])
@@ -85,7 +85,7 @@ struct DispatchLimitTests {
       await started.opened()
       let above = narrow.dispatch(
         action: Script.adds("x"), mode: mode,
-        options: .limited(by: limit).timeout(.seconds(3_600))
+        options: [.limited(by: limit), .timeout(.seconds(3_600))]
       ) { completions.record($0.errorCode) }
       above.cancel()
       free.open()
@@ -106,12 +106,12 @@ struct DispatchLimitTests {
         action: Script.adds("new \(index)"), mode: mode, options: .limited(by: limit))
     }
     for dropped in handles[1...] { #expect(await dropped.result.errorCode == .dropped) }
-    #expect(limit.figures.inFlight == 3)
-    #expect(limit.figures.dropped == 2)
+    #expect(limit.statistics.inFlight == 3)
+    #expect(limit.statistics.dropped == 2)
     free.open()
     for handle in newest + [handles[0]] { #expect(await handle.result.isSuccess) }
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["new 0", "new 1"])
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: modes)
@@ -140,13 +140,13 @@ struct DispatchLimitTests {
         })
     }
     // On the main actor a task comes to it later.
-    if mode != .mainThread { #expect(limit.figures.waiting == 5) }
+    if mode != .mainThread { #expect(limit.statistics.waiting == 5) }
     #expect(log.all.isEmpty)
     free.open()
     for task in tasks { #expect(await task.value) }
     #expect(await held[0].result.isSuccess)
     #expect(log.all == [0, 1, 2, 3, 4])
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: modes)
@@ -157,10 +157,10 @@ struct DispatchLimitTests {
     let task = Task.immediate {
       await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit))
     }
-    if mode != .mainThread { #expect(limit.figures.waiting == 1) }
+    if mode != .mainThread { #expect(limit.statistics.waiting == 1) }
     task.cancel()
     #expect(await task.value.error is CancellationError)
-    #expect(limit.figures.waiting == 0)
+    #expect(limit.statistics.waiting == 0)
     free.open()
     let next = await dispatcher.send(Script.adds("y"), mode: mode, options: .limited(by: limit))
     #expect(next.isSuccess)
@@ -182,12 +182,12 @@ struct DispatchLimitTests {
     await started.opened()
     let task = Task.immediate {
       await dispatcher.send(
-        Script.adds("x"), mode: mode, options: .limited(by: limit).timeout(.seconds(1)))
+        Script.adds("x"), mode: mode, options: [.limited(by: limit), .timeout(.seconds(1))])
     }
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await task.value.errorCode == .timedOut)
-    #expect(limit.figures.waiting == 0)
+    #expect(limit.statistics.waiting == 0)
     free.open()
     #expect(await held.result.isSuccess)
   }
@@ -274,7 +274,7 @@ struct DispatchLimitTests {
       }, mode: mode, options: .limited(by: limit))
     #expect(await outer.result.isSuccess)
     #expect(codes.all == [.wouldDeadlock])
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   @Test(arguments: modes)
@@ -284,8 +284,8 @@ struct DispatchLimitTests {
     let list = dispatcher.dispatch(
       actions: [Script.adds("a"), Script.adds("b")], mode: mode, options: .limited(by: limit))
     #expect(await list.result.isSuccess)
-    #expect(limit.figures.admitted == 1)
-    #expect(limit.figures.inFlight == 0)
+    #expect(limit.statistics.admitted == 1)
+    #expect(limit.statistics.inFlight == 0)
   }
 
   /// A dispatch that has timed out goes on until its block has ended.
@@ -300,12 +300,12 @@ struct DispatchLimitTests {
         started.open()
         await free.opened()
         ended.open()
-      }, mode: mode, options: .limited(by: limit).timeout(.seconds(1)))
+      }, mode: mode, options: [.limited(by: limit), .timeout(.seconds(1))])
     await started.opened()
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await timed.result.errorCode == .timedOut)
-    #expect(limit.figures.inFlight == 1)
+    #expect(limit.statistics.inFlight == 1)
     free.open()
     await ended.opened()
     let next = await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit))
@@ -329,7 +329,7 @@ struct DispatcherLimitTests {
     let second = dispatcher.dispatch(action: Script.adds("a"), mode: mode)
     let third = dispatcher.dispatch(action: Script.adds("b"), mode: mode)
     #expect(await third.result.errorCode == .limitExceeded)
-    #expect(dispatcher.figures(ofLane: mode)?.inFlight == 2)
+    #expect(dispatcher.statistics(ofLane: mode)?.inFlight == 2)
     dispatcher.addStage("other")
     let other = dispatcher.dispatch(
       storeIdentifier: "other", action: Script.adds("c"), mode: .serial(lane: "another"))
@@ -407,8 +407,8 @@ struct DispatcherLimitTests {
       }
     }
     #expect(most.withLock { $0 } <= 3)
-    #expect(limit.figures.admitted == 8 * sum)
-    #expect(limit.figures.inFlight == 0 && limit.figures.waiting == 0)
+    #expect(limit.statistics.admitted == 8 * sum)
+    #expect(limit.statistics.inFlight == 0 && limit.statistics.waiting == 0)
     withExtendedLifetime(store) {}
   }
 }

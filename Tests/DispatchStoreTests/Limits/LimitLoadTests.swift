@@ -33,8 +33,8 @@ struct LimitLoadTests {
       case .rejected: .limited(by: DispatchLimit(1, overflow: .reject))
       case .droppedNewest: .limited(by: DispatchLimit(1, overflow: .dropNewest))
       case .droppedOldest: .limited(by: DispatchLimit(1, overflow: .dropOldest))
-      case .latest: .latest("key")
-      case .skipped: .unlessInFlight("key")
+      case .latest: .cancelsPrevious("key")
+      case .skipped: .skippedIfInFlight("key")
       }
     }
   }

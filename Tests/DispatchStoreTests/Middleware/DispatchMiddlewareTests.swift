@@ -6,7 +6,7 @@ import Testing
 /// Hooks of whole dispatches, and what hooks keep for a transaction.
 @Suite(.timeLimit(.minutes(10)))
 struct DispatchMiddlewareTests {
-  private enum Name: TransactionKey { typealias Value = String }
+  private enum Name: DispatchKey { typealias Value = String }
 
   /// Records what it gets, and keeps names for the transaction and each store.
   private final class Tracer: DispatchMiddleware {
@@ -69,7 +69,7 @@ struct DispatchMiddlewareTests {
         "did a", "end whole true", "end whole true",
       ])
     #expect(tracer.infos.all.map(\.isSequence) == [false, false, true])
-    #expect(tracer.infos.all.map(\.parent) == [handle.transaction, handle.transaction, nil])
+    #expect(tracer.infos.all.map(\.parent) == [handle.dispatchID, handle.dispatchID, nil])
   }
 
   @Test func oneToWhichNoStoreRespondsHasBothHooks() async {

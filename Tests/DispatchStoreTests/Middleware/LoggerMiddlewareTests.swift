@@ -29,7 +29,7 @@ struct LoggerMiddlewareTests {
     let line = #line - 1
     _ = await handle.result
     #expect(lines.count == 2)
-    let start = "\(handle.transaction)"
+    let start = "\(handle.dispatchID)"
     let place = "→ account, \(mode), DispatchStoreTests/LoggerMiddlewareTests.swift:\(line)"
     #expect(lines.all.first == "\(start) will add(5) \(place)\n")
     let end = lines.all.last ?? ""
@@ -55,7 +55,7 @@ struct LoggerMiddlewareTests {
     let ofNested = lines.all.filter { $0.contains("account") }
     #expect(ofNested.count == 2)
     for line in ofNested {
-      #expect(line.hasPrefix("\(nested.transaction) in \(outer.transaction) "))
+      #expect(line.hasPrefix("\(nested.dispatchID) in \(outer.dispatchID) "))
     }
   }
 

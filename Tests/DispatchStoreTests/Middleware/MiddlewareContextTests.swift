@@ -4,7 +4,7 @@ import Testing
 /// What a hook gets of a dispatch, where the hook keeps it.
 @Suite("Middleware contexts")
 struct MiddlewareContextTests {
-  private enum Note: TransactionKey {
+  private enum Note: DispatchKey {
     typealias Value = Int
   }
 
@@ -31,7 +31,7 @@ struct MiddlewareContextTests {
         handles.append(handle)
       }
     }
-    let even = handles.map(\.transaction).filter { $0.number.isMultiple(of: 2) }
+    let even = handles.map(\.dispatchID).filter { $0.number.isMultiple(of: 2) }
     #expect(kept.all.map(\.id) == even)
     #expect(kept.all.map { $0[Note.self] } == even.map { Int($0.number) })
     #expect(kept.all.allSatisfy { $0.outcome?.isFinished == true && $0.mode == mode })
@@ -43,18 +43,18 @@ struct MiddlewareContextTests {
   @Test func ofADispatchInsideAHookAreOthers() {
     let dispatcher = Dispatcher()
     dispatcher.addProbe("s", to: Recorder())
-    let ids = Recorder<TransactionID>()
+    let ids = Recorder<DispatchID>()
     dispatcher.register(
       middleware: RecordingMiddleware(
         will: { context, _, _ in
           if context.parent == nil {
-            ids.record(context.dispatcher.dispatch(action: Ping(), mode: .sync).transaction)
+            ids.record(context.dispatcher.dispatch(action: Ping(), mode: .sync).dispatchID)
             ids.record(context.id)
           }
           return .pass
         },
         did: { context, _, _ in ids.record(context.id) }))
-    let outer = dispatcher.dispatch(action: Ping(), mode: .sync).transaction
+    let outer = dispatcher.dispatch(action: Ping(), mode: .sync).dispatchID
     let inner = ids.all[0]
     #expect(inner != outer)
     #expect(ids.all == [inner, inner, outer, outer])

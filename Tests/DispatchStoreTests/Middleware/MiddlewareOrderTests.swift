@@ -177,7 +177,7 @@ struct MiddlewareOrderTests {
     #expect(steps.all == one + one)
     // Each action has its own transaction, whose parent is that of the sequence.
     #expect(Set(transactions.all.map(\.id)).count == 2)
-    #expect(transactions.all.map(\.parent) == [handle.transaction, handle.transaction])
-    #expect(!transactions.all.map(\.id).contains(handle.transaction))
+    #expect(transactions.all.map(\.parent) == [handle.dispatchID, handle.dispatchID])
+    #expect(!transactions.all.map(\.id).contains(handle.dispatchID))
   }
 }

@@ -10,7 +10,7 @@ struct MiddlewareReentrancyTests {
   func willDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     let store = dispatcher.register(store: .counter("s"))
-    let parents = Recorder<TransactionID?>()
+    let parents = Recorder<DispatchID?>()
     dispatcher.register(
       middleware: RecordingMiddleware(will: { transaction, action, _ in
         if action as? CounterAction == .add(1) {
@@ -30,14 +30,14 @@ struct MiddlewareReentrancyTests {
     // The inner dispatch ends first where both are on one lane or thread.
     if inner == .sync || (inner == outer && outer != .async) { #expect(ends[0] == "inner true") }
     #expect(store.model.count == 11)
-    #expect(parents.all == [handle.transaction])
+    #expect(parents.all == [handle.dispatchID])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
   func didDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)
     let store = dispatcher.register(store: .counter("s"))
-    let parents = Recorder<TransactionID?>()
+    let parents = Recorder<DispatchID?>()
     dispatcher.register(
       middleware: RecordingMiddleware(
         will: { transaction, action, _ in
@@ -61,7 +61,7 @@ struct MiddlewareReentrancyTests {
       #expect(ends[0] == "outer true")
     }
     #expect(store.model.count == 11)
-    #expect(parents.all == [handle.transaction])
+    #expect(parents.all == [handle.dispatchID])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -118,8 +118,8 @@ struct MiddlewareVerdictTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aDidDispatchThatThrowsIsReportedAndTheOtherHooksRun(mode: Dispatcher.Mode) async {
     dispatcher.register(store: .counter("s"))
-    let incidents = Recorder<DispatchIncident>()
-    dispatcher.onIncident { incidents.record($0) }
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
     dispatcher.register(middleware: RecordingMiddleware("1", to: steps))
     dispatcher.register(
       middleware: RecordingMiddleware("2", to: steps, did: { _, _, _ in throw PingFailure() }))
@@ -127,14 +127,14 @@ struct MiddlewareVerdictTests {
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(result.isSuccess)
     #expect(steps.all.suffix(3) == ["3 did s", "2 did s", "1 did s"])
-    #expect(incidents.all.map(\.kind) == [.middlewareFailed])
-    #expect(incidents.all.first?.storeIdentifier == "s")
-    #expect(incidents.all.first?.message.contains("RecordingMiddleware") == true)
+    #expect(warnings.all.map(\.kind) == [.middlewareFailed])
+    #expect(warnings.all.first?.storeIdentifier == "s")
+    #expect(warnings.all.first?.message.contains("RecordingMiddleware") == true)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func didDispatchGetsTheOutcomeAndTheDurationAndWillDispatchNeither(mode: Dispatcher.Mode) async {
-    let incidents = Recorder<MiddlewareContext>()
+    let warnings = Recorder<MiddlewareContext>()
     let wills = Recorder<MiddlewareContext>()
     dispatcher.register(store: .counter("s"))
     dispatcher.register(
@@ -142,7 +142,7 @@ struct MiddlewareVerdictTests {
         will: { transaction, _, _ in
           wills.record(transaction)
           return .pass
-        }, did: { transaction, _, _ in incidents.record(transaction) }))
+        }, did: { transaction, _, _ in warnings.record(transaction) }))
     let handles = [
       dispatcher.dispatch(action: CounterAction.add(1), mode: mode),
       dispatcher.dispatch(action: CounterAction.fail(2), mode: mode),
@@ -150,7 +150,7 @@ struct MiddlewareVerdictTests {
     for handle in handles { _ = await handle.result }
     #expect(wills.all.allSatisfy { $0.outcome == nil && $0.duration == nil })
     let dids = handles.compactMap { handle in
-      incidents.all.first { $0.id == handle.transaction }
+      warnings.all.first { $0.id == handle.dispatchID }
     }
     #expect(dids.count == 2)
     #expect(dids.first?.outcome?.isFinished == true)

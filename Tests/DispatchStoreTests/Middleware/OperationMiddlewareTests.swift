@@ -117,7 +117,7 @@ struct OperationMiddlewareTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func whatAHookDispatchesIsCausedByItsAction(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("stage")
-    let (dispatcher, inner) = (dispatcher, Recorder<TransactionID?>())
+    let (dispatcher, inner) = (dispatcher, Recorder<DispatchID?>())
     let isInner: @Sendable (AnyAction) -> Bool = { ($0 as? Script)?.description == "inner" }
     let hook: @Sendable (AnyAction) -> Void = { action in
       guard !isInner(action) else { return }
@@ -132,6 +132,6 @@ struct OperationMiddlewareTests {
         }, did: { _, action, _ in hook(action) }))
     let handle = dispatcher.dispatch(action: script("outer", .returning), mode: mode)
     #expect(await handle.result.isSuccess)
-    #expect(inner.all == [handle.transaction, handle.transaction])
+    #expect(inner.all == [handle.dispatchID, handle.dispatchID])
   }
 }

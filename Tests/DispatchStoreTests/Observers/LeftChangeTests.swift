@@ -227,7 +227,7 @@ struct LeftChangeTests {
   func anObserverIsCalledInTheContextOfTheChange(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held, parents) = (scheduledModes[mode], HeldStore(), Recorder<TransactionID?>())
+      let (mode, held, parents) = (scheduledModes[mode], HeldStore(), Recorder<DispatchID?>())
       let other = held.dispatcher.register(store: .counter("other"))
       held.dispatcher.register(
         middleware: RecordingMiddleware(will: { context, action, _ in
@@ -240,7 +240,7 @@ struct LeftChangeTests {
       let handle = await held.leaveOne(mode)
       held.end()
       #expect(await handle.result.isSuccess)
-      #expect(parents.all == [handle.transaction])
+      #expect(parents.all == [handle.dispatchID])
       token.cancel()
     }
   }

@@ -18,7 +18,7 @@ struct NotificationQueueTests {
   /// The model counts the commits.
   private var present: TypedChange<Int, Ping> {
     TypedChange(
-      StoreChange(model: Int(version), version: version, action: nil, transaction: nil))
+      StoreChange(model: Int(version), version: version, action: nil, dispatchID: nil))
   }
 
   private mutating func addObserver() {

@@ -95,15 +95,15 @@ struct ObserverOrderTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func thatHoldsForEachOfManyContendingDispatches(mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
-    let deliveredByTransaction = Recorder<TransactionID>()
-    let early = Recorder<TransactionID>()
+    let deliveredByTransaction = Recorder<DispatchID>()
+    let early = Recorder<DispatchID>()
     let ends = Recorder<Bool>()
     let store = dispatcher.register(
       store: ProbeStore(model: 0, reducer: .committing(3, .callback)))
     let versions = Recorder<UInt64>()
     let token = store.observe { change in
       versions.record(change.version)
-      if let transaction = change.transaction { deliveredByTransaction.record(transaction) }
+      if let transaction = change.dispatchID { deliveredByTransaction.record(transaction) }
     }
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, _ in
@@ -133,7 +133,7 @@ struct ObserverOrderTests {
     _ = await handle.result
     store.updateModel { $0 += 1 }
     #expect(received.all.map(\.action?.name) == ["ping", "ping", nil])
-    #expect(received.all.map(\.transaction) == [handle.transaction, handle.transaction, nil])
+    #expect(received.all.map(\.dispatchID) == [handle.dispatchID, handle.dispatchID, nil])
     token.cancel()
   }
 
@@ -156,7 +156,7 @@ struct ObserverOrderTests {
     hasEnded.open()
     let changes = await received.first(2)
     #expect(changes.map(\.action?.name) == ["ping", nil])
-    #expect(changes.map(\.transaction) == [handle.transaction, nil])
+    #expect(changes.map(\.dispatchID) == [handle.dispatchID, nil])
     token.cancel()
   }
 
@@ -221,7 +221,7 @@ struct ObserverOrderTests {
     let handle = dispatcher.dispatch(action: CounterAction.add(3), mode: mode)
     _ = await handle.result
     #expect(received.all.map(\.action) == [.add(3)])
-    #expect(received.all.map(\.transaction) == [handle.transaction])
+    #expect(received.all.map(\.dispatchID) == [handle.dispatchID])
     token.cancel()
   }
 }

@@ -99,7 +99,7 @@ struct ObserverReentrancyTests {
 
   @Test func aDispatchFromAnObserverHasItsCauseAsParent() async {
     let dispatcher = dispatcher
-    let parents = Recorder<TransactionID?>()
+    let parents = Recorder<DispatchID?>()
     let store = dispatcher.register(store: .counter())
     dispatcher.addProbe("other", to: Recorder())
     dispatcher.register(
@@ -110,7 +110,7 @@ struct ObserverReentrancyTests {
     let token = store.observe { _ in dispatcher.dispatch(action: Ping(), mode: .sync) }
     let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: .serial)
     _ = await handle.result
-    #expect(parents.all == [handle.transaction])
+    #expect(parents.all == [handle.dispatchID])
     token.cancel()
   }
 

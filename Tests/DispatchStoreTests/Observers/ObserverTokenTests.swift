@@ -113,7 +113,7 @@ struct ObserverTokenTests {
     #expect(changes.all[0].model.count == 7)
     #expect(changes.all[0].version == 1)
     #expect(changes.all[0].action == nil)
-    #expect(changes.all[0].transaction == nil)
+    #expect(changes.all[0].dispatchID == nil)
     #expect(received.all.isEmpty, "The others are not notified of it.")
     store.updateModel { $0.count = 8 }
     #expect(changes.all.map(\.version) == [1, 2])

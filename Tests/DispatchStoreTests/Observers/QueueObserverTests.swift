@@ -65,11 +65,11 @@ struct QueueObserverTests {
       shown.record((change.model.rows[0], change.version))
       received.record(change)
     }
-    var transactions: [TransactionID?] = []
+    var transactions: [DispatchID?] = []
     for amount in 1...5 {
       let handle = dispatcher.dispatch(action: TableAction.add(amount), mode: mode)
       _ = await handle.result
-      transactions.append(handle.transaction)
+      transactions.append(handle.dispatchID)
     }
     store.updateModel { $0.rows[0] += 100 }
     proceed.open()
@@ -77,7 +77,7 @@ struct QueueObserverTests {
     #expect(shown.all[0] == (115, 6))
     #expect(changes[0].commits.map(\.version) == [1, 2, 3, 4, 5, 6])
     #expect(changes[0].commits.map(\.action) == (1...5).map { .add($0) } + [nil])
-    #expect(changes[0].commits.map(\.transaction) == transactions + [nil])
+    #expect(changes[0].commits.map(\.dispatchID) == transactions + [nil])
     store.updateModel { $0.rows[0] = 7 }
     #expect(await received.first(2)[1].commits.map(\.version) == [7])
     token.cancel()

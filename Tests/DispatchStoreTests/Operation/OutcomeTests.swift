@@ -7,11 +7,11 @@ import Testing
 struct OutcomeTests {
   let dispatcher = Dispatcher()
   let stage: Stage
-  let incidents: Recorder<DispatchIncident.Kind>
+  let warnings: Recorder<DispatchWarning.Kind>
 
   init() {
     stage = dispatcher.addStage()
-    incidents = dispatcher.recordIncidents()
+    warnings = dispatcher.recordWarnings()
   }
 
   /// Dispatches on a new thread, since `.sync` may block it; then checks that the mode runs another action.
@@ -36,7 +36,7 @@ struct OutcomeTests {
       let outcome = await outcome(block, mode)
       #expect(outcome?.error as? StageFright == StageFright(place: 1))
     }
-    #expect(incidents.all.isEmpty)
+    #expect(warnings.all.isEmpty)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -61,7 +61,7 @@ struct OutcomeTests {
     }
     #expect(await outcome(script, mode)?.isFinished == true)
     #expect(stage.model == ["after the finish", "next"])
-    #expect(incidents.all.isEmpty)
+    #expect(warnings.all.isEmpty)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -83,13 +83,13 @@ struct OutcomeTests {
       operation.finish(throwing: StageFright())
     }
     #expect(await outcome(script, mode)?.isFinished == true)
-    #expect(incidents.all == [.finishedTwice])
+    #expect(warnings.all == [.finishedTwice])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func incidentsNameWhereTheActionWasDispatched(_ mode: Dispatcher.Mode) async {
+  func warningsNameWhereTheActionWasDispatched(_ mode: Dispatcher.Mode) async {
     let messages = Recorder<String>()
-    dispatcher.onIncident { messages.record($0.message) }
+    dispatcher.onWarning { messages.record($0.message) }
     let kept = Recorder<Script.Running>()
     let scripts: [Script] = [
       .controls { operation, _ in
@@ -118,7 +118,7 @@ struct OutcomeTests {
       throw StageFright()
     }
     #expect(await outcome(script, mode)?.isFinished == true)
-    #expect(incidents.all == [.finishedTwice])
+    #expect(warnings.all == [.finishedTwice])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -161,7 +161,7 @@ struct OutcomeTests {
       #expect(await outcome(script, mode)?.isCancelled == true)
     }
     #expect(stage.model == ["next", "next"])
-    #expect(incidents.all.isEmpty)
+    #expect(warnings.all.isEmpty)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -175,7 +175,7 @@ struct OutcomeTests {
     for block in blocks {
       #expect(await outcome(block, mode)?.errorCode == .operationAbandoned)
     }
-    #expect(incidents.all == [.abandoned, .abandoned])
+    #expect(warnings.all == [.abandoned, .abandoned])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -189,7 +189,7 @@ struct OutcomeTests {
     let updated: Void? = kept.all[0].updateModel { $0.append("late") }
     #expect(updated == nil)
     #expect(stage.model == ["next"])
-    #expect(incidents.all == [.updateAfterEnd])
+    #expect(warnings.all == [.updateAfterEnd])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

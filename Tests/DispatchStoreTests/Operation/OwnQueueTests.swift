@@ -171,14 +171,14 @@ struct OwnQueueTests {
   }
 
   @Test func droppedWithoutFinishItFailsAndTheQueueContinues() async {
-    let incidents = stage.incidentsOfAHome()
+    let warnings = stage.warningsOfAHome()
     let queue = OperationQueue.wide(1)
     let dropped = Script.Operation(action: .adds("own"), store: stage) { _, _, _ in }
     queue.addOperation(dropped)
     queue.addOperation(BlockKind.returning.operation(in: stage) { [log] in log.record("next") })
     #expect(await log.first(1) == ["next"])
     #expect(dropped.outcome?.errorCode == .operationAbandoned)
-    #expect(incidents.recorder.all == [.abandoned])
+    #expect(warnings.recorder.all == [.abandoned])
   }
 
   @Test func startedTwiceItRunsOnce() async {
@@ -191,12 +191,12 @@ struct OwnQueueTests {
 }
 
 extension Stage where Model == [String], Action == Script {
-  /// Registers the store, so that its incidents are recorded; the caller keeps the dispatcher.
-  fileprivate func incidentsOfAHome() -> (
-    dispatcher: Dispatcher, recorder: Recorder<DispatchIncident.Kind>
+  /// Registers the store, so that its warnings are recorded; the caller keeps the dispatcher.
+  fileprivate func warningsOfAHome() -> (
+    dispatcher: Dispatcher, recorder: Recorder<DispatchWarning.Kind>
   ) {
     let dispatcher = Dispatcher()
     dispatcher.register(store: self)
-    return (dispatcher, dispatcher.recordIncidents())
+    return (dispatcher, dispatcher.recordWarnings())
   }
 }

@@ -123,7 +123,7 @@ private struct Blocking {
   /// More blocks than there may be wait for a handle, and by `.sync` dispatches.
   func exceed(_ bound: Int, by excess: Int) async {
     let (dispatcher, free, codes) = (dispatcher, Latch(), Recorder<DispatchError.Code?>())
-    let incidents = dispatcher.recordIncidents()
+    let warnings = dispatcher.recordWarnings()
     let awaited = other.dispatch(action: Script.suspends { _ in await free.opened() })
     let waits = Script.runs { _ in codes.record(awaited.wait().errorCode) }
     for index in 0..<bound { dispatcher.dispatch(action: waits, mode: .serial(lane: index)) }
@@ -139,7 +139,7 @@ private struct Blocking {
     // Several threads may be about to wait, and find room for one.
     let refused = await codes.first(excess / 2)
     precondition(refused.allSatisfy { $0 == .wouldDeadlock }, "\(refused)")
-    precondition(incidents.all.starts(with: refused.map { _ in .tooManyBlockedThreads }))
+    precondition(warnings.all.starts(with: refused.map { _ in .tooManyBlockedThreads }))
     free.open()
     let all = await codes.first(bound + excess)
     precondition(all.count { $0 == nil } <= bound + excess / 2)

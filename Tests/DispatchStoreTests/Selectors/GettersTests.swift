@@ -7,9 +7,9 @@ struct SummedTally: ModelType, GettersProviding {
   var unit = "m"
 
   enum Getters {
-    static let numbers = Selector(\SummedTally.numbers)
-    static let sum = Selector.combine(numbers) { $0.reduce(0, +) }
-    static let label = Selector.combine(\.unit, sum) { unit, sum in "\(sum) \(unit)" }
+    static let numbers = StateSelector(\SummedTally.numbers)
+    static let sum = StateSelector.combine(numbers) { $0.reduce(0, +) }
+    static let label = StateSelector.combine(\.unit, sum) { unit, sum in "\(sum) \(unit)" }
   }
 }
 

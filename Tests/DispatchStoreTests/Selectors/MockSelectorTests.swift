@@ -48,12 +48,12 @@ struct MockSelectorTests {
 
   @Test func isNotHiddenByWhatAThreadWasComputingMeanwhile() async {
     let (isComputing, mayEnd) = (Latch(), Latch())
-    let slow = Selector.combine(selectors.items) { items in
+    let slow = StateSelector.combine(selectors.items) { items in
       isComputing.open()
       mayEnd.wait()
       return items.count
     }
-    let label = Selector.combine(slow) { "\($0)" }
+    let label = StateSelector.combine(slow) { "\($0)" }
     let store = mock.store
     async let late = onOwnThread { store.select(label) }
     await isComputing.opened()

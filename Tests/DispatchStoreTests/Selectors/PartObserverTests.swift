@@ -13,7 +13,7 @@ struct PartObserverTests {
   }
 
   private func observe<Value>(
-    _ selector: Selector<PricedCart, Value>, at place: Place, initial: Bool = false,
+    _ selector: StateSelector<PricedCart, Value>, at place: Place, initial: Bool = false,
     _ body: @escaping @Sendable (PartChange<Value, PricedAction>) -> Void
   ) -> ObserverToken {
     switch place {
@@ -74,7 +74,7 @@ struct PartObserverTests {
     let change = received.all.first
     #expect(change?.action == .discount(20))
     #expect(change?.version == 1)
-    #expect(change?.transaction == result.transaction)
+    #expect(change?.dispatchID == result.dispatchID)
     withExtendedLifetime(token) {}
   }
 
@@ -105,7 +105,7 @@ struct PartObserverTests {
   func getsEachChangeInCommitOrderAmongContendingThreads(place: Place) async {
     let rounds = Load.count(2_000)
     let store = Store<Int, Ping>(model: 0, reducer: Reducer())
-    let half = Selector { (model: Int) in model / 2 }
+    let half = StateSelector { (model: Int) in model / 2 }
     let received = Recorder<[Int]>()
     let body: @Sendable (PartChange<Int, Ping>) -> Void = { change in
       received.record([change.old!, change.value, Int(change.version)])
@@ -128,7 +128,7 @@ struct PartObserverTests {
   func addedWhileOthersCommitMissesNoChangeAfterItsFirstValue(place: Place) async {
     let rounds = Load.count(1_000)
     let store = Store<Int, Ping>(model: 0, reducer: Reducer())
-    let root = Selector { (model: Int) in model }
+    let root = StateSelector { (model: Int) in model }
     let histories = (0..<20).map { _ in Recorder<[Int?]>() }
     let tokens = Recorder<ObserverToken>()
     await onOwnThreads(2) { thread in
@@ -188,7 +188,7 @@ struct PartObserverTests {
 
   @Test func isNotCalledWhereItIsCancelledWhileItsValueIsComputed() {
     let tokens = Recorder<ObserverToken>()
-    let count = Selector.combine(selectors.items) { items in
+    let count = StateSelector.combine(selectors.items) { items in
       if items.count == 2 { tokens.all[0].cancel() }
       return items.count
     }

@@ -13,8 +13,8 @@ struct SelectorMemoTests {
   @Test func goesWithTheStore() {
     let count = Load.count(10_000)
     let deaths = EventCount(of: count)
-    let held = Selector { (model: Int) in Held(mortal: Mortal(deaths), number: model) }
-    let number = Selector.combine(held) { $0.number }
+    let held = StateSelector { (model: Int) in Held(mortal: Mortal(deaths), number: model) }
+    let number = StateSelector.combine(held) { $0.number }
     for index in 0..<count {
       let store = Store<Int, Ping>(model: index, reducer: Reducer())
       #expect(store.select(number) == index)
@@ -26,10 +26,10 @@ struct SelectorMemoTests {
     let store = Store<Int, Ping>(model: 1, reducer: Reducer())
     let count = 1_000
     let deaths = EventCount(of: count)
-    let kept = Selector { (model: Int) in model + 1 }
+    let kept = StateSelector { (model: Int) in model + 1 }
     #expect(store.select(kept) == 2)
     for index in 0..<count {
-      let selector = Selector { (model: Int) in
+      let selector = StateSelector { (model: Int) in
         Held(mortal: Mortal(deaths), number: model + index)
       }
       #expect(store.select(selector).number == 1 + index)
@@ -40,7 +40,7 @@ struct SelectorMemoTests {
   }
 
   @Test func isOneForEachStore() {
-    let selector = Selector.combine(Selector { (model: Int) in model }) { $0 * 10 }
+    let selector = StateSelector.combine(StateSelector { (model: Int) in model }) { $0 * 10 }
     let stores = (0..<100).map { Store<Int, Ping>(model: $0, reducer: Reducer()) }
     for _ in 0..<2 {
       for (index, store) in stores.enumerated() { #expect(store.select(selector) == index * 10) }
@@ -50,7 +50,7 @@ struct SelectorMemoTests {
 
   @Test func isFoundAmongManySelectors() {
     let store = Store<Int, Ping>(model: 1, reducer: Reducer())
-    let selectors = (0..<1_000).map { index in Selector { (model: Int) in model + index } }
+    let selectors = (0..<1_000).map { index in StateSelector { (model: Int) in model + index } }
     for _ in 0..<3 {
       for (index, selector) in selectors.enumerated() {
         #expect(store.select(selector) == 1 + index)
@@ -62,8 +62,8 @@ struct SelectorMemoTests {
   @Test func isNotReplacedByWhatAThreadHasFoundOutLater() async {
     let (isComputing, mayEnd) = (Latch(), Latch())
     let store = Store<Int, Ping>(model: 1, reducer: Reducer())
-    let root = Selector { (model: Int) in model }
-    let slow = Selector.combine(root) { value in
+    let root = StateSelector { (model: Int) in model }
+    let slow = StateSelector.combine(root) { value in
       if value == 1 {
         isComputing.open()
         mayEnd.wait()

@@ -57,8 +57,8 @@ extension Store where Model == PricedCart, Action == PricedAction {
 
 /// Selectors of a cart that count the calls of their projectors.
 struct CountedSelectors: Sendable {
-  let items = Selector(\PricedCart.items)
-  let discount = Selector(\PricedCart.discount)
+  let items = StateSelector(\PricedCart.items)
+  let discount = StateSelector(\PricedCart.discount)
   let subtotal: CombinedSelector<PricedCart, Int, [PricedItem]>
   let total: CombinedSelector<PricedCart, Int, Int, Int>
   let label: CombinedSelector<PricedCart, String, Int>
@@ -66,15 +66,15 @@ struct CountedSelectors: Sendable {
 
   init() {
     let calls = calls
-    subtotal = Selector.combine(items) { items in
+    subtotal = StateSelector.combine(items) { items in
       calls.record("subtotal")
       return items.reduce(0) { $0 + $1.price }
     }
-    total = Selector.combine(subtotal, discount) { subtotal, discount in
+    total = StateSelector.combine(subtotal, discount) { subtotal, discount in
       calls.record("total")
       return subtotal * (100 - discount) / 100
     }
-    label = Selector.combine(total) { total in
+    label = StateSelector.combine(total) { total in
       calls.record("label")
       return "\(total) in all"
     }

@@ -60,15 +60,15 @@ struct SelectorTests {
 
   @Test func thatIsMadeWhereAnotherOneWasIsComputed() {
     for number in 1...1_000 {
-      let selector = Selector { (cart: PricedCart) in cart.items.count + number }
+      let selector = StateSelector { (cart: PricedCart) in cart.items.count + number }
       #expect(store.select(selector) == 1 + number)
     }
   }
 
   @Test func ofAValueThatIsNotEquatableIsComputedForEachCommit() {
-    let opaque = Selector(\PricedCart.stamp.opaque)
-    let number = Selector.combine(opaque) { $0.number }
-    let text = Selector.combine(number) { "\($0)" }
+    let opaque = StateSelector(\PricedCart.stamp.opaque)
+    let number = StateSelector.combine(opaque) { $0.number }
+    let text = StateSelector.combine(number) { "\($0)" }
     #expect(store.select(text) == "0")
     store.updateModel { $0.note = "other" }
     #expect(store.select(text) == "0")
@@ -79,8 +79,8 @@ struct SelectorTests {
   }
 
   @Test func isComparedByTheEqualityOfItsType() {
-    let stamp = Selector(\PricedCart.stamp)
-    let number = Selector.combine(stamp) { $0.opaque.number }
+    let stamp = StateSelector(\PricedCart.stamp)
+    let number = StateSelector.combine(stamp) { $0.opaque.number }
     #expect(store.select(number) == 0)
     store.updateModel { $0.stamp = PricedCart.Unequal() }
     #expect(store.select(number) == 0)
@@ -89,13 +89,13 @@ struct SelectorTests {
 
   @Test func isEvaluatedOnceHoweverManyAreCombinedFromIt() {
     let calls = Recorder<Int>()
-    let root = Selector { (cart: PricedCart) in
+    let root = StateSelector { (cart: PricedCart) in
       calls.record(0)
       return cart.items.count
     }
-    var selector: Selector<PricedCart, Int> = root
+    var selector: StateSelector<PricedCart, Int> = root
     for depth in 1...20 {
-      selector = Selector.combine(selector, selector) { first, second in
+      selector = StateSelector.combine(selector, selector) { first, second in
         calls.record(depth)
         return first + second
       }
@@ -107,8 +107,8 @@ struct SelectorTests {
   }
 
   @Test func isCombinedFromAnyNumberOfOthers() {
-    let price = Selector { (cart: PricedCart) in cart.items[0].price }
-    let all = Selector.combine(
+    let price = StateSelector { (cart: PricedCart) in cart.items[0].price }
+    let all = StateSelector.combine(
       \.note, price, selectors.discount, selectors.label, selectors.subtotal
     ) { note, price, discount, label, subtotal in
       "\(note) \(price) \(discount) \(label) \(subtotal)"
@@ -134,9 +134,9 @@ struct SelectorTests {
   }
 
   @Test func readsAllOfItsInputsFromOneVersion() async {
-    let first = Selector { (pair: [Int]) in pair[0] }
-    let second = Selector { (pair: [Int]) in pair[1] }
-    let difference = Selector.combine(first, second) { $0 - $1 }
+    let first = StateSelector { (pair: [Int]) in pair[0] }
+    let second = StateSelector { (pair: [Int]) in pair[1] }
+    let difference = StateSelector.combine(first, second) { $0 - $1 }
     let store = Store<[Int], Ping>(model: [0, 0], reducer: Reducer())
     let rounds = Load.count(20_000)
     let failures = Recorder<Int>()
@@ -157,7 +157,7 @@ struct SelectorTests {
   }
 
   @Test func ofManyThreadsIsThatOfACommitSinceItsCall() async {
-    let double = Selector.combine(Selector { (model: Int) in model }) { $0 * 2 }
+    let double = StateSelector.combine(StateSelector { (model: Int) in model }) { $0 * 2 }
     let store = Store<Int, Ping>(model: 0, reducer: Reducer())
     let failures = Recorder<Int>()
     let rounds = Load.count(10_000)
@@ -174,10 +174,10 @@ struct SelectorTests {
 
   @Test func holdsNoLockInItsProjector() {
     let store = store
-    let other = Selector.combine(selectors.items) { items in
+    let other = StateSelector.combine(selectors.items) { items in
       // From inside a lock, this would stop the program.
       store.updateModel { $0.note = "written by the projector" }
-      return items.count + store.select(Selector(\PricedCart.note)).count
+      return items.count + store.select(StateSelector(\PricedCart.note)).count
     }
     #expect(store.select(other) == 25)
   }
@@ -186,7 +186,7 @@ struct SelectorTests {
     let dispatcher = Dispatcher(name: "selecting")
     dispatcher.register(store: store)
     let handles = Recorder<DispatchHandle>()
-    let selector = Selector { (cart: PricedCart) in
+    let selector = StateSelector { (cart: PricedCart) in
       handles.record(dispatcher.dispatch(action: PricedAction.discount(5), mode: .serial))
       return cart.items.count
     }

@@ -62,7 +62,7 @@ struct ApplyTests {
     dispatcher.addDesk("plain")
     let desk = dispatcher.addDesk("observed")
     dispatcher.addDesk("after")
-    let token = desk.observe { steps.record("\($0.model) \($0.action!) \($0.transaction!)") }
+    let token = desk.observe { steps.record("\($0.model) \($0.action!) \($0.dispatchID!)") }
     let errand = Errand("adds") { desk in
       for name in ["a", "b"] { desk.updateModel { $0 = [desk.identifier, name] } }
     }
@@ -72,7 +72,7 @@ struct ApplyTests {
       let before = steps.count
       let handle = dispatcher.dispatch(action: errand, mode: mode)
       #expect(await handle.result.isSuccess)
-      let expected = ["a", "b"].map { #"["observed", "\#($0)"] adds \#(handle.transaction)"# }
+      let expected = ["a", "b"].map { #"["observed", "\#($0)"] adds \#(handle.dispatchID)"# }
       #expect(steps.all.dropFirst(before).filter { !$0.hasPrefix("m ") } == expected)
     }
     token.cancel()
@@ -94,15 +94,15 @@ struct ApplyTests {
     #expect(await handle.result.isSuccess)
     #expect(received.all.map(\.model) == [["before", "after"]])
     #expect(received.all.map(\.action?.description) == ["late"])
-    #expect(received.all.map(\.transaction) == [handle.transaction])
+    #expect(received.all.map(\.dispatchID) == [handle.dispatchID])
     desk.updateModel { $0 = [] }
-    #expect(received.all[1].transaction == nil)
+    #expect(received.all[1].dispatchID == nil)
     for token in tokens.all { token.cancel() }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
   func isTheParentOfWhatItDispatches(_ outer: Dispatcher.Mode, _ inner: Dispatcher.Mode) async {
-    let (other, parents) = (Dispatcher(), Recorder<TransactionID?>())
+    let (other, parents) = (Dispatcher(), Recorder<DispatchID?>())
     other.addStage()
     other.register(
       middleware: RecordingMiddleware(will: { transaction, _, _ in
@@ -114,20 +114,20 @@ struct ApplyTests {
     let handle = dispatcher.dispatch(
       action: Errand { _ in other.dispatch(action: Script.adds("inner"), mode: inner) }, mode: outer
     )
-    #expect(await parents.first(1) == [handle.transaction])
+    #expect(await parents.first(1) == [handle.dispatchID])
     _ = await handle.result
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func isItselfAgainAfterWhatItDispatchedToRunAtOnce(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, received) = (dispatcher, Recorder<TransactionID?>())
-    let inner = Recorder<TransactionID>()
+    let (dispatcher, received) = (dispatcher, Recorder<DispatchID?>())
+    let inner = Recorder<DispatchID>()
     dispatcher.addStage()
     let desk = dispatcher.addDesk()
-    let token = desk.observe { received.record($0.transaction) }
+    let token = desk.observe { received.record($0.dispatchID) }
     let errand = Errand { desk in
       @Sendable func dispatch(_ action: Errand) {
-        inner.record(dispatcher.dispatch(action: action, mode: .sync).transaction)
+        inner.record(dispatcher.dispatch(action: action, mode: .sync).dispatchID)
       }
       // Before another thread can know of it, and after.
       dispatch(.adds("inner"))
@@ -142,13 +142,13 @@ struct ApplyTests {
     #expect(await outer.result.isSuccess)
     #expect(desk.model == ["inner", "outer", "innermost", "outer"])
     #expect(
-      received.all == [inner.all[0], outer.transaction, inner.all[2], outer.transaction])
+      received.all == [inner.all[0], outer.dispatchID, inner.all[2], outer.dispatchID])
     token.cancel()
   }
 
   /// Records that are made for both, the inner one first, leave nothing behind on the thread.
   @Test func isForgottenByItsThreadOnceItHasEnded() async {
-    let (dispatcher, parents) = (dispatcher, Recorder<TransactionID?>())
+    let (dispatcher, parents) = (dispatcher, Recorder<DispatchID?>())
     let desk = dispatcher.addDesk()
     let token = desk.observe { _ in }
     let other = Dispatcher()
@@ -169,7 +169,7 @@ struct ApplyTests {
       other.dispatch(action: Script.adds("after"), mode: .sync)
       return handle
     }
-    #expect(parents.all == [outer.transaction, nil])
+    #expect(parents.all == [outer.dispatchID, nil])
     #expect(desk.model == ["inner", "outer"])
     token.cancel()
   }

@@ -35,7 +35,7 @@ struct StoreUpdateTests {
     #expect(changes.all.map(\.model.count) == [5, 6])
     #expect(changes.all.map(\.action) == [nil, .add(6)])
     #expect(changes.all.map(\.version) == [1, 2])
-    #expect(changes.all.allSatisfy { $0.transaction == nil })
+    #expect(changes.all.allSatisfy { $0.dispatchID == nil })
     token.cancel()
   }
 

@@ -92,10 +92,10 @@ struct ElementStreamTests {
     _ = await store.dispatch(.remove(1), mode: mode).result
     let first = await present.next()
     #expect(first?.old == nil && first?.new?.amount == 7 && first?.version == 1)
-    #expect(first?.action == nil && first?.transaction == nil)
+    #expect(first?.action == nil && first?.dispatchID == nil)
     for change in [await changes.next(), await present.next()] {
       #expect(change?.old?.amount == 7 && change?.new?.amount == 8 && change?.version == 3)
-      #expect(change?.action == .put(1, 8) && change?.transaction == result.transaction)
+      #expect(change?.action == .put(1, 8) && change?.dispatchID == result.dispatchID)
     }
     let last = await changes.next()
     #expect(last?.old?.amount == 8 && last?.new == nil && last?.action == .remove(1))

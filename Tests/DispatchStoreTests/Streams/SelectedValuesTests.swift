@@ -5,7 +5,7 @@ import Testing
 @Suite("Streams of a selector's values", .timeLimit(.minutes(10)))
 struct SelectedValuesTests {
   private let store = PricedStore.priced()
-  private let total = Selector.combine(Selector(\PricedCart.items)) { items in
+  private let total = StateSelector.combine(StateSelector(\PricedCart.items)) { items in
     items.reduce(0) { $0 + $1.price }
   }
 

@@ -14,9 +14,9 @@ struct StreamTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func changesHaveVersionActionTransactionOldAndNew(mode: Dispatcher.Mode) async {
     var changes = store.changes().makeAsyncIterator()
-    var transactions: [TransactionID] = []
+    var transactions: [DispatchID] = []
     for amount in 1...3 {
-      transactions.append(await store.dispatch(.add(amount), mode: mode).result.transaction)
+      transactions.append(await store.dispatch(.add(amount), mode: mode).result.dispatchID)
     }
     for (index, new) in [1, 3, 6].enumerated() {
       let change = await changes.next()
@@ -24,7 +24,7 @@ struct StreamTests {
       #expect(change?.new.count == new)
       #expect(change?.version == UInt64(index + 1))
       #expect(change?.action == .add(index + 1))
-      #expect(change?.transaction == transactions[index])
+      #expect(change?.dispatchID == transactions[index])
     }
   }
 
@@ -33,8 +33,8 @@ struct StreamTests {
     store.updateModel { $0.count = 7 }
     store.inject(model: Counter(count: 8), action: .add(1))
     let (first, second) = (await changes.next(), await changes.next())
-    #expect(first == ValueChange(old: 0, new: 7, version: 1, action: nil, transaction: nil))
-    #expect(second == ValueChange(old: 7, new: 8, version: 2, action: .add(1), transaction: nil))
+    #expect(first == ValueChange(old: 0, new: 7, version: 1, action: nil, dispatchID: nil))
+    #expect(second == ValueChange(old: 7, new: 8, version: 2, action: .add(1), dispatchID: nil))
   }
 
   @Test func aLateSubscriberGetsThePresentStateFirstAndNoOldAction() async {
@@ -47,7 +47,7 @@ struct StreamTests {
     #expect(await values.next() == 5)
     let present = await changes.next()
     #expect(present?.old.count == 5 && present?.new.count == 5 && present?.version == 1)
-    #expect(present?.action == nil && present?.transaction == nil)
+    #expect(present?.action == nil && present?.dispatchID == nil)
     store.dispatch(.add(1), mode: .sync)
     #expect(await changes.next()?.action == .add(1))
     #expect(await later.next()?.old.count == 5)

@@ -20,13 +20,13 @@ struct LoadTests {
     let tokens = zip(counters, versions).map { counter, versions in
       counter.observe { versions.note($0.version) }
     }
-    let completions = Recorder<TransactionID>()
+    let completions = Recorder<DispatchID>()
     let failures = Recorder<String>()
     await onOwnThreads(threads) { _ in
       for _ in 0..<actions {
         dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { result in
           if !result.isSuccess { failures.record("\(result)") }
-          completions.record(result.transaction)
+          completions.record(result.dispatchID)
         }
       }
     }

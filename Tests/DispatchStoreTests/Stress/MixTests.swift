@@ -34,7 +34,7 @@ final class MixRound: Sendable {
     var random = SeededGenerator(seed: seed)
     let width = Int.random(in: 1...4, using: &random)
     dispatcher = Dispatcher(name: "mix \(seed)", queue: .wide(width))
-    dispatcher.onIncident { _ in }
+    dispatcher.onWarning { _ in }
     for index in 0..<5 {
       let waits = (0..<index).filter { _ in Bool.random(using: &random) }.map { "\($0)" }
       dispatcher.addStage(
@@ -69,11 +69,12 @@ final class MixRound: Sendable {
   private func dispatch(_ index: Int, _ random: inout SeededGenerator) {
     let mode = mode(&random)
     var options = DispatchOptions()
-    options.continuesOnFailure = Bool.random(using: &random)
+    if Bool.random(using: &random) { options = .continuingOnFailure }
     let known = issued.all
     // A caller that blocks waits for two dispatches at most, so that it makes progress.
     if Int.random(in: 0..<4, using: &random) == 0 {
-      options.after = (0..<2).compactMap { _ in known.randomElement(using: &random) }
+      let handles = (0..<2).compactMap { _ in known.randomElement(using: &random) }
+      options = [options, .after(handles)]
     }
     let ends = ends
     let handle: DispatchHandle

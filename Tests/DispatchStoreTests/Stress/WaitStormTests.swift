@@ -35,11 +35,11 @@ struct WaitStormTests {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: .debounced(key, for: .microseconds(20))
         case 1: .throttled(key, per: .microseconds(20), edges: .both)
-        default: .joined(key)
+        default: .joinsInFlight(key)
         }
       switch producer % 3 {
       case 0:
-        await dispatcher.send(script, to: "stage", mode: lane, options: options.named(key))
+        await dispatcher.send(script, to: "stage", mode: lane, options: [options, .named(key)])
       case 1:
         let waits = Script.suspends { _ in
           for handle in dispatcher.dispatches(named: key) { await handle.ended() }

@@ -66,11 +66,11 @@ extension Dispatcher {
       store: Stage(identifier: identifier, model: [], reducer: ScriptReducer()), waitFor: waitFor)
   }
 
-  /// Records the incidents rather than writing them to standard error.
-  func recordIncidents() -> Recorder<DispatchIncident.Kind> {
-    let incidents = Recorder<DispatchIncident.Kind>()
-    onIncident { incidents.record($0.kind) }
-    return incidents
+  /// Records the warnings rather than writing them to standard error.
+  func recordWarnings() -> Recorder<DispatchWarning.Kind> {
+    let warnings = Recorder<DispatchWarning.Kind>()
+    onWarning { warnings.record($0.kind) }
+    return warnings
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 /// Observers of several stores.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreGroupTests {
-  typealias Seen = (counts: [Int], versions: [UInt64], transaction: TransactionID?)
+  typealias Seen = (counts: [Int], versions: [UInt64], dispatchID: DispatchID?)
 
   @Test(arguments: Dispatcher.Mode.everyMode, [OperationStyle.returning, .suspending, .applying])
   func oneCallForADispatchAfterAllOfItsStores(
@@ -17,7 +17,7 @@ struct StoreGroupTests {
     let token = pair.dispatcher.observe(stores: pair.left, pair.right) { change in
       let (left, right) = change.models
       pair.events.record("view \(left) \(right)")
-      seen.record(([left, right], change.versions, change.transaction))
+      seen.record(([left, right], change.versions, change.dispatchID))
     }
     let handle = pair.dispatcher.dispatch(action: Ping(), mode: mode) {
       pair.events.record("completion")
@@ -25,7 +25,7 @@ struct StoreGroupTests {
     await handle.ended()
     #expect(
       pair.events.all == ["+left", "-left", "+right", "-right", "view 1 1", "completion"])
-    #expect(seen.all.map(\.transaction) == [handle.transaction])
+    #expect(seen.all.map(\.dispatchID) == [handle.dispatchID])
     #expect(seen.all.map(\.versions) == [[1, 1]])
     token.cancel()
   }
@@ -52,14 +52,14 @@ struct StoreGroupTests {
     let pair = PairedStores()
     let seen = Recorder<Seen>()
     let token = pair.dispatcher.observe(stores: pair.left, pair.right, initial: true) { change in
-      seen.record(([change.models.0, change.models.1], change.versions, change.transaction))
+      seen.record(([change.models.0, change.models.1], change.versions, change.dispatchID))
     }
     #expect(seen.all.map(\.counts) == [[0, 0]])
     pair.left.updateModel { $0 = 7 }
     #expect(seen.all.map(\.counts) == [[0, 0], [7, 0]])
     pair.right.inject(model: 8)
     #expect(seen.all.map(\.counts) == [[0, 0], [7, 0], [7, 8]])
-    #expect(seen.all.allSatisfy { $0.transaction == nil })
+    #expect(seen.all.allSatisfy { $0.dispatchID == nil })
     token.cancel()
     pair.left.updateModel { $0 = 9 }
     #expect(seen.count == 3)
@@ -81,9 +81,9 @@ struct StoreGroupTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func eachActionOfASequenceAndEachNestedDispatchIsACall(_ mode: Dispatcher.Mode) async {
     let equal = EqualStores()
-    let seen = Recorder<TransactionID?>()
+    let seen = Recorder<DispatchID?>()
     let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
-      seen.record(change.transaction)
+      seen.record(change.dispatchID)
     }
     let actions = (1...3).map { CounterAction.add($0) }
     await equal.dispatcher.dispatch(actions: actions, mode: mode).ended()
@@ -100,7 +100,7 @@ struct StoreGroupTests {
     let handle = outer.dispatch(Ping(), mode: mode)
     await handle.ended()
     #expect(seen.count == 5)
-    #expect(seen.all.last == handle.transaction)
+    #expect(seen.all.last == handle.dispatchID)
     withExtendedLifetime(token) {}
   }
 
@@ -125,13 +125,13 @@ struct StoreGroupTests {
 
   @Test func onceForEachOfManyContendingDispatches() async {
     let equal = EqualStores()
-    let seen = Recorder<TransactionID?>()
+    let seen = Recorder<DispatchID?>()
     let versions = Recorder<[UInt64]>()
     let inside = NSLock()
     let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
       let isAlone = inside.try()
       #expect(isAlone)
-      seen.record(change.transaction)
+      seen.record(change.dispatchID)
       versions.record(change.versions)
       if isAlone { inside.unlock() }
     }
@@ -146,7 +146,7 @@ struct StoreGroupTests {
     }
     for handle in handles.all { await handle.ended() }
     _ = await seen.first(threads * each)
-    #expect(Set(seen.all.compactMap { $0 }) == Set(handles.all.map(\.transaction)))
+    #expect(Set(seen.all.compactMap { $0 }) == Set(handles.all.map(\.dispatchID)))
     #expect(seen.count == threads * each)
     for (former, next) in zip(versions.all, versions.all.dropFirst()) {
       #expect(zip(former, next).allSatisfy { $0 <= $1 })
@@ -158,17 +158,17 @@ struct StoreGroupTests {
   @Test func onAQueueOnceForEachDispatchInOrder() async {
     let equal = EqualStores()
     let queue = DispatchQueue(label: "views", attributes: .concurrent)
-    let (seen, onMain) = (Recorder<TransactionID?>(), Recorder<Bool>())
+    let (seen, onMain) = (Recorder<DispatchID?>(), Recorder<Bool>())
     let group = StoreGroup(equal.left, equal.right)
     let tokens = [
-      group.observe(on: .queue(queue)) { seen.record($0.transaction) },
+      group.observe(on: .queue(queue)) { seen.record($0.dispatchID) },
       group.observe(on: .main) { _ in onMain.record(Here.isMainQueue) },
     ]
     var handles: [DispatchHandle] = []
     for _ in 0..<20 {
       handles.append(equal.dispatcher.dispatch(action: CounterAction.add(1), mode: .serial))
     }
-    #expect(await seen.first(20) == handles.map(\.transaction))
+    #expect(await seen.first(20) == handles.map(\.dispatchID))
     #expect(await onMain.first(20).allSatisfy { $0 })
     withExtendedLifetime(tokens) {}
   }

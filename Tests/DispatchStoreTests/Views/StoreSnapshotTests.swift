@@ -92,7 +92,7 @@ struct StoreSnapshotTests {
     await dispatching
     let handle = handles.all[0]
     await handle.ended()
-    #expect(between.dispatchesUnderWay == [handle.transaction])
+    #expect(between.dispatchesUnderWay == [handle.dispatchID])
     let settled = group.snapshot()
     #expect(settled.versions == [1, 1])
     #expect(settled.dispatchesUnderWay == [])

@@ -17,8 +17,8 @@ struct ViewExplorationTests {
             right.updateModel { $0 += 1 }
           }))
       let group = StoreGroup(right, left)
-      let calls = Recorder<TransactionID?>()
-      let token = group.observe { calls.record($0.transaction) }
+      let calls = Recorder<DispatchID?>()
+      let token = group.observe { calls.record($0.dispatchID) }
       let handles = (0..<3).map { _ in writer.dispatch(Ping(), mode: .serial) }
       while true {
         let snapshot = group.snapshot()
@@ -29,7 +29,7 @@ struct ViewExplorationTests {
         if snapshot.models.0 == 3 { break }
       }
       for handle in handles { await handle.ended() }
-      guard calls.all == handles.map(\.transaction) else {
+      guard calls.all == handles.map(\.dispatchID) else {
         throw TornSnapshot(models: [calls.count])
       }
       token.cancel()

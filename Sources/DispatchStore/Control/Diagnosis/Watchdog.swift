@@ -39,7 +39,7 @@ public final class Watchdog: Middleware {
   ///   - limit: The time without a move after which a dispatch is reported; more than zero.
   ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that no other work needs.
   ///     It is called even if the queue is suspended, or all of its threads block. It may block. By default the
-  ///     dispatcher's `onIncident` gets an incident of the kind `stalled` on such a thread, with the diagnosis as its
+  ///     dispatcher's `onWarning` gets a warning of the kind `stalled` on such a thread, with the diagnosis as its
   ///     message.
   public init(limit: Duration, report: (@Sendable (Diagnosis) -> Void)? = nil) {
     if limit <= .zero {
@@ -163,7 +163,7 @@ extension Watchdog: InFlightSource {
     guard isReported else { return }
     if let body { return body(diagnosis) }
     dispatcher.report(
-      DispatchIncident(
+      DispatchWarning(
         kind: .stalled, storeIdentifier: nil,
         message: "Nothing has moved for \(Duration.nanoseconds(limit).inWords).\n\(diagnosis)"))
   }

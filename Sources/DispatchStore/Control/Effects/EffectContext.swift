@@ -13,7 +13,7 @@ public struct EffectContext: Sendable {
   /// The dispatcher, which the run keeps alive.
   public var dispatcher: Dispatcher { run.dispatcher }
   /// The transaction that the effect follows; for a long-lived effect, one of its own.
-  public var transaction: TransactionID { run.transaction }
+  public var dispatchID: DispatchID { run.dispatchID }
   /// The result of the followed dispatch; nil for a long-lived effect.
   public var result: DispatchResult? { run.result }
   /// Whether the run has neither ended nor been cancelled.
@@ -70,7 +70,7 @@ public struct EffectContext: Sendable {
       It was not dispatched. Await in the effect what is to be sent, or send it through the dispatcher.
       """
     dispatcher.report(
-      DispatchIncident(kind: .sentAfterEnd, storeIdentifier: nil, message: message))
+      DispatchWarning(kind: .sentAfterEnd, storeIdentifier: nil, message: message))
     return dispatcher.refuse(
       DispatchError(code: .effectEnded, message: message, callSites: [callSite]), completion,
       callSite)

@@ -119,7 +119,7 @@ public struct ActionStep: Sendable {
     ActionStep(
       step.compensated(
         by: GroupStep(
-          work, to: storeIdentifier, mode ?? step.mode, options.detached, fileID: fileID,
+          work, to: storeIdentifier, mode ?? step.mode, [options, .detached], fileID: fileID,
           line: line), ifBegun: ifOnlyBegun))
   }
 }

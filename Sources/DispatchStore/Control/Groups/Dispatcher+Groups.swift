@@ -12,7 +12,7 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: A time limit, names, limits of the whole group, `latest`, `unlessInFlight` and `detached`. They
+  ///   - options: A time limit, names, limits of the whole group, `latest`, `skippedIfInFlight` and `detached`. They
   ///     apply as to a dispatch that lasts from the first step to the end of the compensations. Others have no
   ///     effect; give them to steps.
   ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread if the group ends

@@ -26,7 +26,7 @@ extension Dispatcher {
   func note(_ group: UncompensatedGroup) {
     uncompensatedGroups.all.withLock { $0.append(group) }
     report(
-      DispatchIncident(
+      DispatchWarning(
         kind: .notCompensated, storeIdentifier: nil,
         message: "Dispatcher \"\(name)\" was shut down before steps were undone: \(group)"))
   }

@@ -47,9 +47,9 @@ public struct InFlightDispatch: Sendable, CustomStringConvertible {
   /// The transaction of the action.
   ///
   /// For a sequence, the transaction that its actions' transactions have as parent.
-  public let id: TransactionID
+  public let id: DispatchID
   /// The transaction from inside which it was dispatched.
-  public let parent: TransactionID?
+  public let parent: DispatchID?
   /// The actions as dispatched; one, unless it is a sequence.
   public let actions: [AnyAction]
   /// The mode that schedules it.

@@ -27,7 +27,7 @@ public final class DispatchLimit: Sendable {
   }
 
   /// The counts of a limit at one instant.
-  public struct Figures: Sendable, Equatable {
+  public struct Statistics: Sendable, Equatable {
     /// The number of dispatches that may be in flight.
     public let bound: Int
     /// The number of dispatches in flight.
@@ -85,10 +85,10 @@ public final class DispatchLimit: Sendable {
   deinit { atEnd?(number) }
 
   /// The present counts.
-  public var figures: Figures {
+  public var statistics: Statistics {
     let now = clock.nanoseconds
     return state.withLock { state in
-      Figures(
+      Statistics(
         bound: state.bound, inFlight: state.inFlight, waiting: state.waitingCount,
         admitted: state.admittedCount, rejected: state.rejectedCount, dropped: state.droppedCount,
         oldest: state.oldest().map { .nanoseconds(now - $0) })
@@ -224,7 +224,7 @@ extension DispatchError {
       code: .limitExceeded,
       message: """
         The dispatch at \(callSite) was rejected: as many as \(limit.name) allows are in flight \
-        (\(limit.figures.bound)).
+        (\(limit.statistics.bound)).
         """,
       callSites: [callSite])
   }
@@ -234,7 +234,7 @@ extension DispatchError {
       code: .dropped,
       message: """
         The dispatch at \(callSite) was dropped before it started: more came than \(limit.name) allows in flight \
-        (\(limit.figures.bound)).
+        (\(limit.statistics.bound)).
         """,
       callSites: [callSite])
   }
@@ -246,7 +246,7 @@ extension DispatchError {
       code: .wouldDeadlock,
       message: """
         The dispatch at \(callSite) would have to wait for \(limit.name), which has as many in flight as it allows \
-        (\(limit.figures.bound)), \(why).
+        (\(limit.statistics.bound)), \(why).
         """,
       callSites: [callSite])
   }

@@ -51,9 +51,9 @@ extension Dispatcher {
   /// Nil if lanes have no limits of their own, or if no dispatch of this lane is in flight.
   ///
   /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
-  public func figures(ofLane mode: Mode) -> DispatchLimit.Figures? {
+  public func statistics(ofLane mode: Mode) -> DispatchLimit.Statistics? {
     let limits = (defaultAdmission as? LimitedDispatches)?.laneLimits
-    return mode.laneKey.flatMap { limits?.present($0) }?.figures
+    return mode.laneKey.flatMap { limits?.present($0) }?.statistics
   }
 }
 

@@ -4,12 +4,7 @@ extension DispatchOptions {
   /// The dispatch gets a unit of each limit, in the order in which the limits were made. Cost: a lock for each before
   /// and after, and the dispatch's record.
   public static func limited(by limits: DispatchLimit...) -> DispatchOptions {
-    limits.reduce(DispatchOptions()) { $0.limited(by: $1) }
-  }
-
-  /// Adds `DispatchOptions.limited(by:)` to these options.
-  public func limited(by limit: DispatchLimit) -> DispatchOptions {
-    controlled { $0.add(limit) }
+    DispatchOptions().controlled { for limit in limits { $0.add(limit) } }
   }
 }
 

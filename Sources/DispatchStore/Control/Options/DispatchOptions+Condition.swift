@@ -20,13 +20,7 @@ extension DispatchOptions {
   public static func when<Model, Action>(
     _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
   ) -> DispatchOptions {
-    DispatchOptions().when(store, condition)
+    DispatchOptions().controlled { $0.conditions.append(StoreCondition(store, condition)) }
   }
 
-  /// Adds `DispatchOptions.when(_:_:)` to these options, besides earlier conditions.
-  public func when<Model, Action>(
-    _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
-  ) -> DispatchOptions {
-    controlled { $0.conditions.append(StoreCondition(store, condition)) }
-  }
 }

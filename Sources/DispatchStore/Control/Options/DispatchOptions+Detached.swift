@@ -8,8 +8,8 @@ extension DispatchOptions {
   ///
   /// A `send` is cancelled with its task. A detached `send` is not: it runs to its end outside of the task, which
   /// waits for it. Its own time limit counts.
-  public static var detached: DispatchOptions { DispatchOptions().detached }
+  public static var detached: DispatchOptions {
+    DispatchOptions().controlled { $0.isDetached = true }
+  }
 
-  /// Adds `DispatchOptions.detached` to these options.
-  public var detached: DispatchOptions { controlled { $0.isDetached = true } }
 }

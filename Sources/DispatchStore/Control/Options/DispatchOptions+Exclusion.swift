@@ -17,11 +17,7 @@ extension DispatchOptions {
   /// Cost: two locks. Waiting needs no thread, except a `.sync` caller's. A wait for a lane inside a dispatch is
   /// checked against each dispatch with keys that is queued there.
   public static func exclusive(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().exclusive(key)
+    DispatchOptions().controlled { $0.exclusionKeys.append(TypedKey(key)) }
   }
 
-  /// Adds `DispatchOptions.exclusive(_:)` to these options, besides earlier keys.
-  public func exclusive(_ key: some Hashable & Sendable) -> DispatchOptions {
-    controlled { $0.exclusionKeys.append(TypedKey(key)) }
-  }
 }

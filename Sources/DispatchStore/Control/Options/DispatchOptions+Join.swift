@@ -10,12 +10,8 @@ extension DispatchOptions {
   /// A dispatch is in flight from the call on, delays included, until its stores have ended. So a dispatch that joins
   /// a timed-out one whose block still runs ends as timed out. After that the next dispatch of the key runs. Keys
   /// compare by type and value; they are no names. Cost: an entry in a table.
-  public static func joined(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().joined(key)
+  public static func joinsInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
+    DispatchOptions().controlled { $0.join = TypedKey(key) }
   }
 
-  /// Adds `DispatchOptions.joined(_:)` to these options.
-  public func joined(_ key: some Hashable & Sendable) -> DispatchOptions {
-    controlled { $0.join = TypedKey(key) }
-  }
 }

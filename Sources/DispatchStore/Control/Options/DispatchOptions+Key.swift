@@ -4,13 +4,8 @@ extension DispatchOptions {
   /// The older dispatches are cancelled as by `DispatchHandle.cancel()`, once the new one has its place. Keys compare
   /// by type and value; they are no names. A dispatch made in the block of an older one is cancelled with it, unless
   /// it is `detached`. If you pass several such keys, the last one counts. Cost: an entry in a table.
-  public static func latest(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().latest(key)
-  }
-
-  /// Adds `DispatchOptions.latest(_:)` to these options.
-  public func latest(_ key: some Hashable & Sendable) -> DispatchOptions {
-    controlled { $0.latest = TypedKey(key) }
+  public static func cancelsPrevious(_ key: some Hashable & Sendable) -> DispatchOptions {
+    DispatchOptions().controlled { $0.latest = TypedKey(key) }
   }
 
   /// Skips the dispatch while another one is in flight that was made with the same key.
@@ -18,14 +13,10 @@ extension DispatchOptions {
   /// A skipped dispatch runs nothing and calls no middleware. Its result has a `DispatchError` with the code
   /// `skipped`, and its completion runs. A dispatch that has timed out is in flight until its block has ended. Keys
   /// compare by type and value; if you pass several such keys, the last one counts. Cost: an entry in a table.
-  public static func unlessInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().unlessInFlight(key)
+  public static func skippedIfInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
+    DispatchOptions().controlled { $0.single = TypedKey(key) }
   }
 
-  /// Adds `DispatchOptions.unlessInFlight(_:)` to these options.
-  public func unlessInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
-    controlled { $0.single = TypedKey(key) }
-  }
 }
 
 extension DispatchError {

@@ -9,13 +9,9 @@ extension DispatchOptions {
   /// not the threads' quality of service. Cost: the dispatch's record, and a lock that all dispatches of other
   /// priorities than the normal one take.
   public static func priority(_ priority: Operation.QueuePriority) -> DispatchOptions {
-    DispatchOptions().priority(priority)
+    DispatchOptions().controlled { $0.priority = PriorityInbox.Level(priority) }
   }
 
-  /// Adds `DispatchOptions.priority(_:)` to these options.
-  public func priority(_ priority: Operation.QueuePriority) -> DispatchOptions {
-    controlled { $0.priority = PriorityInbox.Level(priority) }
-  }
 }
 
 extension PriorityInbox.Level {

@@ -30,14 +30,6 @@ extension DispatchOptions {
     _ key: some Hashable & Sendable, for period: Duration, atMost longest: Duration? = nil,
     edges: RateEdges = .trailing
   ) -> DispatchOptions {
-    DispatchOptions().debounced(key, for: period, atMost: longest, edges: edges)
-  }
-
-  /// Adds `DispatchOptions.debounced(_:for:atMost:edges:)` to these options.
-  public func debounced(
-    _ key: some Hashable & Sendable, for period: Duration, atMost longest: Duration? = nil,
-    edges: RateEdges = .trailing
-  ) -> DispatchOptions {
     rated(
       key,
       RateRule(
@@ -61,19 +53,14 @@ extension DispatchOptions {
   public static func throttled(
     _ key: some Hashable & Sendable, per period: Duration, edges: RateEdges = .leading
   ) -> DispatchOptions {
-    DispatchOptions().throttled(key, per: period, edges: edges)
-  }
-
-  /// Adds `DispatchOptions.throttled(_:per:edges:)` to these options.
-  public func throttled(
-    _ key: some Hashable & Sendable, per period: Duration, edges: RateEdges = .leading
-  ) -> DispatchOptions {
     rated(
       key,
       RateRule(period: period.wholeNanoseconds, edges: edges, isExtended: false, longest: nil))
   }
 
-  private func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
-    controlled { $0.rate = rule.period > 0 ? KeyedRate(key: TypedKey(key), rule: rule) : nil }
+  private static func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
+    DispatchOptions().controlled {
+      $0.rate = rule.period > 0 ? KeyedRate(key: TypedKey(key), rule: rule) : nil
+    }
   }
 }

@@ -19,26 +19,19 @@ extension DispatchOptions {
   ///   - isRetried: Whether another attempt may follow an error. By default, each error but a `DispatchError` and a
   ///     `CancellationError` is retried. Called in the dispatch, after `didDispatch`.
   /// - Precondition: `attempts` is positive.
-  public static func retrying(
-    attempts: Int, backoff: RetryBackoff = .none,
-    where isRetried: (@Sendable (any Error) -> Bool)? = nil
-  ) -> DispatchOptions {
-    DispatchOptions().retrying(attempts: attempts, backoff: backoff, where: isRetried)
-  }
-
-  /// Adds `DispatchOptions.retrying(attempts:backoff:where:)` to these options, in place of an earlier one.
-  public func retrying(
+  public static func retry(
     attempts: Int, backoff: RetryBackoff = .none,
     where isRetried: (@Sendable (any Error) -> Bool)? = nil
   ) -> DispatchOptions {
     if attempts < 1 {
       stopProgram(
-        "retrying(attempts: \(attempts)) leaves no attempt. Take 1 for one without a retry.")
+        "retry(attempts: \(attempts)) leaves no attempt. Take 1 for one without a retry.")
     }
-    return controlled {
+    return DispatchOptions().controlled {
       $0.retry = RetryPolicy(
         attemptCount: attempts, backoff: backoff,
         isRetried: isRetried ?? RetryPolicy.isRetriedByDefault)
     }
   }
+
 }

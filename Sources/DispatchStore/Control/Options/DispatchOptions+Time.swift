@@ -9,17 +9,12 @@ extension DispatchOptions {
   /// The result is there, and the completion is called, at the deadline, on the concurrent queue; with `.sync` and
   /// `send` once the block has ended. In each mode, hooks, stores that run regardless and the lane's next dispatch
   /// follow the block. With a limit of zero or less nothing runs, and no middleware is called. If you pass several
-  /// limits, the soonest counts.
+  /// limits, the soonest counts. Nil takes away the dispatcher's default limit.
   ///
   /// Cost: a timer of the dispatcher while the dispatch waits or a block runs, and no thread.
-  public static func timeout(_ limit: Duration) -> DispatchOptions {
-    DispatchOptions().timeout(limit)
-  }
-
-  /// Adds `DispatchOptions.timeout(_:)` to these options.
-  public func timeout(_ limit: Duration) -> DispatchOptions {
-    var options = self
-    options.timeLimit = min(timeLimit, limit.wholeNanoseconds)
+  public static func timeout(_ limit: Duration?) -> DispatchOptions {
+    var options = DispatchOptions()
+    options.timeLimit = limit?.wholeNanoseconds ?? unlimited
     return options
   }
 
@@ -30,12 +25,7 @@ extension DispatchOptions {
   /// - Precondition: The instant belongs to the clock with which the dispatcher was made, or to `ContinuousClock` if
   ///   it was made without one.
   public static func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
-    DispatchOptions().deadline(instant)
-  }
-
-  /// Adds `DispatchOptions.deadline(_:)` to these options.
-  public func deadline(_ instant: some InstantProtocol<Duration>) -> DispatchOptions {
-    controlled { values in
+    DispatchOptions().controlled { values in
       values.deadlines.append { clock, callSite in
         guard let left = clock.left(until: instant) else {
           stopProgram(
@@ -48,4 +38,5 @@ extension DispatchOptions {
       }
     }
   }
+
 }

@@ -72,7 +72,7 @@ public struct RetryBackoff: Sendable {
     case .seeded(let source):
       return source.draw(upTo: longest)
     case .system where failure.isSimulated:
-      let number = failure.transaction.rawValue &* 1_048_576 &+ UInt64(failure.storeIndex) &* 1_024
+      let number = failure.dispatchID.rawValue &* 1_048_576 &+ UInt64(failure.storeIndex) &* 1_024
       return SeededJitter(number &+ UInt64(failure.attempt)).draw(upTo: longest)
     case .system:
       return longest > 0 ? .random(in: 0...longest) : 0

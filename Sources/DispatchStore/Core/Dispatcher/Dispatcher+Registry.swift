@@ -11,7 +11,7 @@ extension Dispatcher {
   ///   - ownership: Whether the dispatcher keeps it alive.
   /// - Returns: The store registered under its identifier: this one, or one of the same type that was registered
   ///   before. The earlier store stays registered, with its own `waitFor` and ownership. If it is another store, or
-  ///   if these differ, that is reported as an incident.
+  ///   if these differ, that is reported as a warning.
   /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
   @discardableResult
   public func register<Model, Action>(
@@ -339,7 +339,7 @@ extension Dispatcher {
   }
 }
 
-// MARK: - Incidents
+// MARK: - Warnings
 
 extension Dispatcher {
   private func reportMissingReducer<Model, Action>(of store: Store<Model, Action>) {
@@ -357,7 +357,7 @@ extension Dispatcher {
     present entry: StoreEntry
   ) {
     report(
-      DispatchIncident(
+      DispatchWarning(
         kind: .alreadyRegistered, storeIdentifier: store.identifier,
         message: """
           Store "\(store.identifier)" is registered with dispatcher "\(name)" already \
@@ -371,7 +371,7 @@ extension Dispatcher {
   private func reportNoResponder(to type: any ActionType.Type, _ identifier: String?) {
     let place = identifier.map { "Store \"\($0)\" of" } ?? "No store of"
     report(
-      DispatchIncident(
+      DispatchWarning(
         kind: .noResponder, storeIdentifier: identifier,
         message: """
           \(place) dispatcher "\(name)" \(identifier == nil ? "responds" : "does not respond") to \
@@ -383,7 +383,7 @@ extension Dispatcher {
   func reportAbsent(_ names: [(waiter: String, prerequisite: String)], for action: any ActionType) {
     for (waiter, prerequisite) in names {
       report(
-        DispatchIncident(
+        DispatchWarning(
           kind: .absentPrerequisite, storeIdentifier: waiter,
           message: """
             Store "\(waiter)": Its reducer's waitFor for an action of type \(type(of: action)) names \

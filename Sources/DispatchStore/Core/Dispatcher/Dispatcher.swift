@@ -48,8 +48,8 @@ public final class Dispatcher: Sendable {
   private let lanes = LaneTable()
   let defaultAdmission: DefaultAdmission?
   private let attachments = Locked([ObjectIdentifier: any DispatcherAttachment]())
-  private let onIncident = Locked<@Sendable (DispatchIncident) -> Void>(
-    DispatchIncident.writeToStandardError)
+  private let onWarning = Locked<@Sendable (DispatchWarning) -> Void>(
+    DispatchWarning.writeToStandardError)
 
   /// Makes a dispatcher.
   ///
@@ -107,19 +107,19 @@ public final class Dispatcher: Sendable {
   /// Suspending it stops both between actions; `sync` and `mainThread` still run.
   public var queue: OperationQueue { pool.queue }
 
-  /// Sets the closure that is called with each incident, such as a second finish.
+  /// Sets the closure that is called with each warning, such as a second finish.
   ///
-  /// By default, incidents are written to standard error.
+  /// By default, warnings are written to standard error.
   ///
-  /// Called on the thread on which the incident occurs, with no lock held.
-  public func onIncident(_ body: @escaping @Sendable (DispatchIncident) -> Void) {
+  /// Called on the thread on which the warning occurs, with no lock held.
+  public func onWarning(_ body: @escaping @Sendable (DispatchWarning) -> Void) {
     var body = body
     // The previous closure is released outside the lock.
-    onIncident.withLock { swap(&$0, &body) }
+    onWarning.withLock { swap(&$0, &body) }
   }
 
-  func report(_ incident: DispatchIncident) {
-    onIncident.withLock { $0 }(incident)
+  func report(_ warning: DispatchWarning) {
+    onWarning.withLock { $0 }(warning)
   }
 
   /// The number of named lanes that exist now, for tests.

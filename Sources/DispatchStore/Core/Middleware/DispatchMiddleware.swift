@@ -32,11 +32,11 @@ public struct DispatchInfo: Sendable {
   /// The transaction of the action.
   ///
   /// For a sequence, the parent of its actions' transactions.
-  public let id: TransactionID
+  public let id: DispatchID
   /// The dispatcher, for hooks that dispatch.
   public let dispatcher: Dispatcher
   /// The transaction inside which this dispatch was made.
-  public let parent: TransactionID?
+  public let parent: DispatchID?
   /// The actions as dispatched: one, unless it is a sequence.
   public let actions: [AnyAction]
   /// Whether it was dispatched as a list of actions.
@@ -60,7 +60,7 @@ public struct DispatchInfo: Sendable {
   /// A value that a hook of this dispatch has kept under a key, or nil.
   ///
   /// The hooks by store of the same transaction access it as `transaction[Key.self]`. Each access takes a lock.
-  public subscript<Key: TransactionKey>(key: Key.Type) -> Key.Value? {
+  public subscript<Key: DispatchKey>(key: Key.Type) -> Key.Value? {
     get { scope[key, nil] }
     nonmutating set { scope[key, nil] = newValue }
   }

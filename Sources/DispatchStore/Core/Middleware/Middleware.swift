@@ -20,7 +20,7 @@ public protocol Middleware: AnyObject, Sendable {
   /// Called once the store's operation has really ended, also after a veto or a cancellation.
   ///
   /// Runs at the dispatch's scheduler, in reverse order of registration, with the action that ran. The `transaction`
-  /// has the outcome, the duration and the time queued. A thrown error is reported as an incident.
+  /// has the outcome, the duration and the time queued. A thrown error is reported as a warning.
   func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) throws
 }
 

@@ -65,11 +65,11 @@ public struct MiddlewareContext: Sendable {
   }
 
   /// The identity of the dispatched action, shared by all of its stores.
-  public var id: TransactionID { session.id }
+  public var id: DispatchID { session.id }
   /// The dispatcher, for hooks that dispatch.
   public var dispatcher: Dispatcher { session.dispatcher }
   /// The transaction inside which this one was dispatched.
-  public var parent: TransactionID? { session.parent }
+  public var parent: DispatchID? { session.parent }
   /// The mode of the dispatch.
   public var mode: Dispatcher.Mode { session.mode }
   /// The source location of the dispatch.

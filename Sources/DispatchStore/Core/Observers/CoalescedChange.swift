@@ -44,7 +44,7 @@ public struct StoreCommit<Action: ActionType>: Sendable {
   /// The action that ran, or nil for an update outside a dispatch.
   public let action: Action?
   /// The dispatch that ran the action, or nil for an update outside a dispatch.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 }
 
 /// The model that one call shows, taken at most once.

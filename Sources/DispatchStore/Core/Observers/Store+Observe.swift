@@ -150,7 +150,7 @@ extension Store {
     guard observer.needsModel else { return KeptChange(version: storage.version) }
     return TypedChange<Model, Action>(
       StoreChange(
-        model: storage.model.pointee, version: storage.version, action: nil, transaction: nil))
+        model: storage.model.pointee, version: storage.version, action: nil, dispatchID: nil))
   }
 
   /// Lets an observer keep its part of the current model.

@@ -78,7 +78,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
 
   /// Ends the operation as finished; before the start, it ends at the start, without its block.
   ///
-  /// A second finish changes nothing, and is an incident.
+  /// A second finish changes nothing, and is a warning.
   public func finish() {
     finish(.finished)
   }

@@ -53,7 +53,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
 
   /// Ends the operation as finished, once its block has returned.
   ///
-  /// A second finish changes nothing, and is an incident.
+  /// A second finish changes nothing, and is a warning.
   public func finish() {
     operation.finish()
   }
@@ -68,7 +68,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
   ///
   /// From a callback, use this rather than `store.updateModel`: the change that observers get then
   /// names the action, and the operation does not end before they were notified. After the operation's
-  /// end this changes nothing, and is an incident.
+  /// end this changes nothing, and is a warning.
   ///
   /// - Returns: The closure's result; nil if the operation had ended.
   @discardableResult

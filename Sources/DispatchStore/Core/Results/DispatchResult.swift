@@ -1,7 +1,7 @@
 /// The outcome of a dispatch: the result of each store run, in the order of their store indices.
 public struct DispatchResult: Sendable {
   /// The identity of the dispatch.
-  public let transaction: TransactionID
+  public let dispatchID: DispatchID
   /// For a sequence, the result of each action that was dispatched.
   ///
   /// Empty otherwise.
@@ -46,10 +46,10 @@ public struct DispatchResult: Sendable {
   ///   - outcomes: By store index. Empty if all stores finished.
   ///   - attempts: By store index. Nil if no store was started more than once.
   init(
-    transaction: TransactionID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
+    dispatchID: DispatchID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
     replies: [String: any Sendable] = [:], attempts: [Int]? = nil, error: (any Error)? = nil
   ) {
-    self.transaction = transaction
+    self.dispatchID = dispatchID
     further = replies.isEmpty && attempts == nil ? nil : Further(replies, attempts)
     self.identifiers = identifiers
     self.outcomes = outcomes
@@ -60,10 +60,10 @@ public struct DispatchResult: Sendable {
 
   /// Makes the result of a sequence.
   init(
-    transaction: TransactionID, steps: [DispatchResult], skippedActionCount: Int,
+    dispatchID: DispatchID, steps: [DispatchResult], skippedActionCount: Int,
     error: (any Error)?
   ) {
-    self.transaction = transaction
+    self.dispatchID = dispatchID
     self.steps = steps
     self.skippedActionCount = skippedActionCount
     self.error = error
@@ -137,6 +137,6 @@ extension DispatchResult: CustomStringConvertible {
   public var description: String {
     let runs = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
     let items = runs.isEmpty ? [error.map { "\($0)" } ?? "no store responded"] : runs
-    return "\(transaction): " + items.joined(separator: ", ")
+    return "\(dispatchID): " + items.joined(separator: ", ")
   }
 }

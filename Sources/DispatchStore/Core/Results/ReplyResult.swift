@@ -28,7 +28,7 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
     return DispatchError(
       code: .noReply,
       message: """
-        No store replied to dispatch \(result.transaction): \(Self.list(stores)) ran. Return the reply from the \
+        No store replied to dispatch \(result.dispatchID): \(Self.list(stores)) ran. Return the reply from the \
         block of an operation, or call finish(with:) or Reducer.reply(_:).
         """,
       storeIdentifiers: stores)
@@ -39,7 +39,7 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
     return DispatchError(
       code: .severalReplies,
       message: """
-        \(stores.count) stores replied to dispatch \(result.transaction): \(Self.list(stores)). Read `replies`, \
+        \(stores.count) stores replied to dispatch \(result.dispatchID): \(Self.list(stores)). Read `replies`, \
         or send to one store.
         """,
       storeIdentifiers: stores)

@@ -2,7 +2,7 @@
 ///
 /// The store waits for the prerequisites that run in the same dispatch. A cycle ends the dispatch with an error. So
 /// does a declared identifier under which no store is registered, nor has been since the declaration. A prerequisite
-/// that only a reducer's refinement names is left out if it is not registered, and reported as an incident.
+/// that only a reducer's refinement names is left out if it is not registered, and reported as a warning.
 public struct WaitFor: Hashable, Sendable {
   /// The identifiers of the prerequisites.
   public var storeIdentifiers: [String]

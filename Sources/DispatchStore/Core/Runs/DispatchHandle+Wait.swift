@@ -57,7 +57,7 @@ extension Dispatch {
     ExclusiveSection.checkWait(on: thread, at: callSite)
     if let limit, limit <= .zero { return nil }
     if let error = BlockingRegion.refusal(on: thread, at: callSite) {
-      return DispatchResult(transaction: id, error: error)
+      return DispatchResult(dispatchID: id, error: error)
     }
     // Represents this wait, in the graph and in messages, as a dispatch without an action.
     let waiter = Dispatch()
@@ -71,7 +71,7 @@ extension Dispatch {
     do {
       wait = try WaitGraph.begin(waiter)
     } catch {
-      return DispatchResult(transaction: id, error: error)
+      return DispatchResult(dispatchID: id, error: error)
     }
     defer { if let wait { WaitGraph.end(wait) } }
     block(thread, for: limit)

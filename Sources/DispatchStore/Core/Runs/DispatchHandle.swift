@@ -6,8 +6,8 @@ public struct DispatchHandle: Sendable {
     case dispatch(Dispatch)
     /// Dispatches that ended before `dispatch` returned, without a record: their only store, or all of
     /// their stores, have finished.
-    case finishedOne(TransactionID, identifier: String)
-    case finished(TransactionID, identifiers: [String])
+    case finishedOne(DispatchID, identifier: String)
+    case finished(DispatchID, identifiers: [String])
   }
 
   private let subject: Subject
@@ -18,7 +18,7 @@ public struct DispatchHandle: Sendable {
   }
 
   @inline(__always)
-  init(finished id: TransactionID, _ route: borrowing Route) {
+  init(finished id: DispatchID, _ route: borrowing Route) {
     if let identifier = route.onlyIdentifier {
       subject = .finishedOne(id, identifier: identifier)
     } else {
@@ -32,7 +32,7 @@ public struct DispatchHandle: Sendable {
   }
 
   /// The dispatch's transaction; for a sequence, the parent of its actions' transactions.
-  public var transaction: TransactionID {
+  public var dispatchID: DispatchID {
     switch subject {
     case .dispatch(let dispatch): dispatch.id
     case .finishedOne(let id, _), .finished(let id, _): id
@@ -57,9 +57,9 @@ public struct DispatchHandle: Sendable {
     switch subject {
     case .dispatch(let dispatch): dispatch.result
     case .finishedOne(let id, let identifier):
-      DispatchResult(transaction: id, identifiers: [identifier])
+      DispatchResult(dispatchID: id, identifiers: [identifier])
     case .finished(let id, let identifiers):
-      DispatchResult(transaction: id, identifiers: identifiers)
+      DispatchResult(dispatchID: id, identifiers: identifiers)
     }
   }
 
@@ -105,12 +105,12 @@ public struct DispatchHandle: Sendable {
 extension DispatchHandle: Hashable {
   /// Whether both handles stand for the same dispatch.
   public static func == (lhs: DispatchHandle, rhs: DispatchHandle) -> Bool {
-    lhs.transaction == rhs.transaction
+    lhs.dispatchID == rhs.dispatchID
   }
 
   /// Hashes the dispatch's identity.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(transaction)
+    hasher.combine(dispatchID)
   }
 }
 
@@ -124,7 +124,7 @@ extension Dispatch {
         try WaitGraph.begin(context, on: self)
       }
     } catch {
-      return DispatchResult(transaction: id, error: error)
+      return DispatchResult(dispatchID: id, error: error)
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = context == nil ? nil : schedulerForWaits.sharedQueue

@@ -1,44 +1,68 @@
-/// The options of a dispatch besides its mode.
-public struct DispatchOptions: Sendable {
+/// The options of a dispatch besides its mode: one, or several in an array literal.
+///
+///     await shop.send(order, options: .timeout(.seconds(2)))
+///     await shop.send(order, options: [.timeout(.seconds(2)), .exclusive(order.customer), .retry(attempts: 3)])
+///
+/// Options in a literal add up. Names, keys, limits and conditions all apply. The soonest time limit counts. Of the
+/// options that a dispatch has once, such as `retry`, the last one counts.
+public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
   /// The dispatches to wait for first, however they end; in a lane, the dispatch keeps its position.
-  public var after: [DispatchHandle]
+  @usableFromInline var after: [DispatchHandle]
   /// Whether a sequence continues after an action that failed, was vetoed or cancelled.
-  public var continuesOnFailure: Bool
+  @usableFromInline var continuesOnFailure: Bool
   /// The admission control of the dispatch; nil for most.
   @usableFromInline var control: DispatchAdmission?
-  /// The time limit in nanoseconds; `Int64.max` if there is none.
+  /// The time limit in nanoseconds; `Int64.max` if none was named, and `unlimited` if it is explicitly without one.
   @usableFromInline var timeLimit: Int64
 
-  /// Makes options.
-  ///
-  /// By default the dispatch waits for no other, and a sequence ends on failure.
+  /// Makes no options: the dispatch waits for no other, and a sequence ends on failure.
   @inlinable
-  public init(after: [DispatchHandle] = [], continuesOnFailure: Bool = false) {
-    self.after = after
-    self.continuesOnFailure = continuesOnFailure
+  public init() {
+    after = []
+    continuesOnFailure = false
     control = nil
     timeLimit = .max
   }
 
   /// Whether the dispatch has admission control or a time limit.
-  @inlinable var isControlled: Bool { control != nil || timeLimit != .max }
+  @inlinable var isControlled: Bool { control != nil || timeLimit < Self.unlimited }
+
+  @inlinable static var unlimited: Int64 { .max - 1 }
+
+  /// Makes options that have all of these options.
+  @inlinable
+  public init(arrayLiteral options: DispatchOptions...) {
+    self.init()
+    for option in options { add(option) }
+  }
+
+  /// Adds options: see the type.
+  @usableFromInline
+  mutating func add(_ next: DispatchOptions) {
+    after += next.after
+    continuesOnFailure = continuesOnFailure || next.continuesOnFailure
+    control = control.map { next.control.map($0.adding) ?? $0 } ?? next.control
+    timeLimit = min(timeLimit, next.timeLimit)
+  }
 
   /// The dispatches in `after` that have not ended.
   @usableFromInline
   var unended: [Dispatch] { after.compactMap(\.dispatch).filter { !$0.hasEnded } }
 
   /// Waits for these dispatches first, however they end.
-  public static func after(_ handles: DispatchHandle...) -> DispatchOptions {
-    DispatchOptions(after: handles)
-  }
+  public static func after(_ handles: DispatchHandle...) -> DispatchOptions { after(handles) }
 
   /// Waits for these dispatches first, however they end.
   public static func after(_ handles: [DispatchHandle]) -> DispatchOptions {
-    DispatchOptions(after: handles)
+    var options = DispatchOptions()
+    options.after = handles
+    return options
   }
 
   /// Continues a sequence after an action that failed, was vetoed or cancelled.
   public static var continuingOnFailure: DispatchOptions {
-    DispatchOptions(continuesOnFailure: true)
+    var options = DispatchOptions()
+    options.continuesOnFailure = true
+    return options
   }
 }

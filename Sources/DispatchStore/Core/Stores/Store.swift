@@ -153,10 +153,10 @@ extension Store where Model: ModelType {
 }
 
 extension Store {
-  func report(_ kind: DispatchIncident.Kind, _ message: String) {
-    let incident = DispatchIncident(
+  func report(_ kind: DispatchWarning.Kind, _ message: String) {
+    let warning = DispatchWarning(
       kind: kind, storeIdentifier: identifier, message: "Store \"\(identifier)\": \(message)")
-    guard let dispatcher else { return DispatchIncident.writeToStandardError(incident) }
-    dispatcher.report(incident)
+    guard let dispatcher else { return DispatchWarning.writeToStandardError(warning) }
+    dispatcher.report(warning)
   }
 }

@@ -13,14 +13,14 @@ public struct StoreChange<Model: Sendable, Action: ActionType>: Sendable {
   /// Nil if there was none.
   public let action: Action?
   /// The dispatch that made the commit, or nil outside a dispatch.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 
   @inlinable
-  init(model: Model, version: UInt64, action: Action?, transaction: TransactionID?) {
+  init(model: Model, version: UInt64, action: Action?, dispatchID: DispatchID?) {
     self.model = model
     self.version = version
     self.action = action
-    self.transaction = transaction
+    self.dispatchID = dispatchID
   }
 }
 

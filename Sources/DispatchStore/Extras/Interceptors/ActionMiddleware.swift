@@ -7,7 +7,7 @@
 ///
 /// If the type is a class, its subclasses match, too. Other actions pass. Each closure is called like its hook of
 /// `Middleware`: once for each participating store, with no lock held, perhaps on several threads at once. An error
-/// thrown by `before` fails the store run; an error thrown by `after` is an incident.
+/// thrown by `before` fails the store run; an error thrown by `after` is a warning.
 public final class ActionMiddleware<Action: ActionType>: Middleware {
   private let before: @Sendable (Action, MiddlewareContext) throws -> ActionVerdict<Action>
   private let after: @Sendable (Action, MiddlewareContext) throws -> Void

@@ -7,7 +7,7 @@
 ///
 /// Other stores' actions pass. Each closure is called like its hook of `Middleware`: with no lock held, perhaps on
 /// several threads at once. An error thrown by `before` fails the store run; an error thrown by `after` is an
-/// incident.
+/// warning.
 public final class StoreMiddleware<Model: Sendable, Action: ActionType>: Middleware,
   @unchecked Sendable
 {

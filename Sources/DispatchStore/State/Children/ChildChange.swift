@@ -7,21 +7,21 @@ public struct ChildChange<Model: Sendable>: Sendable {
   /// The store's action (not the child's) that was dispatched, or passed to `inject`; nil if there was none.
   public let action: AnyAction?
   /// The dispatch that made the commit; nil if it was made outside a dispatch.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 
   @inlinable
   init(_ model: Model, of commit: PartCommit) {
     self.init(
       model: model, version: commit.version, action: commit.action,
-      transaction: commit.transaction)
+      dispatchID: commit.dispatchID)
   }
 
   @inlinable
-  init(model: Model, version: UInt64, action: AnyAction?, transaction: TransactionID?) {
+  init(model: Model, version: UInt64, action: AnyAction?, dispatchID: DispatchID?) {
     self.model = model
     self.version = version
     self.action = action
-    self.transaction = transaction
+    self.dispatchID = dispatchID
   }
 }
 
@@ -30,6 +30,6 @@ extension ChildChange {
   @inlinable
   func unwrapped<Value>() -> ChildChange<Value> where Model == Value? {
     ChildChange<Value>(
-      model: model!, version: version, action: action, transaction: transaction)
+      model: model!, version: version, action: action, dispatchID: dispatchID)
   }
 }

@@ -9,16 +9,16 @@ public struct ElementChange<Element: Sendable, Action: ActionType>: Sendable {
   /// The action that was dispatched, or passed to `inject`; nil if there was none.
   public let action: Action?
   /// The dispatch that made the commit; nil if it was made outside a dispatch.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 
   @inlinable
   init(
-    old: Element?, new: Element?, version: UInt64, action: Action?, transaction: TransactionID?
+    old: Element?, new: Element?, version: UInt64, action: Action?, dispatchID: DispatchID?
   ) {
     self.old = old
     self.new = new
     self.version = version
     self.action = action
-    self.transaction = transaction
+    self.dispatchID = dispatchID
   }
 }

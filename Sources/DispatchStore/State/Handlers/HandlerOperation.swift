@@ -18,7 +18,7 @@ public struct HandlerOperation<Model: Sendable>: Sendable {
 
   /// Ends the operation as finished, once its block has returned.
   ///
-  /// A second call changes nothing, and is reported as an incident.
+  /// A second call changes nothing, and is reported as a warning.
   public func finish() {
     running.finish()
   }

@@ -1,14 +1,14 @@
-/// A selector that computes its value from the values of others; made by `Selector.combine`.
+/// A selector that computes its value from the values of others; made by `StateSelector.combine`.
 ///
-/// You can use it wherever a `Selector` is used.
+/// You can use it wherever a `StateSelector` is used.
 public final class CombinedSelector<Model: Sendable, Value: Sendable, each Input: Sendable>:
-  Selector<Model, Value>, @unchecked Sendable
+  StateSelector<Model, Value>, @unchecked Sendable
 {
   // because its superclass is, and it is constant, too
   private let project: @Sendable (repeat each Input) -> Value
 
   init(
-    _ inputs: repeat Selector<Model, each Input>,
+    _ inputs: repeat StateSelector<Model, each Input>,
     projector: @escaping @Sendable (repeat each Input) -> Value
   ) {
     project = projector

@@ -2,8 +2,8 @@
 ///
 ///     extension Cart: GettersProviding {
 ///       enum Getters {
-///         static let items = Selector(\Cart.items)
-///         static let count = Selector.combine(items) { $0.count }
+///         static let items = StateSelector(\Cart.items)
+///         static let count = StateSelector.combine(items) { $0.count }
 ///       }
 ///     }
 ///     store.getters.count
@@ -25,7 +25,7 @@ public struct GetterValues<Model: GettersProviding, Action: ActionType>: Sendabl
   fileprivate let _store: Store<Model, Action>
 
   /// The value of a getter for the current model.
-  public subscript<Value, Getter: Selector<Model, Value>>(
+  public subscript<Value, Getter: StateSelector<Model, Value>>(
     dynamicMember getter: KeyPath<Model.Getters.Type, Getter>
   ) -> Value {
     _store.select(Model.Getters.self[keyPath: getter])

@@ -9,5 +9,5 @@ public struct PartChange<Value: Sendable, Action: ActionType>: Sendable {
   /// The action that was dispatched, or passed to `inject`; nil if there was none.
   public let action: Action?
   /// The dispatch that made the commit; nil if it was made outside a dispatch.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 }

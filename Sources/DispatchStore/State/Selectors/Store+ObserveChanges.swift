@@ -13,7 +13,7 @@ extension Store {
   ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called with each change, never while the store's lock is held.
   public func observe<Value>(
-    changesOf selector: Selector<Model, Value>, initial: Bool = false,
+    changesOf selector: StateSelector<Model, Value>, initial: Bool = false,
     _ body: @escaping @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
     observe(PartObserver(selector, on: nil, of: Self.self, body), initial: initial)
@@ -32,7 +32,7 @@ extension Store {
   ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the queue with each change, one call after the other; no commit waits for it.
   public func observe<Value>(
-    changesOf selector: Selector<Model, Value>, on delivery: ObserverDelivery,
+    changesOf selector: StateSelector<Model, Value>, on delivery: ObserverDelivery,
     initial: Bool = false, _ body: @escaping @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
     observe(
@@ -48,7 +48,8 @@ extension Store {
   ///   - initial: Whether the observer is first notified of the current value.
   ///   - body: Called on the main queue with each change; no commit waits for it.
   public func observe<Value>(
-    changesOf selector: Selector<Model, Value>, on delivery: MainDelivery, initial: Bool = false,
+    changesOf selector: StateSelector<Model, Value>, on delivery: MainDelivery,
+    initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
     observe(
@@ -71,7 +72,7 @@ extension Store {
     changesOf part: any KeyPath<Model, Value> & Sendable, initial: Bool = false,
     _ body: @escaping @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
-    observe(changesOf: Selector(part), initial: initial, body)
+    observe(changesOf: StateSelector(part), initial: initial, body)
   }
 
   /// Notifies an observer on a queue of each commit that changes a part of the model, in commit order, until its
@@ -88,7 +89,7 @@ extension Store {
     changesOf part: any KeyPath<Model, Value> & Sendable, on delivery: ObserverDelivery,
     initial: Bool = false, _ body: @escaping @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
-    observe(changesOf: Selector(part), on: delivery, initial: initial, body)
+    observe(changesOf: StateSelector(part), on: delivery, initial: initial, body)
   }
 
   /// Notifies a main-actor observer, on the main queue, of each commit that changes a part of the model.
@@ -103,6 +104,6 @@ extension Store {
     initial: Bool = false,
     _ body: @escaping @MainActor @Sendable (PartChange<Value, Action>) -> Void
   ) -> ObserverToken {
-    observe(changesOf: Selector(part), on: delivery, initial: initial, body)
+    observe(changesOf: StateSelector(part), on: delivery, initial: initial, body)
   }
 }

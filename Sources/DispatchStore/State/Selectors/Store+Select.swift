@@ -5,7 +5,7 @@ extension Store {
   /// model is unchanged since the last call, the cost is about that of reading the model. Otherwise selectors that
   /// read the model run in the exclusive section. Combined selectors with changed inputs are computed after it, with
   /// no lock held. All of them see the same version of the model.
-  public func select<Value>(_ selector: Selector<Model, Value>) -> Value {
+  public func select<Value>(_ selector: StateSelector<Model, Value>) -> Value {
     let thread = ThreadState.here(storage)
     ExclusiveSection.check(storage, "read", on: thread)
     yieldPoint(.read, on: thread, identifier)
@@ -46,7 +46,7 @@ extension StoreStorage {
 
 // For tests; DispatchStoreTesting has the public API.
 extension Store {
-  package func selectorComputations<Value>(of selector: Selector<Model, Value>) -> Int {
+  package func selectorComputations<Value>(of selector: StateSelector<Model, Value>) -> Int {
     ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in
       storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef {
@@ -55,7 +55,7 @@ extension Store {
     }
   }
 
-  package func override<Value>(_ selector: Selector<Model, Value>, with value: Value) {
+  package func override<Value>(_ selector: StateSelector<Model, Value>, with value: Value) {
     ExclusiveSection.check(storage, "changed", on: .current)
     yieldPoint(.read, identifier)
     let removed = storage.withLock { _ in

@@ -9,7 +9,7 @@ extension Store {
   ///
   /// - Parameter selector: The selector. It reads the model in the exclusive section, on the consumer's thread.
   public func values<Value: Sendable & Equatable>(
-    of selector: Selector<Model, Value>
+    of selector: StateSelector<Model, Value>
   ) -> StoreStream<Value> {
     StoreStream { [weak self] in
       weak let store = self

@@ -17,14 +17,14 @@ public struct ValueChange<Value: Sendable, Action: ActionType>: Sendable {
   /// The dispatch that made the commit.
   ///
   /// Nil for a commit outside of dispatches, and for an initial element.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 
   /// Makes a change, for tests of code that consumes changes.
   public init(
-    old: Value, new: Value, version: UInt64, action: Action?, transaction: TransactionID? = nil
+    old: Value, new: Value, version: UInt64, action: Action?, dispatchID: DispatchID? = nil
   ) {
     (self.old, self.new, self.version) = (old, new, version)
-    (self.action, self.transaction) = (action, transaction)
+    (self.action, self.dispatchID) = (action, dispatchID)
   }
 }
 

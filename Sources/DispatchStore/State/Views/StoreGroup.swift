@@ -99,7 +99,7 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     }
   }
 
-  private func change(_ transaction: TransactionID?) -> StoreGroupChange<repeat each Model> {
-    StoreGroupChange(snapshot: snapshot(), transaction: transaction)
+  private func change(_ dispatchID: DispatchID?) -> StoreGroupChange<repeat each Model> {
+    StoreGroupChange(snapshot: snapshot(), dispatchID: dispatchID)
   }
 }

@@ -14,10 +14,10 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   ///
   /// To get a snapshot without such dispatches, take it in an action on the one lane to which all of the stores'
   /// actions are dispatched.
-  public let dispatchesUnderWay: [TransactionID]?
+  public let dispatchesUnderWay: [DispatchID]?
 
   init(
-    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: [TransactionID]?
+    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: [DispatchID]?
   ) {
     self.models = (repeat each models)
     self.versions = versions
@@ -30,7 +30,7 @@ public struct StoreGroupChange<each Model: Sendable>: Sendable {
   /// The stores at the time of the call, perhaps with later changes, too.
   public let snapshot: StoreSnapshot<repeat each Model>
   /// The dispatch whose stores have ended; nil for a change outside a dispatch, and for the initial call.
-  public let transaction: TransactionID?
+  public let dispatchID: DispatchID?
 
   /// The models, in the order of the stores.
   public var models: (repeat each Model) { snapshot.models }

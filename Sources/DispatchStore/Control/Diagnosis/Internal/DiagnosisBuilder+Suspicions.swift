@@ -27,7 +27,7 @@ extension DiagnosisBuilder {
       }
       return now - moved >= age
     }
-    var byParent: [TransactionID: [Int]] = [:]
+    var byParent: [DispatchID: [Int]] = [:]
     for (place, node) in map.nodes.enumerated() {
       if let parent = node.parent, node.trace?.caller == nil, sightings[place]?.isOver != true {
         byParent[parent, default: []].append(place)

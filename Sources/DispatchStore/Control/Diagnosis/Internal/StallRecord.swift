@@ -1,9 +1,9 @@
 /// A dispatch as a watchdog sees it, with the time of its last move.
 struct Stall: Hashable {
-  let id: TransactionID
+  let id: DispatchID
   let moved: Int64
 
-  init(id: TransactionID, moved: Int64) {
+  init(id: DispatchID, moved: Int64) {
     (self.id, self.moved) = (id, moved)
   }
 
@@ -33,7 +33,7 @@ struct StallRecord {
     case looksFree
   }
 
-  private var notes: [TransactionID: Note] = [:]
+  private var notes: [DispatchID: Note] = [:]
 
   /// The dispatches that have not moved for their thresholds, oldest move first, and the time at which the next one
   /// is due.
@@ -44,7 +44,7 @@ struct StallRecord {
   ) -> (due: [Stall], next: Int64) {
     var due: [Stall] = []
     var next = Int64.max
-    var kept: [TransactionID: Note] = [:]
+    var kept: [DispatchID: Note] = [:]
     for stall in inFlight {
       var threshold = limit
       if let note = notes[stall.id], note.moved == stall.moved {
@@ -101,7 +101,7 @@ struct StallRecord {
 /// The entries of a diagnosis that wait for a root, and those that wait for a moving dispatch.
 private struct StallSearch {
   private let diagnosis: Diagnosis
-  private var numbers: [TransactionID: Int] = [:]
+  private var numbers: [DispatchID: Int] = [:]
   /// The waiting entries, by the number of the entry that they wait for.
   private var waiters: [[Int]]
   /// The entries with a known wait.
@@ -125,10 +125,10 @@ private struct StallSearch {
     queueMoves = !diagnosis.isSuspended && moving.contains { $0.isOnQueue }
   }
 
-  func knows(_ id: TransactionID) -> Bool { numbers[id] != nil }
+  func knows(_ id: DispatchID) -> Bool { numbers[id] != nil }
 
   /// Adds a root: all entries that wait for it reach a root from now on.
-  mutating func addRoot(_ id: TransactionID) {
+  mutating func addRoot(_ id: DispatchID) {
     guard let root = numbers[id] else { return }
     if diagnosis.entry(root).isOnQueue { holdsUpQueue = true }
     add(waitersOf: [root], to: \.reachingRoots)
@@ -148,14 +148,14 @@ private struct StallSearch {
   /// Whether the dispatch waits for a root, or for a moving one.
   ///
   /// A dispatch that waits for the queue waits for any dispatch there.
-  func waits(_ id: TransactionID) -> Bool {
+  func waits(_ id: DispatchID) -> Bool {
     guard let number = numbers[id] else { return false }
     return reachingRoots.contains(number) || reachingMoving.contains(number)
       || (holdsUpQueue || queueMoves) && diagnosis.entry(number).waitsForQueue
   }
 
   /// Whether the dispatch has no known wait, and nothing keeps the queue from starting it.
-  func isAboutToStart(_ id: TransactionID) -> Bool {
+  func isAboutToStart(_ id: DispatchID) -> Bool {
     guard let number = numbers[id], diagnosis.entry(number).isWaiting else { return false }
     let isHeldBack = diagnosis.isSuspended && diagnosis.entry(number).waitsForQueue
     return !isHeldBack && !waiting.contains(number)

@@ -5,8 +5,8 @@ struct WaitMap {
 
   struct Node {
     let identity: ObjectIdentifier
-    let id: TransactionID?
-    let parent: TransactionID?
+    let id: DispatchID?
+    let parent: DispatchID?
     let callSite: CallSite
     /// The trace, if the dispatch is in the table.
     let trace: DispatchTrace?

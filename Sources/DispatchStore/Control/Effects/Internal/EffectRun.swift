@@ -27,7 +27,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   ) {
     guard
       let standIn = Dispatch.standIn(
-        ended.transaction, parent: ended.parent, ended.callSite, of: ended.dispatcher, on: thread)
+        ended.dispatchID, parent: ended.parent, ended.callSite, of: ended.dispatcher, on: thread)
     else { return nil }
     self.registered = registered
     dispatcher = ended.dispatcher
@@ -35,7 +35,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
     guard ended.lead(to: self, standingIn: standIn) else {
-      standIn.end(DispatchResult(transaction: standIn.id))
+      standIn.end(DispatchResult(dispatchID: standIn.id))
       return nil
     }
     if let deadline = ended.deadline { put(deadline) }
@@ -58,7 +58,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     carried = dispatcher.captureTaskLocals()
   }
 
-  var transaction: TransactionID { standIn.id }
+  var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
 
@@ -129,7 +129,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 
   private func report(_ error: any Error) {
     dispatcher.report(
-      DispatchIncident(
+      DispatchWarning(
         kind: .effectFailed, storeIdentifier: nil,
         message: "\(registered.effect.name) failed in dispatcher \"\(dispatcher.name)\": \(error)"))
     registered.effect.onFailure?(error, EffectContext(self))
@@ -150,7 +150,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   }
 
   private func endStandIn() {
-    standIn.end(DispatchResult(transaction: standIn.id))
+    standIn.end(DispatchResult(dispatchID: standIn.id))
   }
 
   // MARK: Cancellation
@@ -224,7 +224,7 @@ extension Dispatch {
   ///
   /// The stand-in runs until `end`, and is counted as under way for that time.
   static func standIn(
-    _ id: TransactionID, parent: TransactionID?, _ callSite: CallSite, of dispatcher: Dispatcher,
+    _ id: DispatchID, parent: DispatchID?, _ callSite: CallSite, of dispatcher: Dispatcher,
     on thread: ThreadState
   ) -> Dispatch? {
     let route = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)

@@ -1,6 +1,6 @@
 /// The place from which a group was dispatched: its later steps get their parent and task-local values from here.
 final class GroupOrigin: Sendable {
-  let parent: TransactionID?
+  let parent: DispatchID?
   let callSite: CallSite
   private let carried: Carried
 

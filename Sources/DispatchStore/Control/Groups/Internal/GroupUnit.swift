@@ -22,7 +22,7 @@ final class GroupUnit: Sendable {
   ///   - caller: The context that waits for the group's end, or nil if none does.
   init(
     _ options: DispatchOptions, named name: String?, by dispatcher: Dispatcher,
-    at callSite: CallSite, parent: TransactionID?, inside caller: DispatchContext?,
+    at callSite: CallSite, parent: DispatchID?, inside caller: DispatchContext?,
     on thread: ThreadState
   ) {
     self.dispatcher = dispatcher
@@ -69,7 +69,7 @@ final class GroupUnit: Sendable {
   /// Ends the unit: the group no longer counts as under way.
   func end(_ result: ActionGroupResult) {
     guard let standIn else { return }
-    standIn.end(DispatchResult(transaction: standIn.id, error: result.error))
+    standIn.end(DispatchResult(dispatchID: standIn.id, error: result.error))
   }
 }
 

@@ -6,7 +6,7 @@ protocol InFlightSource: DispatchWatcher {
 /// The traces of dispatches in flight, in several shards.
 final class InFlightTable: Sendable {
   private static let shardCount = 16
-  private let shards = (0..<shardCount).map { _ in Locked<[TransactionID: DispatchTrace]>([:]) }
+  private let shards = (0..<shardCount).map { _ in Locked<[DispatchID: DispatchTrace]>([:]) }
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
@@ -25,7 +25,7 @@ final class InFlightTable: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  private func shard(of id: TransactionID) -> Locked<[TransactionID: DispatchTrace]> {
+  private func shard(of id: DispatchID) -> Locked<[DispatchID: DispatchTrace]> {
     shards[Int(truncatingIfNeeded: id.rawValue) & (Self.shardCount - 1)]
   }
 }

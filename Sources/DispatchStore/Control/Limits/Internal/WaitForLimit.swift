@@ -23,7 +23,7 @@ final class WaitForLimit: WaitDescribing {
   var subject: WaitSubject { .call(call) }
 
   func describeWait() -> WaitDescription {
-    let figures = limit.figures
+    let figures = limit.statistics
     return WaitDescription(
       text: "a unit of \"\(limit.name)\" (\(figures.inFlight) of \(figures.bound) are in flight)",
       queue: ObjectIdentifier(limit), awaited: { [limit] in limit.holders })

@@ -23,7 +23,22 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// The retry policy; the last one counts.
     var retry: RetryPolicy?
     /// The priority; the last one counts.
-    var priority = PriorityInbox.Level.normal
+    var priority: PriorityInbox.Level?
+
+    mutating func add(_ next: Values) {
+      names += next.names
+      isDetached = isDetached || next.isDetached
+      latest = next.latest ?? latest
+      single = next.single ?? single
+      exclusionKeys += next.exclusionKeys
+      conditions += next.conditions
+      join = next.join ?? join
+      rate = next.rate ?? rate
+      for limit in next.limits { add(limit) }
+      deadlines += next.deadlines
+      retry = next.retry ?? retry
+      priority = next.priority ?? priority
+    }
   }
 
   let values: Values
@@ -35,6 +50,13 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     self.leader = leader
   }
 
+  override func adding(_ next: DispatchAdmission) -> DispatchAdmission {
+    guard let next = next as? ControlOptions else { return next }
+    var values = values
+    values.add(next.values)
+    return ControlOptions(values)
+  }
+
   override var isDetached: Bool { values.isDetached }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
@@ -44,9 +66,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func priority(
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
   ) -> PriorityInbox.Level? {
-    if values.priority == .normal { return nil }
+    guard let priority = values.priority, priority != .normal else { return nil }
     let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
-    return isUsed ? values.priority : nil
+    return isUsed ? priority : nil
   }
 
   override var retryRule: (any RetryRule)? { values.retry }

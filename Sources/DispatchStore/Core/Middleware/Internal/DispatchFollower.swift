@@ -20,8 +20,8 @@ protocol DispatchFollower: AnyObject, Sendable {
 final class EndedDispatch {
   let action: any ActionType
   let dispatcher: Dispatcher
-  let transaction: TransactionID
-  let parent: TransactionID?
+  let dispatchID: DispatchID
+  let parent: DispatchID?
   let callSite: CallSite
   let result: DispatchResult
   private let makeDetails: () -> DispatchDetails
@@ -35,7 +35,7 @@ final class EndedDispatch {
   ) {
     action = session.action
     dispatcher = session.dispatcher
-    transaction = session.id
+    dispatchID = session.id
     parent = session.parent
     callSite = session.callSite
     self.result = result

@@ -16,8 +16,8 @@ protocol DispatchWatcher: Middleware {
 /// A reference to the trace keeps the record from being reused. The dispatch refers to the trace only until its end.
 final class DispatchTrace: Sendable {
   let dispatch: Dispatch
-  let id: TransactionID
-  let parent: TransactionID?
+  let id: DispatchID
+  let parent: DispatchID?
   /// The actions as dispatched: one, unless it is a sequence.
   let actions: [any ActionType]
   let isSequence: Bool

@@ -124,7 +124,7 @@ final class MiddlewareChain: @unchecked Sendable {
         let name = "\(type(of: middlewares[index]))"
         let message = "\(name) threw in didDispatch of \(context.id): \(error)"
         context.dispatcher.report(
-          DispatchIncident(
+          DispatchWarning(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
       }
     }

@@ -7,8 +7,8 @@ import Synchronization
 final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   // because the dispatching thread owns it first, and then the step that runs. A hook may keep a context, so the
   // fields that contexts read change only while the library has the only reference.
-  @exclusivity(unchecked) private(set) var id = TransactionID(rawValue: 0)
-  @exclusivity(unchecked) private(set) var parent: TransactionID?
+  @exclusivity(unchecked) private(set) var id = DispatchID(rawValue: 0)
+  @exclusivity(unchecked) private(set) var parent: DispatchID?
   @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
   @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
   /// The action as dispatched.
@@ -52,8 +52,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   ///
   /// - Returns: The caller's reference, for `end` or `keep`.
   static func begin(
-    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: TransactionID,
-    parent: TransactionID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
+    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: DispatchID,
+    parent: DispatchID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
     by dispatcher: Dispatcher, on thread: ThreadState
   ) -> Unmanaged<MiddlewareSession> {
     let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())

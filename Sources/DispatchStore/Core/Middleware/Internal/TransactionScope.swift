@@ -20,7 +20,7 @@ class TransactionScope: @unchecked Sendable {
     let storeIndex: Int?
   }
 
-  subscript<Key: TransactionKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
+  subscript<Key: DispatchKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
     get {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
       return values?.bySlot.withLock { $0[slot] } as? Key.Value

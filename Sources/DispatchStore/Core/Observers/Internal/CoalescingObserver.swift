@@ -32,7 +32,7 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     StoreCommit(
       version: commit.version,
       action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-      transaction: commit.transaction)
+      dispatchID: commit.dispatchID)
   }
 
   override func callOnQueue() -> Bool {

@@ -107,7 +107,7 @@ struct CommitInProgress {
   /// Whether it is no commit, but the model with which the store goes.
   @usableFromInline var isLastModel = false
 
-  @usableFromInline var transaction: TransactionID? { owner?.transaction }
+  @usableFromInline var dispatchID: DispatchID? { owner?.dispatchID }
 }
 
 /// The work after a commit's lock is released, for observers that have kept a part of the commit.

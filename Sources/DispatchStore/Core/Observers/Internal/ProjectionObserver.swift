@@ -23,7 +23,7 @@ final class ProjectionObserver<Model: Sendable, Action: ActionType, Value: Senda
         model: projection(commit.model.assumingMemoryBound(to: Model.self).pointee),
         version: commit.version,
         action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-        transaction: commit.transaction))
+        dispatchID: commit.dispatchID))
     if isDue, queue != nil { kept.schedule(self) }
   }
 

@@ -103,7 +103,7 @@ extension ActionOperation {
     }
     let thread = ThreadState.current
     guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
-      DispatchContext.currentTransaction(on: thread) != owner.transaction
+      DispatchContext.currentTransaction(on: thread) != owner.dispatchID
     else { return try store.commit(for: owner, action: action, by: reducer, body) }
     // In a callback the operation waits for this thread, and thus for everything that observers wait for here.
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in

@@ -41,12 +41,12 @@ struct CommitContext {
 
   /// The transaction that observers get with the change.
   @usableFromInline
-  var transaction: TransactionID? {
+  var dispatchID: DispatchID? {
     switch kind {
     case .none: nil
-    case .owner(let owner): owner.transaction
-    case .run(let run): run.pointee.transaction
-    case .task(let storeRun): storeRun.transaction
+    case .owner(let owner): owner.dispatchID
+    case .run(let run): run.pointee.dispatchID
+    case .task(let storeRun): storeRun.dispatchID
     }
   }
 

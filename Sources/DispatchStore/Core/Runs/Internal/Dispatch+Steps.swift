@@ -223,7 +223,7 @@ extension Dispatch {
   func resultBeforeStart(_ error: any Error) -> DispatchResult {
     let identifiers = route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
     return DispatchResult(
-      transaction: id, identifiers: identifiers,
+      dispatchID: id, identifiers: identifiers,
       outcomes: identifiers.map { _ in .cancelled(hasStarted: false) }, error: error)
   }
 
@@ -251,7 +251,7 @@ extension Dispatch {
 
   /// Ends a dispatch that can't run at all.
   func fail(with error: DispatchError) {
-    complete(DispatchResult(transaction: id, error: error), takeSession())
+    complete(DispatchResult(dispatchID: id, error: error), takeSession())
   }
 
   // MARK: User code

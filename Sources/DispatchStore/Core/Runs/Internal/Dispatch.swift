@@ -10,7 +10,7 @@ import Synchronization
 @usableFromInline
 final class Dispatch: DispatchContext, @unchecked Sendable {
   // because the scheduler hands it from step to step, and other threads see its details only
-  private(set) var id = TransactionID(rawValue: 0)
+  private(set) var id = DispatchID(rawValue: 0)
   private var parentID = UInt64.max
   /// The next record in a lane's inbox, or in the pool of spare records.
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
@@ -69,7 +69,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Begins a new dispatch; the route counts it as outstanding.
   func begin(
-    _ id: TransactionID, parent: TransactionID?, to route: Unmanaged<Route>?,
+    _ id: DispatchID, parent: DispatchID?, to route: Unmanaged<Route>?,
     _ completion: Completion?, _ callSite: CallSite
   ) {
     self.id = id
@@ -297,8 +297,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   private var presentWord: DispatchWord { DispatchWord(bits: word.load(ordering: .acquiring)) }
 
-  var parent: TransactionID? {
-    parentID == UInt64.max ? nil : TransactionID(rawValue: parentID)
+  var parent: DispatchID? {
+    parentID == UInt64.max ? nil : DispatchID(rawValue: parentID)
   }
 
   /// Whether it was dispatched from inside another dispatch.
@@ -573,7 +573,7 @@ extension Dispatch {
 // The owner of commits by the store that runs inline.
 extension Dispatch: CommitOwner {
   @usableFromInline
-  var transaction: TransactionID { id }
+  var dispatchID: DispatchID { id }
 
   @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {

@@ -4,6 +4,9 @@
 @usableFromInline
 class DispatchAdmission: @unchecked Sendable {
   // because a subclass has only constants
+  /// Returns the control of a dispatch that has both options.
+  func adding(_ next: DispatchAdmission) -> DispatchAdmission { next }
+
   /// Whether it inherits neither cancellation nor deadline from the block that dispatches it.
   var isDetached: Bool { false }
 
@@ -210,7 +213,7 @@ extension Dispatcher {
     _ options: DispatchOptions, _ admission: DispatchAdmission?, at callSite: CallSite
   ) -> Deadline? {
     let other = admission?.deadline(by: clock, at: callSite)
-    if options.timeLimit == .max { return other }
+    if options.timeLimit >= DispatchOptions.unlimited { return other }
     let own = Deadline(after: options.timeLimit, by: clock.nanoseconds)
     return if let other, other.time < own.time { other } else { own }
   }

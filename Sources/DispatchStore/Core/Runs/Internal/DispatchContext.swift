@@ -94,15 +94,15 @@ class DispatchContext: @unchecked Sendable {
   }
 
   /// The transaction that causes new dispatches on this thread.
-  static func currentTransaction(on thread: ThreadState) -> TransactionID? {
-    transaction(of: thread.run, on: thread)
+  static func currentTransaction(on thread: ThreadState) -> DispatchID? {
+    dispatchID(of: thread.run, on: thread)
   }
 
   /// The transaction of an innermost run, or else of the code that runs here.
-  static func transaction(
+  static func dispatchID(
     of run: InlineRun.Address?, on thread: ThreadState
-  ) -> TransactionID? {
-    if let run { return run.pointee.transaction }
+  ) -> DispatchID? {
+    if let run { return run.pointee.dispatchID }
     return cause(on: thread)?.dispatch.id
   }
 
@@ -207,7 +207,7 @@ class DispatchContext: @unchecked Sendable {
   ///   - parent: Its cause; nil if there is no outer context to look for.
   ///   - run: The innermost inline run around it.
   static func around(
-    _ parent: TransactionID?, _ run: InlineRun.Address?, on thread: ThreadState
+    _ parent: DispatchID?, _ run: InlineRun.Address?, on thread: ThreadState
   ) -> DispatchContext? {
     parent == nil ? nil : enclosing(run, on: thread)
   }

@@ -61,8 +61,8 @@ final class DispatchDelay: Sendable {
 
 /// A dispatch that was accepted, and has not begun.
 struct DelayedDispatch: Sendable {
-  let id: TransactionID
-  let parent: TransactionID?
+  let id: DispatchID
+  let parent: DispatchID?
   let actions: [any ActionType]
   let mode: Dispatcher.Mode
   let callSite: CallSite
@@ -70,7 +70,7 @@ struct DelayedDispatch: Sendable {
 
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
-  private let entries = Locked([TransactionID: DelayedDispatch]())
+  private let entries = Locked([DispatchID: DelayedDispatch]())
 
   var all: [DelayedDispatch] { entries.withLock { Array($0.values) } }
   var count: Int { entries.withLock(\.count) }
@@ -82,7 +82,7 @@ final class DelayedDispatches: DispatcherAttachment {
     entries.withLock { $0[entry.id] = entry }
   }
 
-  func remove(_ id: TransactionID) {
+  func remove(_ id: DispatchID) {
     let removed = entries.withLock { $0.removeValue(forKey: id) }
     withExtendedLifetime(removed) {}
   }

@@ -246,7 +246,7 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// Returns the result of a dispatch that ends at its deadline.
-  func earlyResult(of id: TransactionID) -> DispatchResult? {
+  func earlyResult(of id: DispatchID) -> DispatchResult? {
     let (work, error) = withState { ($0.work, $0.refusal) }
     if case .round(let round) = work { return round.result }
     return withState { $0.limit?.early?.result(of: id, error) }

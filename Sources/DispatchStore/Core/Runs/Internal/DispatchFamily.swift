@@ -17,7 +17,7 @@ protocol FamilyMember: AnyObject, Sendable {
 final class DispatchFamily: @unchecked Sendable {
   // because the lock of the details guards it
   struct Child: Sendable {
-    let id: TransactionID
+    let id: DispatchID
     let details: DispatchDetails
     /// The dispatch or follower; nil once it is over, and the link stands only for its own children.
     var member: (any FamilyMember)?

@@ -157,12 +157,12 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   ///
   /// - Parameter error: The reason for an end before the last action, if no action has failed.
   func result(
-    of id: TransactionID, cutBy error: (any Error)?, refusal: DispatchError? = nil
+    of id: DispatchID, cutBy error: (any Error)?, refusal: DispatchError? = nil
   ) -> DispatchResult {
     if let joined { return result(of: joined, id, refusal ?? rejection ?? error) }
     let results = steps
     return DispatchResult(
-      transaction: id, steps: results, skippedActionCount: actions.count - results.count,
+      dispatchID: id, steps: results, skippedActionCount: actions.count - results.count,
       error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
         ?? (isBetweenActions ? error : nil))
   }
@@ -171,10 +171,10 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
 extension DispatchSequence {
   /// Returns the result of the joined dispatch, if the wait for it succeeded.
   private func result(
-    of joined: Dispatch, _ id: TransactionID, _ error: (any Error)?
+    of joined: Dispatch, _ id: DispatchID, _ error: (any Error)?
   ) -> DispatchResult {
     if error == nil, let result = joined.result { return result }
-    return DispatchResult(transaction: id, error: error ?? CancellationError())
+    return DispatchResult(dispatchID: id, error: error ?? CancellationError())
   }
 
   func dispatchBegan(_ dispatch: Dispatch) {

@@ -12,7 +12,7 @@ extension Dispatcher {
       let details = dispatch.makeDetails()
       guard !details.withState(\.isCancelled) else {
         pool.resume {
-          dispatch.complete(DispatchResult(transaction: dispatch.id, error: CancellationError()))
+          dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: CancellationError()))
         }
         return
       }

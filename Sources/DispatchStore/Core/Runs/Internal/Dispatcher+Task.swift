@@ -86,7 +86,7 @@ extension Dispatcher {
     let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
     if run.task == nil { place.release(nil, ofTaskOf: self) }
     guard let dispatch = handle.dispatch else {
-      return .ended(DispatchResult(transaction: run.transaction, identifiers: identifiers))
+      return .ended(DispatchResult(dispatchID: run.dispatchID, identifiers: identifiers))
     }
     return run.continuesInTask ? .underWay(dispatch) : .ended(dispatch.result!)
   }

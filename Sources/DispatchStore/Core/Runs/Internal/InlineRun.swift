@@ -5,7 +5,7 @@
 /// the dispatch. The record is made later if code needs it: for an operation, the owner of an observed commit, or a
 /// wait that blocks the run. Only the thread that runs it has access, by the address in its `ThreadState`.
 struct InlineRun: ~Copyable {
-  let transaction: TransactionID
+  let dispatchID: DispatchID
   /// The stores.
   ///
   /// The run, or its record if there is one, counts as outstanding in the route and has to end it.
@@ -51,7 +51,7 @@ struct InlineRun: ~Copyable {
     at place: Scheduler? = nil, _ completion: Completion?, _ callSite: CallSite,
     on thread: ThreadState
   ) {
-    transaction = .make(on: thread)
+    dispatchID = .make(on: thread)
     self.route = route
     self.action = action
     self.callSite = callSite
@@ -63,7 +63,7 @@ struct InlineRun: ~Copyable {
 
   /// Creates a run for a dispatch that its scheduler starts, or that is prepared for it.
   init(of record: Dispatch, _ action: UnsafeRawPointer, on thread: ThreadState) {
-    transaction = record.id
+    dispatchID = record.id
     route = record.route.unsafelyUnwrapped
     self.action = action
     callSite = record.callSite
@@ -110,8 +110,8 @@ struct InlineRun: ~Copyable {
   mutating func makeRecord(on thread: ThreadState) -> Dispatch {
     if let record { return record.takeUnretainedValue() }
     let made = thread.spareDispatches.pop() ?? Dispatch()
-    let parent = DispatchContext.transaction(of: outer, on: thread)
-    made.begin(transaction, parent: parent, to: route, nil, callSite)
+    let parent = DispatchContext.dispatchID(of: outer, on: thread)
+    made.begin(dispatchID, parent: parent, to: route, nil, callSite)
     made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
     if let place { made.enter(place.takeUnretainedValue()) }
@@ -297,7 +297,7 @@ struct InlineRun: ~Copyable {
     let details = record?.details
     return route._withUnsafeGuaranteedRef { route in
       DispatchResult(
-        transaction: transaction, identifiers: route.identifiers, outcomes: outcomes,
+        dispatchID: dispatchID, identifiers: route.identifiers, outcomes: outcomes,
         replies: details?.replies ?? [:],
         // The reason of a cancellation because of a deadlock or a timeout.
         error: details?.withState(\.refusal) ?? route.failure)
@@ -321,7 +321,7 @@ extension InlineRun.Address {
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
       let session = MiddlewareSession.begin(
-        action, chain, pointee.transaction, parent: parent(on: thread), mode, pointee.callSite,
+        action, chain, pointee.dispatchID, parent: parent(on: thread), mode, pointee.callSite,
         by: dispatcher, on: thread)
       pointee.session = session
       pointee.isPlain = false
@@ -371,9 +371,9 @@ extension InlineRun.Address {
     record.keep(session.takeRetainedValue())
   }
 
-  private func parent(on thread: ThreadState) -> TransactionID? {
+  private func parent(on thread: ThreadState) -> DispatchID? {
     if let record = pointee.record { return record.takeUnretainedValue().parent }
-    return DispatchContext.transaction(of: pointee.outer, on: thread)
+    return DispatchContext.dispatchID(of: pointee.outer, on: thread)
   }
 
   /// Leaves out weakly held stores that are gone, and takes the order that reducers ask for.
@@ -594,7 +594,7 @@ extension InlineRun.Address {
   @inline(__always)
   private func endFinished() -> DispatchHandle {
     pointee.route._withUnsafeGuaranteedRef { route in
-      let handle = DispatchHandle(finished: pointee.transaction, route)
+      let handle = DispatchHandle(finished: pointee.dispatchID, route)
       route.end()
       return handle
     }
@@ -609,7 +609,7 @@ extension InlineRun.Address {
       _ = pointee.makeRecord(on: thread)
     }
     let finished = pointee.route._withUnsafeGuaranteedRef {
-      DispatchHandle(finished: pointee.transaction, $0)
+      DispatchHandle(finished: pointee.dispatchID, $0)
     }
     var record = pointee.record.take().unsafelyUnwrapped.takeRetainedValue()
     switch end(&record, remainder, on: thread) {

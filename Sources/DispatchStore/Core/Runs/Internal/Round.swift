@@ -53,7 +53,7 @@ final class Round: @unchecked Sendable {
     let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
-      transaction: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
+      dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: replies, attempts: attempts,
       // The timeout, if the deadline has passed.
       error: refusal)
@@ -255,7 +255,7 @@ final class Round: @unchecked Sendable {
       let attempt = state.withLock({ $0.failedAttempt(index) })
     else { return nil }
     let failure = FailedAttempt(
-      error: error, attempt: attempt, transaction: dispatch.id, storeIndex: index,
+      error: error, attempt: attempt, dispatchID: dispatch.id, storeIndex: index,
       isSimulated: retry.dispatcher.pool.world != nil)
     var pause: Int64?
     dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }

@@ -11,7 +11,7 @@ struct FailedAttempt {
   let error: any Error
   /// The number of the attempt, from 1.
   let attempt: Int
-  let transaction: TransactionID
+  let dispatchID: DispatchID
   let storeIndex: Int
   let isSimulated: Bool
 }

@@ -107,7 +107,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   // MARK: CommitOwner
 
-  @usableFromInline var transaction: TransactionID { round.dispatch.id }
+  @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
   @usableFromInline var waiting: Dispatch? { dispatch }
   @usableFromInline var undeliveredCount: Int { round.undeliveredCount(at: index) }
   @usableFromInline func commitDeferred() { round.commitDeferred(at: index) }

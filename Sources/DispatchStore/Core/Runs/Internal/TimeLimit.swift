@@ -146,13 +146,13 @@ final class EarlyEnd: @unchecked Sendable {
   }
 
   /// Returns the noted result of an inline run or a sequence.
-  func result(of id: TransactionID, _ error: DispatchError?) -> DispatchResult {
+  func result(of id: DispatchID, _ error: DispatchError?) -> DispatchResult {
     guard let actionCount else {
       return DispatchResult(
-        transaction: id, identifiers: identifiers, outcomes: outcomes, error: error)
+        dispatchID: id, identifiers: identifiers, outcomes: outcomes, error: error)
     }
     return DispatchResult(
-      transaction: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
+      dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
   }
 }
 

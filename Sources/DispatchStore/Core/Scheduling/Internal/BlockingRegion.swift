@@ -32,7 +32,7 @@ struct BlockingRegion {
     (thread.worker != nil || thread.isJobHelper) && BlockedThreads.here(on: thread).isFull
   }
 
-  /// Returns the error of a refused wait, and reports an incident; nil if the thread may block.
+  /// Returns the error of a refused wait, and reports a warning; nil if the thread may block.
   ///
   /// Call this before a wait begins, or before a `.sync` dispatch, which may come to wait.
   static func refusal(on thread: ThreadState, at callSite: CallSite) -> DispatchError? {
@@ -45,12 +45,12 @@ struct BlockingRegion {
         with a completion.
         """,
       callSites: [callSite])
-    let incident = DispatchIncident(
+    let warning = DispatchWarning(
       kind: .tooManyBlockedThreads, storeIdentifier: nil, message: error.message)
     if let dispatcher = thread.worker?.pool.dispatcher {
-      dispatcher.report(incident)
+      dispatcher.report(warning)
     } else {
-      DispatchIncident.writeToStandardError(incident)
+      DispatchWarning.writeToStandardError(warning)
     }
     return error
   }

@@ -1,7 +1,7 @@
 /// The party that changes a store: a store run, or a dispatch without one.
 @usableFromInline
 protocol CommitOwner: AnyObject, Sendable {
-  var transaction: TransactionID { get }
+  var dispatchID: DispatchID { get }
 
   /// Returns the action, for commits to the store of the store run.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?

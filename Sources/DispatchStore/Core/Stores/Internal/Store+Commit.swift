@@ -46,7 +46,7 @@ extension Store {
         } else {
           let change = StoreChange(
             model: storage.model.pointee, version: storage.version &+ 1, action: action,
-            transaction: context.transaction)
+            dispatchID: context.dispatchID)
           withUnsafePointer(to: change) { storage.unlockAndDeliver($0, on: thread) }
         }
       }
@@ -74,7 +74,7 @@ extension Store {
     return TypedChange<Model, Action>(
       StoreChange(
         model: storage.model.pointee, version: storage.version &+ 1, action: action,
-        transaction: owner?.transaction))
+        dispatchID: owner?.dispatchID))
   }
 
   /// Lets observers keep their part of the commit.

@@ -51,7 +51,7 @@ protocol StoreTracker: AnyObject, Sendable {
   /// The store, while it exists.
   var trackedStore: AnyStore? { get }
   /// Begins a store run before it is scheduled; `end` follows.
-  func begin(_ id: TransactionID)
+  func begin(_ id: DispatchID)
   /// Ends a store run, and calls the interceptor, unless the action was not handled.
   func end(_ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor)
 }

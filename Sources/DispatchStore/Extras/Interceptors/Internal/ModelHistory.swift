@@ -27,23 +27,23 @@ struct ModelHistory<Model: Sendable>: Sendable {
   /// The last known model; nil while no action is under way.
   private var latest: State?
   /// The spans of the actions under way, by transaction; nil before an action's first commit.
-  private var spans: [TransactionID: Span?] = [:]
+  private var spans: [DispatchID: Span?] = [:]
 
   /// Begins an action before it is scheduled; returns false if the current model must be passed.
-  mutating func begin(_ id: TransactionID) -> Bool {
+  mutating func begin(_ id: DispatchID) -> Bool {
     guard latest != nil else { return false }
     spans[id] = .some(nil)
     return true
   }
 
   /// Begins an action while no other is under way; called under the store's lock, so that no commit is missed.
-  mutating func begin(_ id: TransactionID, present: State) {
+  mutating func begin(_ id: DispatchID, present: State) {
     latest = latest ?? present
     spans[id] = .some(nil)
   }
 
   /// Records a commit, with its action if known; returns the model to release.
-  mutating func commit(_ state: State, by id: TransactionID?) -> State? {
+  mutating func commit(_ state: State, by id: DispatchID?) -> State? {
     guard let replaced = latest else { return state }
     latest = state
     if let id, let span = spans[id] {
@@ -54,13 +54,13 @@ struct ModelHistory<Model: Sendable>: Sendable {
   }
 
   /// Ends an action.
-  mutating func end(_ id: TransactionID) -> End {
+  mutating func end(_ id: DispatchID) -> End {
     guard let span = spans[id] else { return .unknown }
     return span.map { remove(id, $0) } ?? .needsPresentModel
   }
 
   /// Ends an action without a known commit; changes since the last known commit were withheld from observers.
-  mutating func end(_ id: TransactionID, present: State) -> End {
+  mutating func end(_ id: DispatchID, present: State) -> End {
     // Another thread's commit, made after `present` was read, may be known by now.
     guard let former = latest, present.version > former.version else {
       let state = latest ?? present
@@ -71,7 +71,7 @@ struct ModelHistory<Model: Sendable>: Sendable {
     return remove(id, Span(old: former, new: present, commitCount: count))
   }
 
-  private mutating func remove(_ id: TransactionID, _ span: Span) -> End {
+  private mutating func remove(_ id: DispatchID, _ span: Span) -> End {
     spans[id] = nil
     guard spans.isEmpty else { return .ended(span, released: nil) }
     defer { latest = nil }

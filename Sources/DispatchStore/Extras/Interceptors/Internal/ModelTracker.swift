@@ -20,11 +20,11 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
     // Only an action's own commits have the action; its commits to other stores have only the transaction.
     let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
-    let released = history.withLock { $0.commit(state, by: isOfAction ? commit.transaction : nil) }
+    let released = history.withLock { $0.commit(state, by: isOfAction ? commit.dispatchID : nil) }
     withExtendedLifetime(released) {}
   }
 
-  func begin(_ id: TransactionID) {
+  func begin(_ id: DispatchID) {
     if history.withLock({ $0.begin(id) }) { return }
     store?.withPresentState { present in
       history.withLock { $0.begin(id, present: present) }
@@ -45,7 +45,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   }
 
   private func end(
-    _ id: TransactionID, in store: Store<Model, Action>
+    _ id: DispatchID, in store: Store<Model, Action>
   ) -> ModelHistory<Model>.End {
     let end = history.withLock { $0.end(id) }
     guard case .needsPresentModel = end else { return end }

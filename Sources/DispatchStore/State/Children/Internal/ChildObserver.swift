@@ -35,7 +35,7 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
     guard let call = select(commit.model, commit.isPresentModel) else { return }
     if isInTurn { undelivered.add(1, ordering: .relaxed) }
     let commit = PartCommit(
-      version: commit.version, action: actionOf(commit.action), transaction: commit.transaction)
+      version: commit.version, action: actionOf(commit.action), dispatchID: commit.dispatchID)
     if self.kept.put(Notice(commit: commit, call: call)), !isInTurn { kept.schedule(self) }
   }
 
@@ -67,7 +67,7 @@ final class ChildObserver: ObserverRecord, @unchecked Sendable {
 struct PartCommit: Sendable {
   @usableFromInline let version: UInt64
   @usableFromInline let action: AnyAction?
-  @usableFromInline let transaction: TransactionID?
+  @usableFromInline let dispatchID: DispatchID?
 }
 
 /// The last value of a part, to compare with.

@@ -110,7 +110,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
       let change = ElementChange(
         old: observer.last, new: value, version: commit.version,
         action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-        transaction: commit.transaction)
+        dispatchID: commit.dispatchID)
       (observer.last, observer.version) = (value, commit.version)
       hub.keep(TypedElementChange(change), of: commit, for: observer, &kept)
     }

@@ -83,7 +83,7 @@ extension Store {
   ) -> KeptElementChange {
     TypedElementChange<Value, Action>(
       ElementChange(
-        old: nil, new: observer.last, version: storage.version, action: nil, transaction: nil))
+        old: nil, new: observer.last, version: storage.version, action: nil, dispatchID: nil))
   }
 
   private func hub<Elements: KeyedCollection & Sendable>(

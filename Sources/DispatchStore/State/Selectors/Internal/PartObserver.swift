@@ -11,7 +11,7 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     let roots: SelectorRoots
     let version: UInt64
     let action: Action?
-    let transaction: TransactionID?
+    let dispatchID: DispatchID?
     /// Whether the observer is called even if the value is unchanged.
     let isInitial: Bool
   }
@@ -27,7 +27,7 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
   private let last = Locked<SelectorEvaluation?>(nil)
 
   init(
-    _ selector: Selector<Model, Value>, on queue: ObserverQueue?,
+    _ selector: StateSelector<Model, Value>, on queue: ObserverQueue?,
     of store: Store<Model, Action>.Type,
     _ body: @escaping @Sendable (PartChange<Value, Action>) -> Void
   ) {
@@ -49,7 +49,7 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
       Notice(
         roots: roots, version: commit.version,
         action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-        transaction: commit.transaction, isInitial: commit.isPresentModel))
+        dispatchID: commit.dispatchID, isInitial: commit.isPresentModel))
     if isDue, queue != nil { kept.schedule(self) }
   }
 
@@ -84,6 +84,6 @@ final class PartObserver<Model: Sendable, Action: ActionType, Value: Sendable>: 
     body(
       PartChange(
         old: notice.isInitial ? nil : node.value(of: before), value: node.value(of: after),
-        version: notice.version, action: notice.action, transaction: notice.transaction))
+        version: notice.version, action: notice.action, dispatchID: notice.dispatchID))
   }
 }

@@ -17,7 +17,7 @@ extension Store {
         return Streamed<ValueChange<Value, Action>>(
           ValueChange(
             old: old ?? new, new: new, version: commit.version,
-            action: commit.action(of: Self.self), transaction: commit.transaction))
+            action: commit.action(of: Self.self), dispatchID: commit.dispatchID))
       }
       return StoreStream<ValueChange<Value, Action>>.Iterator(subscription) {
         Streamed<ValueChange<Value, Action>>.of($0)

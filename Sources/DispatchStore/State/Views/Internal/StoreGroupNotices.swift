@@ -4,28 +4,28 @@ final class StoreGroupNotices: Sendable {
   ///
   /// Observers of a store are called in commit order, by one thread at a time. Threads that must not wait leave the
   /// call to that thread.
-  let settled = Store<TransactionID?, Notice>(model: nil, reducer: Reducer())
-  private let underWay = Locked<Set<TransactionID>>([])
+  let settled = Store<DispatchID?, Notice>(model: nil, reducer: Reducer())
+  private let underWay = Locked<Set<DispatchID>>([])
 
   struct Notice: ActionType {}
 
   /// The dispatches that have changed a store of the group, and whose stores have not all ended.
-  var dispatchesUnderWay: [TransactionID] { underWay.withLock { $0 }.sorted() }
+  var dispatchesUnderWay: [DispatchID] { underWay.withLock { $0 }.sorted() }
 
   /// Records that a dispatch changes a store; called in that store's exclusive section, before the dispatch can end.
   func changes(by dispatch: Dispatch) {
-    let transaction = dispatch.id
-    guard underWay.withLock({ $0.insert(transaction).inserted }) else { return }
-    dispatch.makeDetails().atStoresEnd { self.end(transaction) }
+    let dispatchID = dispatch.id
+    guard underWay.withLock({ $0.insert(dispatchID).inserted }) else { return }
+    dispatch.makeDetails().atStoresEnd { self.end(dispatchID) }
   }
 
-  private func end(_ transaction: TransactionID) {
-    underWay.withLock { _ = $0.remove(transaction) }
-    notify(of: transaction)
+  private func end(_ dispatchID: DispatchID) {
+    underWay.withLock { _ = $0.remove(dispatchID) }
+    notify(of: dispatchID)
   }
 
-  func notify(of transaction: TransactionID?) {
-    settled.updateModel { $0 = transaction }
+  func notify(of dispatchID: DispatchID?) {
+    settled.updateModel { $0 = dispatchID }
   }
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A harmless mistake of the program, reported to the dispatcher's `onIncident`.
-public struct DispatchIncident: Sendable {
-  /// Kinds of incidents.
+/// A harmless mistake of the program, reported to the dispatcher's `onWarning`.
+public struct DispatchWarning: Sendable {
+  /// Kinds of warnings.
   ///
   /// Later versions may add more.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -57,22 +57,22 @@ public struct DispatchIncident: Sendable {
     public static let notCompensated = Kind(description: "notCompensated")
   }
 
-  /// The kind of incident.
+  /// The kind of warning.
   public let kind: Kind
   /// The store concerned, if any.
   public let storeIdentifier: String?
   /// A description, with the action and the store.
   public let message: String
 
-  /// Writes the incident to standard error: the default of `onIncident`.
-  static func writeToStandardError(_ incident: DispatchIncident) {
+  /// Writes the warning to standard error: the default of `onWarning`.
+  static func writeToStandardError(_ warning: DispatchWarning) {
     // A closed standard error is no reason to trap.
     try? FileHandle.standardError.write(
-      contentsOf: Data("DispatchStore: \(incident.message)\n".utf8))
+      contentsOf: Data("DispatchStore: \(warning.message)\n".utf8))
   }
 }
 
-extension DispatchIncident: CustomStringConvertible {
+extension DispatchWarning: CustomStringConvertible {
   /// The message.
   public var description: String { message }
 }

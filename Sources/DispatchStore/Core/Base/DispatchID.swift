@@ -6,7 +6,7 @@ import Synchronization
 /// An identifier consists of the `epoch` of its process and a `number` in it. Each thread reserves a block of numbers
 /// at a time. So making one is no system call and writes no memory that other threads write. The order of numbers of
 /// different threads has no meaning.
-public struct TransactionID: Hashable, Comparable, Sendable {
+public struct DispatchID: Hashable, Comparable, Sendable {
   /// The number; its highest bit marks the identifiers of a simulation.
   let rawValue: UInt64
 
@@ -27,8 +27,8 @@ public struct TransactionID: Hashable, Comparable, Sendable {
     return milliseconds << 22 | UInt64.random(in: 0..<1 << 22)
   }()
 
-  static func make(on thread: ThreadState) -> TransactionID {
-    TransactionID(rawValue: thread.nextIdentifier { nextBlock(on: thread) })
+  static func make(on thread: ThreadState) -> DispatchID {
+    DispatchID(rawValue: thread.nextIdentifier { nextBlock(on: thread) })
   }
 
   private static func nextBlock(on thread: ThreadState) -> Range<UInt64> {
@@ -42,12 +42,12 @@ public struct TransactionID: Hashable, Comparable, Sendable {
   }
 
   /// Orders identifiers by number; on one thread, by time.
-  public static func < (lhs: TransactionID, rhs: TransactionID) -> Bool {
+  public static func < (lhs: DispatchID, rhs: DispatchID) -> Bool {
     lhs.rawValue < rhs.rawValue
   }
 }
 
-extension TransactionID: CustomStringConvertible {
+extension DispatchID: CustomStringConvertible {
   /// A short form for logs, such as `1k5v0q8m3t7ab#1041`: the epoch to the base of 36, and the number.
   ///
   /// In simulations the number alone, such as `#7`.

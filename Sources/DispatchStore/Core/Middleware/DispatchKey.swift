@@ -1,6 +1,6 @@
 /// A key for a value that hooks keep for a transaction, from one hook to a later one: a span, or a time.
 ///
-///     enum SpanKey: TransactionKey { typealias Value = Span }
+///     enum SpanKey: DispatchKey { typealias Value = Span }
 ///
 ///     func willDispatch(…) -> MiddlewareVerdict {
 ///       transaction[byStore: SpanKey.self] = tracer.startSpan("\(type(of: action))")
@@ -12,7 +12,7 @@
 ///     }
 ///
 /// You need no table of your own: the values are released with the transaction.
-public protocol TransactionKey {
+public protocol DispatchKey {
   /// The type of the value.
   associatedtype Value: Sendable
 }
@@ -21,13 +21,13 @@ extension MiddlewareContext {
   /// A value that a hook of this transaction has kept under a key, for any store, or nil.
   ///
   /// Stores that run at the same time share it. Each access takes a lock.
-  public subscript<Key: TransactionKey>(key: Key.Type) -> Key.Value? {
+  public subscript<Key: DispatchKey>(key: Key.Type) -> Key.Value? {
     get { session[key, nil] }
     nonmutating set { session[key, nil] = newValue }
   }
 
   /// A value that `willDispatch` has kept under a key for this store's run, or nil.
-  public subscript<Key: TransactionKey>(byStore key: Key.Type) -> Key.Value? {
+  public subscript<Key: DispatchKey>(byStore key: Key.Type) -> Key.Value? {
     get { session[key, storeIndex] }
     nonmutating set { session[key, storeIndex] = newValue }
   }

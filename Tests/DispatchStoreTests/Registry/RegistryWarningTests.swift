@@ -2,18 +2,18 @@ import DispatchStore
 import Testing
 
 @Suite("What the registry reports", .timeLimit(.minutes(10)))
-struct RegistryIncidentTests {
+struct RegistryWarningTests {
   private let dispatcher = Dispatcher(name: "shop")
-  private let incidents = Recorder<DispatchIncident>()
+  private let warnings = Recorder<DispatchWarning>()
 
   init() {
-    dispatcher.onIncident { [incidents] in incidents.record($0) }
+    dispatcher.onWarning { [warnings] in warnings.record($0) }
   }
 
-  private func expect(_ kinds: [DispatchIncident.Kind], naming names: [String] = []) {
-    #expect(incidents.all.map(\.kind) == kinds)
+  private func expect(_ kinds: [DispatchWarning.Kind], naming names: [String] = []) {
+    #expect(warnings.all.map(\.kind) == kinds)
     for name in names {
-      #expect(incidents.all.last?.message.contains(name) == true, "\(incidents.all)")
+      #expect(warnings.all.last?.message.contains(name) == true, "\(warnings.all)")
     }
   }
 
@@ -26,7 +26,7 @@ struct RegistryIncidentTests {
     expect(
       [.alreadyRegistered],
       naming: ["\"basket\"", "\"shop\"", "Another", "(strong, waiting for \"till\")", "(weak,"])
-    #expect(incidents.all.first?.storeIdentifier == "basket")
+    #expect(warnings.all.first?.storeIdentifier == "basket")
   }
 
   @Test func theSameStoreWithAnotherWaitForIsReportedAndBothAreNamed() {
@@ -48,7 +48,7 @@ struct RegistryIncidentTests {
       dispatcher.register(
         store: Store(identifier: "idle", model: 0, reducer: Reducer<Int, Ping>()))
       expect([.reducerMissing], naming: ["\"idle\"", "Reducer<Int, Ping>", "reduce(into:action:)"])
-      #expect(incidents.all.first?.storeIdentifier == "idle")
+      #expect(warnings.all.first?.storeIdentifier == "idle")
     }
   #endif
 
@@ -91,9 +91,9 @@ struct RegistryIncidentTests {
     expect([.noResponder], naming: ["\"basket\"", "Ping"])
   }
 
-  @Test func onIncidentMayDispatchTheSameAction() {
-    dispatcher.onIncident { [dispatcher, incidents] in
-      incidents.record($0)
+  @Test func onWarningMayDispatchTheSameAction() {
+    dispatcher.onWarning { [dispatcher, warnings] in
+      warnings.record($0)
       dispatcher.dispatch(action: Ping(), mode: .sync)
     }
     dispatcher.dispatch(action: Ping(), mode: .sync)

@@ -3,9 +3,9 @@
 /// Make a selector from a key path or a closure, which read the model, or combine other selectors with a projector:
 ///
 ///     enum CartSelectors {
-///       static let items = Selector(\Cart.items)
-///       static let discount = Selector(\Cart.discount)
-///       static let total = Selector.combine(items, discount) { items, discount in
+///       static let items = StateSelector(\Cart.items)
+///       static let discount = StateSelector(\Cart.discount)
+///       static let total = StateSelector.combine(items, discount) { items, discount in
 ///         items.reduce(0) { $0 + $1.price } * (100 - discount) / 100
 ///       }
 ///     }
@@ -23,9 +23,9 @@
 /// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,
 /// with no lock held.
 ///
-/// On Apple platforms, Objective-C also has a type `Selector`. In a file that imports Foundation, write
-/// `DispatchStore.Selector`.
-public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
+/// On Apple platforms, Objective-C also has a type `StateSelector`. In a file that imports Foundation, write
+/// `DispatchStore.StateSelector`.
+public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   // because it is constant, and has no subclass but `CombinedSelector`
   let node: TypedSelectorNode<Value>
 
@@ -56,7 +56,7 @@ public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   ///     inputs'
   ///     values in one version of the model. Threads that select at the same time may each call it.
   public static func combine<each Input: Sendable>(
-    _ inputs: repeat Selector<Model, each Input>,
+    _ inputs: repeat StateSelector<Model, each Input>,
     projector: @escaping @Sendable (repeat each Input) -> Value
   ) -> CombinedSelector<Model, Value, repeat each Input> {
     CombinedSelector(repeat each inputs, projector: projector)
@@ -69,10 +69,10 @@ public class Selector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   ///   - inputs: The other selectors, of the same model; any number.
   ///   - projector: Called if the part or an input has changed, outside the store's exclusive section.
   public static func combine<Part: Sendable, each Input: Sendable>(
-    _ part: any KeyPath<Model, Part> & Sendable, _ inputs: repeat Selector<Model, each Input>,
+    _ part: any KeyPath<Model, Part> & Sendable, _ inputs: repeat StateSelector<Model, each Input>,
     projector: @escaping @Sendable (Part, repeat each Input) -> Value
   ) -> CombinedSelector<Model, Value, Part, repeat each Input> {
-    CombinedSelector(Selector<Model, Part>(part), repeat each inputs, projector: projector)
+    CombinedSelector(StateSelector<Model, Part>(part), repeat each inputs, projector: projector)
   }
 
   /// Computes the value for a model, and keeps nothing.
