@@ -25,7 +25,7 @@ Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Limits
 Core/Base: Middleware Operations Routing Runs Scheduling Stores
-Core/Dispatcher: Base Middleware Observers Operations Results Routing Runs Scheduling Stores
+Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores
 Core/Middleware: Base Dispatcher Results Routing Runs Stores
 Core/Observers: Base Runs Scheduling Stores
 Core/Operations: Base Results Runs Scheduling Stores Waits
