@@ -14,14 +14,15 @@ let package = Package(
     .executableTarget(name: "AsyncMainTool", dependencies: library, swiftSettings: strict),
     .executableTarget(name: "DispatchMainTool", dependencies: library, swiftSettings: strict),
     .executableTarget(name: "RunLoopTool", dependencies: library, swiftSettings: strict),
-    .target(name: "NestedNames", dependencies: library, swiftSettings: strict),
+    .target(name: "ModuleSelectors", dependencies: library, swiftSettings: strict),
     .target(name: "Programs", dependencies: library, swiftSettings: strict),
     .target(
       name: "MainActorApp", dependencies: library,
       swiftSettings: strict + [.defaultIsolation(MainActor.self)]),
     .testTarget(
       name: "ConsumerTests",
-      dependencies: ["MainActorApp", "NestedNames", "Programs"] + library, swiftSettings: strict),
+      dependencies: ["MainActorApp", "ModuleSelectors", "Programs"] + library, swiftSettings: strict
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -83,15 +83,4 @@ struct MisuseTests {
     #expect(message.contains("can't be registered as \"same\""))
     #expect(message.contains("First") && message.contains("Second"))
   }
-
-  @Test func aSynchronousStepInATaskStopsTheProgramAndNamesTheStep() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      await Dispatcher().send(ActionGroup { ActionStep(Ping(), mode: .sync) })
-    }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("A group was sent with a step of mode .sync"))
-    #expect(message.contains("MisuseTests.swift:"))
-  }
 }

@@ -69,8 +69,8 @@ extension Limit {
     let dispatcher = Dispatcher()
     dispatcher.register(
       store: Store(identifier: "nest", model: 0) {
-        Performing(Depth.self) { depth, store in
-          if depth.left > 0 { await store.dispatcher?.send(Depth(left: depth.left - 1)) }
+        Perform(Depth.self) { depth, store in
+          if depth.left > 0 { await store.dispatcher.send(Depth(left: depth.left - 1)) }
         }
       })
     await dispatcher.send(Depth(left: count))
@@ -81,9 +81,9 @@ extension Limit {
     let dispatcher = Dispatcher()
     dispatcher.register(
       store: Store(identifier: "nest", model: 0) {
-        Applying(Depth.self) { depth, store in
+        Perform(Depth.self) { depth, store in
           guard depth.left > 0 else { return }
-          store.dispatcher?.dispatch(action: Depth(left: depth.left - 1), mode: .sync)
+          store.dispatcher.dispatch(Depth(left: depth.left - 1), mode: .sync)
         }
       })
     let end = DispatchSemaphore(value: 0)

@@ -77,7 +77,7 @@ extension HistoryRecorder {
       (store.identifier, begin(.dispatch(action, to: store.identifier), on: process))
     }
     return dispatcher.dispatch(
-      action: action, mode: mode, options: options,
+      action, mode: mode, options: options,
       then: { result in
         for (identifier, call) in calls { call.returned(with: result, of: identifier) }
         completion?(result)
@@ -106,7 +106,7 @@ extension RecordedCall {
   ) where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
     switch result[storeIdentifier] {
     case .finished: returned(.finished)
-    case .vetoed, nil: withdraw()
+    case .vetoed, .notInvolved: withdraw()
     // Pending: an operation that the dispatcher ended may or may not have changed the model.
     case .cancelled, .failed(is DispatchError): break
     case .failed(let error): returned(.failed("\(error)"))

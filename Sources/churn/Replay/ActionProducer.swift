@@ -68,13 +68,12 @@ struct ActionProducer: Sendable {
   private func send<Action: ActionType>(
     _ action: Action, _ mode: Dispatcher.Mode, at index: Int, _ first: Int
   ) async {
+    // A task never replays with `.sync`.
+    let mode = Dispatcher.SendMode(mode)!
+    let options: DispatchOptions = if case .bounded(_, let options) = pace { options } else { [] }
     let began = began(at: index)
-    let result =
-      switch pace {
-      case .measured: await dispatcher.send(action, mode: mode)
-      case .bounded(_, let options): await dispatcher.send(action, mode: mode, options: options)
-      }
-    outcome.note(result, began, at: first + index)
+    let sent = await dispatcher.send(action, mode: mode, options: options)
+    outcome.note(sent.result, began, at: first + index)
   }
 
   private func take<Action: ActionType>(
@@ -105,13 +104,13 @@ struct ActionProducer: Sendable {
     case .measured(let limiter):
       limiter.acquire()
       let began = began(at: index)
-      dispatcher.dispatch(action: action, mode: mode) { [unowned(unsafe) outcome] result in
+      dispatcher.dispatch(action, mode: mode) { [unowned(unsafe) outcome] result in
         outcome.note(result, began, at: number)
         limiter.release()
       }
     case .bounded(_, let options):
       let began = began(at: index)
-      dispatcher.dispatch(action: action, mode: mode, options: options) {
+      dispatcher.dispatch(action, mode: mode, options: options) {
         [unowned(unsafe) outcome] result in
         outcome.note(result, began, at: number)
       }

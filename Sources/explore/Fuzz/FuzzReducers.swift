@@ -14,7 +14,7 @@ class FuzzReducer: Reducer<FuzzModel, FuzzAction> {
     let answer = run.answer(action, place)
     run.began(action, place)
     if case .noChange = answer.kind {
-      noChange()
+      unchanged()
     } else {
       model.count += 1
       run.log.note(.committed, action.number, store: place, version: model.count)

@@ -17,11 +17,10 @@ extension FuzzRun {
     case (.result(let body), true):
       handle = dispatcher.dispatch(
         storeIdentifier: target, actions: actions, mode: plan.mode.mode, options: options,
-        then: { (_: DispatchResult) in self.complete(number, body) }, fileID: "fuzz",
-        line: UInt(number))
+        then: { self.complete(number, body) }, fileID: "fuzz", line: UInt(number))
     case (.result(let body), false):
       handle = dispatcher.dispatch(
-        storeIdentifier: target, action: actions[0], mode: plan.mode.mode, options: options,
+        actions[0], to: target, mode: plan.mode.mode, options: options,
         then: { (_: DispatchResult) in self.complete(number, body) }, fileID: "fuzz",
         line: UInt(number))
     case (_, true):
@@ -87,7 +86,7 @@ extension FuzzRun {
       FuzzAction(number: plan.actions[0]), to: plan.target.map { "s\($0)" }, mode: plan.mode.mode,
       options: options, then: completion, fileID: "fuzz", line: UInt(number))
     end()
-    present.with { $0.sent[number] = result }
+    present.with { $0.sent[number] = result.result }
     if result.dispatchError?.code == .wouldDeadlock {
       noteRefusal("send #\(number): \(result.error!)")
     }

@@ -15,12 +15,12 @@ extension FuzzRun {
     let plan = program.dispatches[number]
     let step = ActionStep(
       FuzzAction(number: plan.actions[0]), storeIdentifier: plan.target.map { "s\($0)" },
-      mode: plan.mode.mode, options: options(of: plan), fileID: "fuzz", line: UInt(number))
+      mode: .init(plan.mode.mode)!, options: options(of: plan), fileID: "fuzz", line: UInt(number))
     guard let undo else { return step }
     let other = program.dispatches[undo]
     return step.compensated(
       by: FuzzAction(number: other.actions[0]), storeIdentifier: other.target.map { "s\($0)" },
-      mode: other.mode.mode, options: options(of: other), fileID: "fuzz", line: UInt(undo))
+      mode: .init(other.mode.mode)!, options: options(of: other), fileID: "fuzz", line: UInt(undo))
   }
 
   /// Makes a group, and goes on.

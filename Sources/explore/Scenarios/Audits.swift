@@ -28,7 +28,7 @@ extension Scenario {
         let hasRun = store.model.entries.contains(number)
         try check(hasRun || !hasBegun, "\(store.identifier) missed \(number): \(result)")
         try check(
-          hasRun == (result[store.identifier]?.isFinished == true),
+          hasRun == (result[store.identifier].isFinished == true),
           "\(store.identifier) of \(number): \(result)")
       }
       try check(

@@ -33,14 +33,14 @@ extension Scenario {
     for handle in [held, heldToo] {
       let outcome = await handle.result["journal"]
       try check(
-        outcome?.isCancelled == true, "an operation that was cancelled did not end as cancelled")
+        outcome.isCancelled, "an operation that was cancelled did not end as cancelled")
     }
     _ = await aside.result
     try check(results[0].isSuccess && results[3].isSuccess, "the others were not cancelled")
     let entries = store.model.entries
     if let third = entries.firstIndex(of: 3) {
       try check(
-        results[2]["journal"]?.isFinished == true,
+        results[2]["journal"].isFinished == true,
         "3 was cancelled before it started, and ran: \(entries)")
       try check(
         entries[..<third].contains(1) && entries[..<third].contains(5),

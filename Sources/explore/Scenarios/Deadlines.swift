@@ -16,9 +16,8 @@ extension Scenario {
       _ action: Entry, _ options: DispatchOptions, then body: @escaping @Sendable () -> Void = {}
     ) {
       let number = action.number
-      let handle = dispatcher.dispatch(
-        action: action, mode: modes[number % modes.count], options: options
-      ) { result in
+      let handle = dispatcher.dispatch(action, mode: modes[number % modes.count], options: options)
+      { result in
         results.with { $0[number, default: []].append(result) }
         body()
       }
@@ -58,7 +57,7 @@ extension Scenario {
       }
       if result.isSuccess {
         try check(entries.filter { $0 == number }.count == 1, "\(number) in \(entries)")
-      } else if case .cancelled(hasStarted: false)? = result["journal"] {
+      } else if case .cancelled(hasStarted: false) = result["journal"] {
         try check(!begun.now.contains(number), "\(number) has run, and its result says not")
       }
     }
@@ -77,7 +76,7 @@ extension Scenario {
       _ number: Int, _ mode: Dispatcher.Mode, _ limit: Duration,
       then body: @escaping @Sendable () -> Void = {}
     ) {
-      dispatcher.dispatch(action: Entry.note(number), mode: mode, options: .timeout(limit)) {
+      dispatcher.dispatch(Entry.note(number), mode: mode, options: .timeout(limit)) {
         result in
         results.with { $0[number] = result }
         body()
@@ -132,7 +131,8 @@ extension Scenario {
         let (number, options) = (first + index, DispatchOptions.timeout(.seconds(1)))
         let action = index % 2 == 0 ? Entry.work(number) : .slow(number)
         if first > 10 {
-          results.append((number, await dispatcher.send(action, mode: mode, options: options)))
+          results.append(
+            (number, await dispatcher.send(action, mode: mode, options: options).result))
         } else {
           let handle = dispatcher.dispatch(action: action, mode: mode, options: options)
           results.append((number, await handle.result))
@@ -143,7 +143,7 @@ extension Scenario {
     async let sent = results(11)
     for (number, result) in await results(1) + sent {
       try check(result.dispatchError?.code == .timedOut, "\(number) ended as \(result)")
-      if result["journal"]?.isFinished == true {
+      if result["journal"].isFinished == true {
         let entries = store.model.entries.filter { $0 == number }
         try check(entries.count == 1, "\(number) in \(store.model.entries)")
       }

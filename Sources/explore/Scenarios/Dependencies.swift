@@ -46,10 +46,10 @@ extension Scenario {
     for (number, result) in results {
       try check(completions.now[number] == 1, "completions \(completions.now)")
       let hasRun = entries.filter { $0 == number }.count
-      try check(hasRun == (result["journal"]?.isFinished == true ? 1 : 0), "\(entries) \(result)")
+      try check(hasRun == (result["journal"].isFinished == true ? 1 : 0), "\(entries) \(result)")
       if number != 2, number != 3 { try check(result.isSuccess, "\(result)") }
       try check(
-        after.model.entries.contains(number) == result["after"]?.isFinished, "\(result)")
+        after.model.entries.contains(number) == result["after"].isFinished, "\(result)")
     }
   }
 }

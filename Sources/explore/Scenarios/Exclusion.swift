@@ -45,7 +45,8 @@ extension Scenario {
         group.addTask {
           switch draw % 4 {
           case 0 where mode != .mainThread, 1 where mode != .mainThread:
-            results.with { [result = await dispatcher.send(claim, mode: mode, options: options)] in
+            results.with {
+              [result = await dispatcher.send(claim, mode: .init(mode)!, options: options)] in
               $0.append(result)
             }
           default:

@@ -36,17 +36,17 @@ extension Scenario {
       let (number, result) = (action.number, results[action.number]!)
       for store in stores {
         let count = store.model.entries.filter { $0 == number }.count
-        let isFinished = result[store.identifier]?.isFinished == true
+        let isFinished = result[store.identifier].isFinished == true
         try check(count == (isFinished ? 1 : 0), "\(store.identifier): \(count), \(result)")
       }
       guard number != 6 else { continue }
       let fails = if case .fail = action { true } else { false }
-      try check(result["journal"]?.isFinished == !fails, "\(result)")
-      try check(result["near"]?.isFinished == !fails, "\(result)")
-      try check(result["far"]?.isFinished == !fails, "\(result)")
-      try check(result["regardless"]?.isFinished == true, "\(result)")
+      try check(result["journal"].isFinished == !fails, "\(result)")
+      try check(result["near"].isFinished == !fails, "\(result)")
+      try check(result["far"].isFinished == !fails, "\(result)")
+      try check(result["regardless"].isFinished == true, "\(result)")
       // For odd numbers that store waits for no other.
-      try check(result["refined"]?.isFinished == true, "\(result)")
+      try check(result["refined"].isFinished == true, "\(result)")
     }
     try check(completions.now == [1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1], "\(completions.now)")
   }

@@ -58,7 +58,7 @@ private indirect enum ChoreTree: Sendable, CustomStringConvertible {
   ) -> ActionStep {
     let step =
       chore.number.isMultiple(of: 3)
-      ? ActionStep(mode: mode) { _ in chore } : ActionStep(chore, mode: mode)
+      ? ActionStep(mode: .init(mode)!) { _ in chore } : ActionStep(chore, mode: .init(mode)!)
     guard let undo else { return step }
     return step.compensated(by: Chore(number: chore.number, way: undo, isUndo: true))
   }

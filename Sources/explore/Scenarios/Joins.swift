@@ -26,7 +26,7 @@ extension Scenario {
           let action = Entry.slow(key * 100 + number)
           let result =
             number < 4 && mode != .mainThread
-            ? await dispatcher.send(action, mode: mode, options: options)
+            ? await dispatcher.send(action, mode: .init(mode)!, options: options)
             : await dispatcher.dispatch(action: action, mode: mode, options: options).result
           results.with { $0.append(result) }
         }

@@ -37,7 +37,7 @@ extension Scenario {
     let log = watch.begun.now
     for (turn, result) in results {
       let runs = log.count { $0.id == turn.id }
-      if turn.mayBeCancelled, result[turn.store]?.isCancelled == true {
+      if turn.mayBeCancelled, result[turn.store].isCancelled == true {
         try check(
           runs == 0 || watch.ended.now.contains(turn.id), "\(turn) has not ended: \(result)")
       } else {
@@ -136,7 +136,7 @@ private final class LaneWatch: Sendable {
   }
 
   func send(_ turn: Turn, by dispatcher: Dispatcher) async -> DispatchResult {
-    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { _ in self.complete(turn) }
+    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { _ in self.complete(turn) }.result
   }
 
   private func complete(_ turn: Turn) {

@@ -33,7 +33,7 @@ extension Scenario {
         group.addTask {
           let number = place + 1
           let action: Entry = number == 5 ? .slow(5) : number == 6 ? .note(6) : .work(number)
-          let handle = dispatcher.dispatch(action: action, mode: mode) { result in
+          let handle = dispatcher.dispatch(action, mode: mode) { result in
             log.ended(result.dispatchID)
           }
           if number == 5 { dispatcher.simulation?.cancelAtSomeTime(handle) }
@@ -48,11 +48,11 @@ extension Scenario {
     try check(
       entries.filter { $0 != 5 }.sorted() == [3, 4, 6, 7, 40, 41, 101], "journal: \(entries)")
     try check(others.filter { $0 != 5 }.sorted() == [1, 4, 6, 7, 40, 41], "second: \(others)")
-    try check(results[2]?["journal"]?.veto != nil, "\(results[2]!)")
-    try check(results[3]?["second"]?.isFinished == false, "\(results[3]!)")
+    try check(results[2]?["journal"].veto != nil, "\(results[2]!)")
+    try check(results[3]?["second"].isFinished == false, "\(results[3]!)")
     for (identifier, model) in [("journal", entries), ("second", others)] {
       try check(
-        results[5]?[identifier]?.isFinished == model.contains(5), "\(model) and \(results[5]!)")
+        results[5]?[identifier].isFinished == model.contains(5), "\(model) and \(results[5]!)")
     }
   }
 }

@@ -54,9 +54,9 @@ extension Scenario {
       let action = number % 3 == 0 ? Entry.slow(number) : .work(number)
       let result =
         if way == 0, mode != .mainThread {
-          await dispatcher.send(action, mode: mode, options: options, then: completion)
+          await dispatcher.send(action, mode: mode, options: options, then: completion).result
         } else {
-          await dispatcher.dispatch(action: action, mode: mode, options: options, then: completion)
+          await dispatcher.dispatch(action, mode: mode, options: options, then: completion)
             .result
         }
       results.with { $0[number, default: []].append(result) }
@@ -100,9 +100,8 @@ extension Scenario {
       let numbers = [31 + 2 * key, 32 + 2 * key]
       let handles = numbers.map { number in
         watch.came(number, key)
-        return dispatcher.dispatch(
-          action: Entry.work(number), mode: modes[key], options: options(key)
-        ) { result in
+        return dispatcher.dispatch(Entry.work(number), mode: modes[key], options: options(key)) {
+          result in
           completions.with { $0.append(number) }
           results.with { $0[number, default: []].append(result) }
         }

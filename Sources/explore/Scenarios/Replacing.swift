@@ -44,10 +44,10 @@ extension Scenario {
     for (number, least, result) in results {
       let generations = runs.now[number] ?? []
       switch result["journal"] {
-      case nil:
+      case .notInvolved:
         // Between two registrations there is no store.
         try check(generations.isEmpty && least < 2, "\(number): \(generations), \(result)")
-      case let outcome?:
+      case let outcome:
         try check(outcome.isFinished && generations.count == 1, "\(number): \(generations)")
         try check(generations[0] >= least, "\(number) went to \(generations) after \(least)")
       }

@@ -48,7 +48,7 @@ extension Scenario {
 private typealias Desk = Store<Journal, Question>
 
 /// The rest of its number by four is what the stores do with it.
-private struct Question: ReplyingAction {
+private struct Question: ActionType {
   typealias Reply = Answer
   let number: Int
 

@@ -68,7 +68,7 @@ extension Scenario {
     }
     for handle in ended {
       let result = await handle.result
-      try check(result["after"]?.isFinished != true, "\(result)")
+      try check(result["after"].isFinished != true, "\(result)")
     }
     _ = await racing.result
     // Its stores' end may follow its own.

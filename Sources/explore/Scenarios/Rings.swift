@@ -131,7 +131,7 @@ extension Scenario {
           let second = dispatcher.dispatch(action: Chore.links(2, made, on: 1), mode: mode)
           handles.with { $0 = [second] }
           let third = await dispatcher.send(Chore.links(3, made, on: 2), mode: .async)
-          waits.with { $0 = [third] }
+          waits.with { $0 = [third.result] }
         })
       let end = await first.result
       try check(end.isSuccess, "\(end)")

@@ -41,7 +41,7 @@ extension Scenario {
   }
 }
 
-private protocol Numbered: ActionType {
+private protocol Numbered: ActionType where Reply == Void {
   var number: Int { get }
 }
 
@@ -195,15 +195,19 @@ private struct Routed: CustomStringConvertible {
   }
 
   private func hasRun(_ ran: [Int], in store: Int) -> Bool {
-    result["home"]?.isFinished == true && result.isSuccess && ran == [store] && namesOthers
+    result["home"].isFinished == true && result.isSuccess && ran == [store] && namesOthers
   }
 
   private func wasCancelled(_ ran: [Int]) -> Bool {
-    result["home"]?.isCancelled == true && ran.isEmpty && namesOthers
+    result["home"].isCancelled == true && ran.isEmpty && namesOthers
+  }
+
+  private var isNotInvolved: Bool {
+    if case .notInvolved = result["home"] { true } else { false }
   }
 
   private func hasNoResponder(_ ran: [Int]) -> Bool {
-    result["home"] == nil && result.isSuccess && ran.isEmpty && namesOthers
+    isNotInvolved && result.isSuccess && ran.isEmpty && namesOthers
   }
 
   private func isUnknown(_ ran: [Int]) -> Bool {
@@ -247,13 +251,14 @@ private struct RouteSender {
     if number == 2, action.number.isMultiple(of: 2) {
       result = await dispatcher.send(
         action, to: identifier, mode: action.number.isMultiple(of: 4) ? .async : .serial,
-        then: completion)
+        then: completion
+      ).result
       possible = tenants.possible(since: ended)
     } else {
       let mode: Dispatcher.Mode =
         number == 2 ? .sync : number == 3 ? .async : action.number % 4 == 1 ? .serial : .sync
       let handle = dispatcher.dispatch(
-        storeIdentifier: identifier, action: action, mode: mode, then: completion)
+        action, to: identifier, mode: mode, then: completion)
       possible = tenants.possible(since: ended)
       result = await handle.result
     }

@@ -45,7 +45,7 @@ extension Scenario {
       let (numbers, result) = (sequence.actions.map(\.number), results[place]!)
       let own = entries.filter(numbers.contains)
       try check(own == own.sorted(), "\(own) is not the order of the sequence")
-      let ended = zip(numbers, result.steps).filter { $1["journal"]?.isFinished == true }.map(\.0)
+      let ended = zip(numbers, result.steps).filter { $1["journal"].isFinished == true }.map(\.0)
       try check(own == ended, "\(own) have run, and \(ended) are said to have finished")
       try check(
         result.steps.count + result.skippedActionCount == numbers.count, "\(place): \(result)")

@@ -28,8 +28,8 @@ extension Scenario {
       let result = await handle.result
       let outcome = result["errands"]
       let hasRun = store.model.entries.contains(number)
-      try check(outcome?.isFinished == hasRun, "\(result): \(store.model.entries)")
-      try check(hasRun || outcome?.isCancelled == true, "\(result)")
+      try check(outcome.isFinished == hasRun, "\(result): \(store.model.entries)")
+      try check(hasRun || outcome.isCancelled, "\(result)")
       for child in notes.model.entries where child / 10 == number {
         try check(parents.of.now[child] == handle.dispatchID, "\(child) has another parent")
       }

@@ -89,7 +89,7 @@ private final class BlockReducer: Reducer<Journal, Entry> {
     for action: Entry, in store: JournalStore
   ) -> ActionOperation<Journal, Entry> {
     ActionOperation(action: action, store: store) { [target, mode, ended] action, _ async in
-      ended(await target.send(action, mode: mode))
+      ended((await target.send(action, mode: mode)).result)
     }
   }
 }

@@ -30,7 +30,7 @@ struct MockStoreTests {
       })
     #expect(await dispatch("plain", mode).isSuccess)
     #expect(await dispatch("fail", mode).error as? Overdrawn == Overdrawn(missing: 1))
-    #expect(await dispatch("cancel", mode)["mock"]?.isCancelled == true)
+    #expect(await dispatch("cancel", mode)["mock"].isCancelled == true)
     #expect(await dispatch("add", mode).isSuccess)
     #expect(await dispatch("run", mode).isSuccess)
     #expect(mock.model == 20)
@@ -75,7 +75,7 @@ struct MockStoreTests {
     #expect(!handle.hasEnded)
     handle.cancel()
     mock = nil
-    #expect(await handle.result["mock"]?.isCancelled == true)
+    #expect(await handle.result["mock"].isCancelled == true)
   }
 
   /// Its operation has been made, and starts only afterwards.
@@ -88,7 +88,7 @@ struct MockStoreTests {
         return true
       }, with: .never)
     let handle = dispatcher.dispatch(action: LedgerAction.entry("a"))
-    #expect(await handle.result["mock"]?.isCancelled == true)
+    #expect(await handle.result["mock"].isCancelled == true)
     #expect(owner.mock == nil)
   }
 

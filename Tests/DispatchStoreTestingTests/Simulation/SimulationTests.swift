@@ -64,7 +64,7 @@ struct SimulationTests {
           for (number, name) in ["a", "b", "c", "a", "b"].enumerated() {
             let mode = Dispatcher.Mode.serial(lane: SaltedName(description: name, salt: salt))
             _ = await dispatcher.dispatch(action: Note.add(number), mode: mode).result
-            await store.send(Note.add(number), mode: mode)
+            await store.send(Note.add(number), mode: .init(mode)!)
           }
         }
         #expect(report.failure == nil, "seed \(seed)")

@@ -39,9 +39,9 @@ struct ChildConcurrencyTests {
       let order = shop.child(\.orders, id: index) { .order(index, $0) }
       for _ in 0..<count {
         switch index % 3 {
-        case 0: cart.dispatch(.add("tea"), mode: mode) { ended.add() }
-        case 1: order.dispatch(.pay, mode: mode) { ended.add() }
-        default: shop.dispatch(.visit, mode: mode) { ended.add() }
+        case 0: cart.dispatch(.add("tea"), mode: mode) { _ in ended.add() }
+        case 1: order.dispatch(.pay, mode: mode) { _ in ended.add() }
+        default: shop.dispatch(.visit, mode: mode) { _ in ended.add() }
         }
       }
     }

@@ -13,7 +13,7 @@ private final class NamedReducer: Reducer<[String], Ping> {
 
   override func reduce(into model: inout [String], action: Ping) throws {
     try helper?.reduce(into: &model, action: action)
-    if action.name.contains(name) { noChange() } else { model.append(name) }
+    if action.name.contains(name) { unchanged() } else { model.append(name) }
     if action.name.hasPrefix("!" + name) { throw PingFailure() }
   }
 }

@@ -74,9 +74,9 @@ final class CartReducer: Reducer<Cart, CartAction> {
   override func reduce(into cart: inout Cart, action: CartAction) throws {
     switch action {
     case .add(let item): cart.items.append(item)
-    case .nothing: noChange()
+    case .nothing: unchanged()
     case .fail:
-      noChange()
+      unchanged()
       throw ShopFailure()
     }
   }
@@ -88,7 +88,7 @@ final class LineReducer: Reducer<Line, LineAction> {
 
 final class PayReducer: Reducer<Order, OrderAction> {
   override func reduce(into order: inout Order, action: OrderAction) {
-    if case .pay = action { order.isPaid = true } else { noChange() }
+    if case .pay = action { order.isPaid = true } else { unchanged() }
   }
 }
 
@@ -122,7 +122,7 @@ final class VisitReducer: Reducer<Shop, ShopAction> {
     switch action {
     case .visit: shop.visits += 1
     case .remove(let id): shop.orders.removeAll { $0.id == id }
-    default: noChange()
+    default: unchanged()
     }
   }
 }

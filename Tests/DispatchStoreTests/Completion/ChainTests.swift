@@ -53,7 +53,7 @@ struct ChainTests {
     let (dispatcher, stage, ended) = (dispatcher, stage, Latch())
     dispatcher.dispatch(action: CounterAction.note("first"), mode: first) {
       dispatcher.dispatch(action: CounterAction.note("second"), mode: second) {
-        stage.dispatch(.note("third"), mode: first) { ended.open() }
+        stage.dispatch(.note("third"), mode: first) { _ in ended.open() }
       }
     }
     await ended.opened()

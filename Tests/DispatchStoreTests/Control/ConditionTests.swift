@@ -106,7 +106,7 @@ struct ConditionTests {
     } else {
       it.dispatcher.cancel(named: "x")
     }
-    #expect(await waiting.value["stage"]?.isCancelled == true)
+    #expect(await waiting.value["stage"].isCancelled == true)
     stock.updateModel { $0 = 1 }
     #expect(await it.run(it.notes("y"), mode, .init(), sends: sends).value.isSuccess)
     #expect(it.log.all.last == "y")

@@ -111,7 +111,7 @@ struct ControlPairTests {
               await Task.yield()
               inside.withLock { $0.now -= 1 }
               stage.updateModel { $0.append("\(index)") }
-            }, mode: mode, options: .limited(by: limit))
+            }, mode: .init(mode)!, options: .limited(by: limit))
         }
       })
     #expect(result.isSuccess)
@@ -129,9 +129,9 @@ struct ControlPairTests {
           Script.runs { _ in
             attempts.record(0)
             if attempts.count == 1 { throw StageFright() }
-          }, mode: mode, options: .retry(attempts: 2)
+          }, mode: .init(mode)!, options: .retry(attempts: 2)
         ).compensated(by: Script.adds("undone"))
-        ActionStep(Script.adds("after"), mode: mode)
+        ActionStep(Script.adds("after"), mode: .init(mode)!)
       })
     #expect(result.isSuccess)
     #expect(attempts.count == 2 && stage.model == ["after"])

@@ -20,7 +20,7 @@ struct ExclusionDeadlockTests {
     let (dispatcher, script) = (it.dispatcher, it.notes(name))
     switch how {
     case .sends:
-      return await dispatcher.send(script, to: "stage", mode: mode, options: options)
+      return (await dispatcher.send(script, to: "stage", mode: mode, options: options)).result
     case .awaits:
       return await dispatcher.dispatch(
         storeIdentifier: "stage", action: script, mode: mode, options: options
@@ -90,7 +90,7 @@ struct ExclusionDeadlockTests {
     }
     let token = it.stage.observe { _ in run() }
     let handle = await onOwnThread {
-      it.stage.dispatch(.adds("y"), mode: mode, options: .exclusive("a")) { run() }
+      it.stage.dispatch(.adds("y"), mode: mode, options: .exclusive("a")) { _ in run() }
     }
     #expect(await handle.result.isSuccess)
     #expect(results.all == [.wouldDeadlock, .wouldDeadlock])

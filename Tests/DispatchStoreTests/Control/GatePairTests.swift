@@ -116,7 +116,7 @@ struct GatePairTests {
       }, mode: mode)
     let inner = await handles.first(1)[0]
     outer.cancel()
-    #expect(await inner.result["stage"]?.isCancelled == true)
+    #expect(await inner.result["stage"].isCancelled == true)
     await outer.ended()
     free.open()
     #expect(await holder.value.isSuccess)

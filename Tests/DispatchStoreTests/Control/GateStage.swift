@@ -39,7 +39,7 @@ struct GateStage: Sendable {
   ) -> Task<DispatchResult, Never> {
     guard sends, mode != .sync else { return dispatcher.begin(script, mode, options) }
     return Task.immediate { [dispatcher] in
-      await dispatcher.send(script, mode: mode, options: options)
+      (await dispatcher.send(script, mode: mode, options: options)).result
     }
   }
 

@@ -88,7 +88,7 @@ struct InheritanceTests {
     let inner = await handles.first(1)[0]
     _ = await log.first(1)
     handle.cancel()
-    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(await inner.result["inner"].isCancelled == true)
     free.open()
     await handle.ended()
   }
@@ -106,7 +106,7 @@ struct InheritanceTests {
     let inner = await handles.first(1)[0]
     #expect(await log.first(2).sorted() == ["+inner", "middle"])
     handle.cancel()
-    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(await inner.result["inner"].isCancelled == true)
     #expect(await handle.result.stores.count == 1)
   }
 
@@ -131,7 +131,7 @@ struct InheritanceTests {
         }
       }, .named("outer"))
     let inner = await handles.first(1)[0]
-    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(await inner.result["inner"].isCancelled == true)
     #expect(await cancelled.first(1) == [1])
     await handle.ended()
   }
@@ -146,7 +146,7 @@ struct InheritanceTests {
     let inner = await handles.first(1)[0]
     _ = await log.first(2)
     sequence.cancel()
-    #expect(await inner.result["inner"]?.isCancelled == true)
+    #expect(await inner.result["inner"].isCancelled == true)
     #expect(!(await sequence.result.isSuccess))
   }
 
@@ -275,7 +275,7 @@ struct InheritanceTests {
     for inner in await handles.first(2) {
       let result = await inner.result
       #expect(result.error is CancellationError)
-      #expect(result["desk"]?.isCancelled == true)
+      #expect(result["desk"].isCancelled == true)
     }
     #expect(await log.first(4).filter { $0.hasSuffix("desk") }.isEmpty)
     #expect(log.all.filter { $0 == "completion" }.count == 2)
@@ -288,7 +288,7 @@ struct InheritanceTests {
     let handle = dispatchOuter(
       .suspends { _ in
         let result = await dispatcher.send(script, to: "inner", mode: mode)
-        log.record("\(result["inner"]!)")
+        log.record("\(result["inner"])")
       })
     _ = await log.first(1)
     handle.cancel()
@@ -305,7 +305,7 @@ struct InheritanceTests {
       outer(style, until: done) {
         let result = dispatcher.dispatch(storeIdentifier: "inner", action: script, mode: .sync)
           .resultIfEnded!
-        log.record("\(result["inner"]!)")
+        log.record("\(result["inner"])")
       })
     _ = await log.first(1)
     handle.cancel()

@@ -101,7 +101,7 @@ struct JoinTests {
     let (dispatcher, free) = (dispatcher, Latch())
     dispatcher.register(
       store: Store(identifier: "numbers", model: 0) {
-        Performing(Number.self) { number, _ in
+        Perform(Number.self) { number, _ in
           await free.opened()
           return number.value
         }
@@ -118,7 +118,7 @@ struct JoinTests {
     #expect(await third.result.replies(to: Number.self) == ["numbers": 7])
   }
 
-  struct Number: ReplyingAction {
+  struct Number: ActionType {
     typealias Reply = Int
     let value: Int
   }
@@ -196,7 +196,7 @@ struct JoinTests {
     #expect(dispatcher.cancel(named: "first") == 1)
     #expect(await first.value.error is CancellationError)
     let result = await second.value
-    #expect(result.error is CancellationError && result["stage"]?.isCancelled == true)
+    #expect(result.error is CancellationError && result["stage"].isCancelled == true)
     #expect(stage.model.isEmpty)
   }
 
@@ -270,7 +270,7 @@ struct JoinTests {
     let script = Script.suspends { _ in
       let result =
         way.sends
-        ? await dispatcher.send(Script.adds("x"), mode: way.mode, options: options)
+        ? await dispatcher.send(Script.adds("x"), mode: way.mode, options: options).result
         : await dispatcher.dispatch(action: Script.adds("x"), mode: way.mode, options: options)
           .result
       codes.record(result.dispatchError?.code)
@@ -305,7 +305,9 @@ struct JoinTests {
     _ = await log.first(1)
     let second =
       way.sends
-      ? Task.immediate { await dispatcher.send(Script.adds("x"), mode: way.mode, options: options) }
+      ? Task.immediate {
+        (await dispatcher.send(Script.adds("x"), mode: way.mode, options: options)).result
+      }
       : run(.adds("x"), way, options)
     free.open()
     let (one, other) = (await first.value, await second.value)

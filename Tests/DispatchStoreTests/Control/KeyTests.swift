@@ -31,13 +31,13 @@ struct KeyTests {
     let first = dispatcher.begin(holds("1"), mode, .cancelsPrevious("search"), sends: sends)
     _ = await log.first(1)
     let second = dispatcher.begin(holds("2"), mode, .cancelsPrevious("search"), sends: sends)
-    #expect(await first.value["stage"]?.isCancelled == true)
+    #expect(await first.value["stage"].isCancelled == true)
     #expect(await log.first(2) == ["+1", "+2"])
     let other = dispatcher.begin(.adds("other"), .async, .cancelsPrevious("other"))
     #expect(await other.value.isSuccess)
     let third = dispatcher.begin(
       holds("3", until: free), mode, .cancelsPrevious("search"), sends: sends)
-    #expect(await second.value["stage"]?.isCancelled == true)
+    #expect(await second.value["stage"].isCancelled == true)
     free.open()
     #expect(await third.value.isSuccess)
   }
@@ -85,7 +85,7 @@ struct KeyTests {
     let second = await dispatcher.begin(.adds("2"), mode, .skippedIfInFlight("sync"), sends: sends)
       .value
     #expect(second.dispatchError?.code == .skipped, "\(second)")
-    #expect(second["stage"]?.isCancelled == true)
+    #expect(second["stage"].isCancelled == true)
     #expect(log.all == ["m will stage", "+1"])
     #expect(
       await dispatcher.begin(.adds("other"), .async, .skippedIfInFlight("other")).value.isSuccess)

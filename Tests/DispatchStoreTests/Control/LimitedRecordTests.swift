@@ -26,7 +26,7 @@ struct LimitedRecordTests {
       dispatcher, Recorder<ObjectIdentifier?>(), Recorder<Bool>()
     )
     @Sendable func next() {
-      let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode, options: options) {
+      let handle = dispatcher.dispatch(CounterAction.add(1), mode: mode, options: options) {
         ends.record($0.isSuccess)
         if ends.count < count { next() }
       }
@@ -69,9 +69,8 @@ struct LimitedRecordTests {
     let records = Recorder<Dispatch>()
     let ends = Recorder<Bool>()
     let (dispatcher, ran) = (dispatcher, Latch())
-    let handle = dispatcher.dispatch(
-      action: CounterAction.add(1), mode: mode, options: .timeout(Self.hour)
-    ) { result in
+    let handle = dispatcher.dispatch(CounterAction.add(1), mode: mode, options: .timeout(Self.hour))
+    { result in
       // From here on the deadline is too late; the timer's thread still has the record.
       records.all.first?.timerFired()
       ends.record(result.isSuccess)
@@ -101,7 +100,7 @@ struct LimitedRecordTests {
         if thread == 0 {
           for number in [2 * index, 2 * index + 1] {
             let handle = dispatcher.dispatch(
-              action: CounterAction.add(1), mode: mode, options: .timeout(Self.hour)
+              CounterAction.add(1), mode: mode, options: .timeout(Self.hour)
             ) { completions.record((number, $0.isSuccess)) }
             if number % 2 == 0 { handles[number].withLock { $0 = handle } }
           }

@@ -28,7 +28,7 @@ struct NameTests {
     #expect(dispatcher.dispatches(named: "upload").count == 1)
     #expect(dispatcher.cancel(named: "other") == 0)
     #expect(dispatcher.cancel(named: "upload") == 1)
-    #expect(await task.value["stage"]?.isCancelled == true)
+    #expect(await task.value["stage"].isCancelled == true)
     #expect(dispatcher.dispatches(named: "upload").isEmpty)
     #expect(dispatcher.cancel(named: "upload") == 0)
   }
@@ -39,7 +39,7 @@ struct NameTests {
     async let result = dispatcher.send(script, mode: mode, options: .named("upload"))
     _ = await log.first(1)
     #expect(dispatcher.cancel(named: "upload") == 1)
-    #expect(await result["stage"]?.isCancelled == true)
+    #expect(await result["stage"].isCancelled == true)
     #expect(dispatcher.dispatches(named: "upload").isEmpty)
   }
 
@@ -55,7 +55,7 @@ struct NameTests {
       actions: [Script.runs { _ in log.record("ran") }], mode: mode, options: .named(2))
     #expect(dispatcher.dispatches(named: 2) == waiting + [sequence])
     #expect(dispatcher.cancel(named: 2) == 4)
-    for handle in waiting { #expect(await handle.result["stage"]?.isCancelled == true) }
+    for handle in waiting { #expect(await handle.result["stage"].isCancelled == true) }
     #expect(await sequence.result.error is CancellationError)
     #expect(!holder.hasEnded)
     free.open()
@@ -83,7 +83,7 @@ struct NameTests {
       let handle = dispatcher.dispatch(
         storeIdentifier: "counter", action: CounterAction.add(1), mode: .serial(lane: lane),
         options: .named("found"))
-      #expect(await handle.result["counter"]?.isCancelled == true)
+      #expect(await handle.result["counter"].isCancelled == true)
     }
     #expect(schedulers.count >= 100)
     #expect(!schedulers.all.contains(false))

@@ -58,7 +58,7 @@ struct PriorityTests {
     let cancelled = (0..<200).map { _ in dispatch("cancelled", .priority(.high)) }
     let kept = dispatch("kept", [.priority(.low), .named("kept")])
     for handle in cancelled { handle.cancel() }
-    for handle in cancelled { #expect(await handle.result["stage"]?.isCancelled == true) }
+    for handle in cancelled { #expect(await handle.result["stage"].isCancelled == true) }
     dispatcher.queue.isSuspended = false
     #expect(await kept.result.isSuccess)
     #expect(log.all == ["kept"])

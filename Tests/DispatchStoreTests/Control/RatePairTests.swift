@@ -104,8 +104,9 @@ struct RatePairTests {
     let group = Task {
       await dispatcher.send(
         ActionGroup {
-          ActionStep(Script.adds("1"), mode: mode, options: .debounced("k", for: .seconds(1)))
-          ActionStep(Script.adds("2"), mode: mode)
+          ActionStep(
+            Script.adds("1"), mode: .init(mode)!, options: .debounced("k", for: .seconds(1)))
+          ActionStep(Script.adds("2"), mode: .init(mode)!)
         })
     }
     await passASecond()

@@ -79,7 +79,7 @@ struct RateTests {
     let skipped = await first.value
     #expect(skipped.dispatchError?.code == .skipped)
     #expect(skipped.dispatchError?.callSites.count == 2)
-    #expect(skipped["stage"]?.isCancelled == true)
+    #expect(skipped["stage"].isCancelled == true)
     await passMilliseconds(600)
     await passMilliseconds(399)
     #expect(log.all == ["1 skipped"])
@@ -186,7 +186,7 @@ struct RateTests {
     #expect(dispatcher.cancel(named: "job") == 1)
     let result = await task.value
     #expect(result.error is CancellationError)
-    guard case .cancelled(hasStarted: false)? = result["stage"] else {
+    guard case .cancelled(hasStarted: false) = result["stage"] else {
       Issue.record("\(result)")
       return
     }
@@ -331,7 +331,7 @@ struct RateTests {
     let mode = way.mode
     let task = Self.$color.withValue("red") {
       way.sends
-        ? Task { await dispatcher.send(script, mode: mode, options: options) }
+        ? Task { await dispatcher.send(script, mode: mode, options: options).result }
         : Task {
           if mode == .sync {
             return await onOwnThread {

@@ -208,11 +208,11 @@ struct RetryTests {
       throw CancellationError()
     }
     let result = await run(cancelled, Way.all[0], always).value
-    #expect(result["stage"]?.isCancelled == true && times("runs stage") == 1)
+    #expect(result["stage"].isCancelled == true && times("runs stage") == 1)
     dispatcher.addStage("after", waitFor: ["stage"])
     let failed = await run(fails(9), Way.all[0], always).value
     #expect(failed.stores.map(\.attemptCount) == [3, 1])
-    #expect(failed["after"]?.dispatchError?.code == .dependencyFailed)
+    #expect(failed["after"].dispatchError?.code == .dependencyFailed)
     dispatcher.register(
       middleware: RecordingMiddleware("m", to: log, will: { _, _, _ in .veto(reason: "no") }))
     let vetoed = await run(fails(0), Way.all[0], always).value
@@ -241,7 +241,7 @@ struct RetryTests {
           }
         }))
     let result = await run(fails(9), way, .retry(attempts: 9)).value
-    #expect(result["stage"]?.veto?.reason == "enough")
+    #expect(result["stage"].veto?.reason == "enough")
     let parts = ["runs stage", "replaced"].flatMap { ["m will stage", $0, "m did stage"] }
     #expect(log.all == parts + ["m will stage", "m did stage", "completion false"])
     #expect(result.stores.map(\.attemptCount) == [2])
@@ -257,7 +257,7 @@ struct RetryTests {
     await clock.waitForSleepers(atLeast: 1)
     dispatcher.cancel(named: "retried")
     let result = await task.value
-    guard case .cancelled(hasStarted: true)? = result["stage"] else {
+    guard case .cancelled(hasStarted: true) = result["stage"] else {
       Issue.record("\(result)")
       return
     }
@@ -285,7 +285,7 @@ struct RetryTests {
     dispatch?.timerFired()
     let result = await task.value
     #expect(result.dispatchError?.code == .timedOut)
-    #expect(result["stage"]?.isCancelled == true, "\(result)")
+    #expect(result["stage"].isCancelled == true, "\(result)")
     #expect(log.all == ["runs stage", "completion false"])
   }
 
@@ -296,7 +296,7 @@ struct RetryTests {
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     task.cancel()
-    #expect(await task.value["stage"]?.isCancelled == true)
+    #expect(await task.value["stage"].isCancelled == true)
     #expect(times("runs stage") == 1)
   }
 
@@ -330,8 +330,8 @@ struct RetryTests {
     handle.cancel()
     free.open()
     let result = await handle.result
-    #expect(result["stage"]?.isFailed == true, "\(result)")
-    #expect(result["regardless"]?.isFinished == true, "\(result)")
+    #expect(result["stage"].isFailed == true, "\(result)")
+    #expect(result["regardless"].isFinished == true, "\(result)")
     #expect(log.all == ["runs stage", "runs regardless"])
   }
 

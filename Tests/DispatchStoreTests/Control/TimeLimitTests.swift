@@ -62,9 +62,8 @@ struct TimeLimitTests {
     let free = Latch()
     let own = Locked<DispatchHandle?>(nil)
     let inner = Recorder<DispatchResult?>()
-    let handle = dispatcher.dispatch(
-      action: holds(until: free), mode: mode, options: .timeout(Self.second)
-    ) { [dispatcher] _ in
+    let handle = dispatcher.dispatch(holds(until: free), mode: mode, options: .timeout(Self.second))
+    { [dispatcher] _ in
       let handle = own.withLock { $0! }
       if isOver {
         free.open()
@@ -87,9 +86,8 @@ struct TimeLimitTests {
   func thatPassWhileABlockRunsEndTheDispatchAtTheDeadline(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
-    let handle = dispatcher.dispatch(
-      action: holds(until: free), mode: mode, options: .timeout(Self.second)
-    ) { [log] result in log.record("completion \(result.dispatchError!.code)") }
+    let handle = dispatcher.dispatch(holds(until: free), mode: mode, options: .timeout(Self.second))
+    { [log] result in log.record("completion \(result.dispatchError!.code)") }
     _ = await log.first(2)
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .milliseconds(999))
@@ -97,7 +95,7 @@ struct TimeLimitTests {
     clock.advance(by: .milliseconds(1))
     let result = await handle.result
     expectTimedOut(result)
-    guard case .cancelled(hasStarted: true)? = result["stage"] else {
+    guard case .cancelled(hasStarted: true) = result["stage"] else {
       return #expect(Bool(false), "\(result)")
     }
     #expect(log.all == ["m will stage", "began", "completion timedOut"])
@@ -156,7 +154,7 @@ struct TimeLimitTests {
     free.open()
     let result = await task.value
     expectTimedOut(result)
-    #expect(result["stage"]?.isFinished == true)
+    #expect(result["stage"].isFinished == true)
     #expect(log.all == ["began", "cancelled", "completion timedOut"])
   }
 
@@ -170,7 +168,7 @@ struct TimeLimitTests {
     clock.advance(by: Self.second)
     let result = await task.value
     expectTimedOut(result)
-    guard case .cancelled(hasStarted: false)? = result["stage"] else {
+    guard case .cancelled(hasStarted: false) = result["stage"] else {
       return #expect(Bool(false), "\(result)")
     }
     #expect(!holder.hasEnded)
@@ -201,7 +199,7 @@ struct TimeLimitTests {
     let script = Script.runs { [log] _ in log.record("ran") }
     let result = await run(script, mode, .timeout(limit)).value
     expectTimedOut(result, after: .zero)
-    #expect(result["stage"]?.isCancelled == true)
+    #expect(result["stage"].isCancelled == true)
     let past = await run(script, mode, .deadline(clock.now.advanced(by: limit))).value
     expectTimedOut(past, after: .zero)
     if mode != .sync {
@@ -323,9 +321,8 @@ struct TimeLimitTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aCompletionAtTheDeadlineMayWaitForItsLane(_ mode: Dispatcher.Mode) async {
     let (free, dispatcher, log) = (Latch(), dispatcher, log)
-    let handle = dispatcher.dispatch(
-      action: holds(until: free), mode: mode, options: .timeout(Self.second)
-    ) { _ in
+    let handle = dispatcher.dispatch(holds(until: free), mode: mode, options: .timeout(Self.second))
+    { _ in
       let next = dispatcher.dispatch(action: Script.adds("next"), mode: mode)
       free.open()
       log.record("next \(next.wait().isSuccess)")

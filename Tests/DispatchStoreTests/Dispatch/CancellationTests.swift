@@ -16,7 +16,7 @@ struct CancellationTests {
 
   /// Whether the stage's operation had started, where it ended as cancelled.
   private func hasStarted(_ result: DispatchResult) -> Bool? {
-    if case .cancelled(let hasStarted)? = result["stage"] { hasStarted } else { nil }
+    if case .cancelled(let hasStarted) = result["stage"] { hasStarted } else { nil }
   }
 
   private func records(_ name: String) -> Script {
@@ -48,7 +48,7 @@ struct CancellationTests {
       action: records("waiting"), mode: mode, options: .after(other))
     let next = dispatcher.dispatch(action: records("next"), mode: mode)
     waiting.cancel()
-    #expect(await waiting.result["stage"]?.isCancelled == true)
+    #expect(await waiting.result["stage"].isCancelled == true)
     // The next dispatch on the lane is no longer behind it.
     #expect(await next.result.isSuccess)
     #expect(!other.hasEnded)
@@ -117,7 +117,7 @@ struct CancellationTests {
     #expect(!handle.hasEnded)
     running.updateModel { $0.append("all the same") }
     running.finish()
-    #expect(await handle.result["stage"]?.isFinished == true)
+    #expect(await handle.result["stage"].isFinished == true)
     #expect(stage.model == ["all the same"])
   }
 
@@ -150,8 +150,8 @@ struct CancellationTests {
     handle.cancel()
     running.finish()
     let result = await handle.result
-    #expect(result["stage"]?.isFinished == true)
-    #expect(result["second"]?.isCancelled == true)
+    #expect(result["stage"].isFinished == true)
+    #expect(result["second"].isCancelled == true)
     #expect(began.count == 1)
   }
 

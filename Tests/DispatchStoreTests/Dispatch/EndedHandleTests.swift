@@ -69,7 +69,7 @@ struct EndedHandleTests {
     let ends = Recorder<Bool>()
     Thread {
       let action = Script.runs { _ in log.record("after") }
-      dispatcher.dispatch(action: action, mode: mode, options: options) {
+      dispatcher.dispatch(action, mode: mode, options: options) {
         ends.record($0.isSuccess)
       }
     }.start()
@@ -86,11 +86,11 @@ struct EndedHandleTests {
       other.register(store: .counter("other"))
       handle = other.dispatch(action: CounterAction.add(1), mode: mode)
     }
-    #expect(await handle.result["other"]?.isFinished == true)
+    #expect(await handle.result["other"].isFinished == true)
     let after = dispatcher.dispatch(
       action: CounterAction.add(1), mode: mode, options: .after(handle))
     #expect(await after.result.isSuccess)
-    #expect(await handle.result["other"]?.isFinished == true)
+    #expect(await handle.result["other"].isFinished == true)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -25,9 +25,10 @@ struct HandleTests {
       if store.identifier == "second" { throw StageFright() }
     }
     let result = await dispatcher.dispatch(action: script, mode: mode).result
-    #expect(result["stage"]?.isFinished == true)
-    #expect(result["second"]?.error is StageFright)
-    #expect(result["nobody"]?.description == nil)
+    #expect(result["stage"].isFinished == true)
+    #expect(result["second"].error is StageFright)
+    #expect(result["nobody"].description == "not involved")
+    #expect(result[stage].isFinished)
     #expect(result.error is StageFright)
     #expect(!result.isSuccess)
     #expect(result.steps.isEmpty)
@@ -39,7 +40,7 @@ struct HandleTests {
     let fine = dispatcher.dispatch(action: Script.adds("fine"), mode: mode)
     if mode == .sync {
       #expect(failing.resultIfEnded?.error is StageFright)
-      #expect(fine.resultIfEnded?["stage"]?.isFinished == true)
+      #expect(fine.resultIfEnded?["stage"].isFinished == true)
       #expect(failing.resultIfEnded?.error is StageFright)
     }
     _ = await (failing.result, fine.result)
@@ -93,7 +94,7 @@ struct HandleTests {
     let (dispatcher, ended, queued) = (dispatcher, Recorder<Bool>(), Latch())
     Thread.detachNewThread {
       dispatcher.dispatch(
-        action: Script.suspends { _ in
+        Script.suspends { _ in
           await queued.opened()
           try Task.checkCancellation()
         }, mode: mode
@@ -157,6 +158,25 @@ struct HandleTests {
     #expect(stage.model == ["ended", "after"])
   }
 
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func optionsOfALiteralAddUp(_ mode: Dispatcher.SendMode) async {
+    let gates = [Latch(), Latch()]
+    let held = gates.map { gate in
+      dispatcher.dispatch(Script.suspends { _ in await gate.opened() })
+    }
+    let handle = dispatcher.dispatch(
+      Script.adds("after"), mode: mode.mode,
+      options: [.after(held[0]), .named("a"), [], .after(held[1]), .named("b")])
+    #expect(dispatcher.dispatches(named: "a") == [handle])
+    #expect(dispatcher.dispatches(named: "b") == [handle])
+    gates[0].open()
+    #expect(await held[0].result.isSuccess)
+    #expect(!handle.hasEnded)
+    gates[1].open()
+    #expect(await handle.result.isSuccess)
+    #expect(stage.model == ["after"])
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aResultSaysWhetherAnErrorIsTheDispatchers(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("second", waitFor: [stage])
@@ -165,9 +185,9 @@ struct HandleTests {
     ).result
     #expect(result.error is StageFright)
     #expect(result.dispatchError == nil)
-    #expect(result["stage"]?.isFailed == true)
-    #expect(result["stage"]?.dispatchError == nil)
-    #expect(result["second"]?.isFailed == true)
-    #expect(result["second"]?.dispatchError?.code == .dependencyFailed)
+    #expect(result["stage"].isFailed == true)
+    #expect(result["stage"].dispatchError == nil)
+    #expect(result["second"].isFailed == true)
+    #expect(result["second"].dispatchError?.code == .dependencyFailed)
   }
 }

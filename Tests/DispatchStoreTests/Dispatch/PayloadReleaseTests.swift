@@ -127,7 +127,7 @@ struct PayloadReleaseTests {
       ) { withExtendedLifetime(captured) {} }
     }
     handle.cancel()
-    #expect(await handle.result["store"]?.isCancelled == true)
+    #expect(await handle.result["store"].isCancelled == true)
     mayEnd.open()
     #expect(await first.result.isSuccess)
     await released.full()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Replies", .timeLimit(.minutes(10)))
 struct ReplyTests {
   /// A question whose answer is its number and the store's.
-  struct Question: ReplyingAction {
+  struct Question: ActionType {
     typealias Reply = String
     var number = 1
     var way: Way

@@ -78,7 +78,9 @@ struct SectionDispatchTests {
       for mode in Self.modes {
         handles.record(stage.dispatch(.adds("\(mode)"), mode: mode))
       }
-      handles.record(stage.dispatch([.adds("first"), .adds("second")], mode: .serial))
+      handles.record(
+        dispatcher.dispatch(
+          storeIdentifier: "stage", actions: [Script.adds("first"), Script.adds("second")]))
       events.record("dispatched")
     }
     #expect(handles.count == Self.modes.count + 1)
@@ -121,7 +123,8 @@ struct SectionDispatchTests {
         handle.cancel()
         handles.record(handle)
       }
-      let handle = stage.dispatch([.adds("sequence")]) { completions.record($0) }
+      let handle = dispatcher.dispatch(actions: [Script.adds("sequence")])
+      handle.whenEnded { completions.record($0) }
       handle.cancel()
       handles.record(handle)
     }
@@ -148,7 +151,7 @@ struct SectionDispatchTests {
         place.run(dispatcher, events) {
           handles.record(
             isSequence
-              ? stage.dispatch([Script.adds("inner")])
+              ? dispatcher.dispatch(storeIdentifier: "stage", actions: [Script.adds("inner")])
               : stage.dispatch(.adds("inner"), mode: .serial))
           if isSequence { handles.all[0].cancel() }
         }
@@ -171,7 +174,7 @@ struct SectionDispatchTests {
         held.dispatch(.add(10), mode: .sync)
         // A section inside the hook, whose dispatch is accepted when that one is left.
         held.updateModel { _ in
-          _ = held.dispatch(.add(1), mode: .serial) { events.record("nested") }
+          _ = held.dispatch(.add(1), mode: .serial) { _ in events.record("nested") }
         }
         return .pass
       }))
@@ -246,7 +249,7 @@ struct SectionDispatchTests {
     let counts = Recorder<Int>()
     let handle = store.updateModel { model in
       model.count = 1
-      return stray.dispatch(.add(1)) { counts.record(store.model.count) }
+      return stray.dispatch(.add(1)) { _ in counts.record(store.model.count) }
     }
     #expect(await handle.result.errorCode == .notRegistered)
     #expect(counts.all == [1])
@@ -269,7 +272,8 @@ struct SectionDispatchTests {
       let late = Script.runs("late") { _ in ran.record("late") }
       handles.record(
         isSequence
-          ? stage.dispatch([late, late], mode: mode) : stage.dispatch(late, mode: mode))
+          ? dispatcher.dispatch(storeIdentifier: "stage", actions: [late, late], mode: mode)
+          : stage.dispatch(late, mode: mode))
       let made = handles.all[0]
       // Not in the section: another thread's is accepted at once.
       Thread {

@@ -125,7 +125,7 @@ struct SendTests {
     task.cancel()
     let result = await task.value
     #expect(result.error is CancellationError)
-    #expect(result["stage"]?.wasCancelled(afterItsStart: false) == true)
+    #expect(result["stage"].wasCancelled(afterItsStart: false) == true)
     #expect(log.all.suffix(3) == ["m will stage", "m did stage", "completion true"])
     #expect(throws: CancellationError.self) { try result.get() }
     dispatcher.queue.isSuspended = false
@@ -158,8 +158,8 @@ struct SendTests {
     dispatcher.register(store: Store(identifier: "a", model: 0, reducer: CancellingReducer()))
     dispatcher.addProbe("b", waitFor: ["a"], style: .suspending, to: log)
     let result = await Task { await dispatcher.send(Ping(), mode: mode) }.value
-    #expect(result["a"]?.isFinished == true)
-    #expect(result["b"]?.wasCancelled(afterItsStart: false) == true)
+    #expect(result["a"].isFinished == true)
+    #expect(result["b"].wasCancelled(afterItsStart: false) == true)
     #expect(log.all.isEmpty)
   }
 
@@ -178,7 +178,7 @@ struct SendTests {
     task.cancel()
     let result = await task.value
     #expect(result.error is CancellationError)
-    #expect(result["stage"]?.wasCancelled(afterItsStart: true) == true)
+    #expect(result["stage"].wasCancelled(afterItsStart: true) == true)
   }
 
   /// With an option, others may cancel the dispatch too, so that its block has a task of its own.
@@ -224,8 +224,8 @@ struct SendTests {
     await began.opened()
     task.cancel()
     let result = await task.value
-    #expect(result["stage"]?.isCancelled == true)
-    #expect(result["audit"]?.isFinished == true)
+    #expect(result["stage"].isCancelled == true)
+    #expect(result["audit"].isFinished == true)
     #expect(log.all == ["audit false"])
   }
 
@@ -381,9 +381,9 @@ struct SendDeadlockTests {
   func onTheLaneThatItHolds(_ mode: Dispatcher.Mode, _ isSent: Bool) async {
     let (dispatcher, results) = (dispatcher, results)
     await run(mode, isSent) {
-      results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+      results.record(await dispatcher.send(Script.adds("inner"), mode: .init(mode)!))
       async let child = dispatcher.send(Script.adds("child"), mode: mode)
-      results.record(await child)
+      results.record((await child).result)
     }
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
     #expect(await dispatcher.send(Script.adds("after"), mode: mode).isSuccess)
@@ -396,7 +396,7 @@ struct SendDeadlockTests {
     await run(mode, isSent) {
       await withDiscardingTaskGroup { group in
         group.addTask(executorPreference: globalConcurrentExecutor) {
-          results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+          results.record(await dispatcher.send(Script.adds("inner"), mode: .init(mode)!))
         }
       }
       await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -415,8 +415,8 @@ struct SendDeadlockTests {
     await withDiscardingTaskGroup { group in
       await run(mode, true) {
         async let child = dispatcher.send(Script.adds("child"), mode: mode)
-        results.record(await child)
-        Task { later.record(await dispatcher.send(Script.adds("later"), mode: mode)) }
+        results.record((await child).result)
+        Task { later.record(await dispatcher.send(Script.adds("later"), mode: .init(mode)!)) }
       }
       group.addTask { _ = await later.first(1) }
     }
@@ -429,7 +429,7 @@ struct SendDeadlockTests {
     let (dispatcher, results) = (dispatcher, results)
     await run(mode, isSent) {
       let through = Script.suspends { _ in
-        results.record(await dispatcher.send(Script.adds("inner"), mode: mode))
+        results.record(await dispatcher.send(Script.adds("inner"), mode: .init(mode)!))
         let handle = dispatcher.dispatch(action: Script.adds("behind"), mode: mode)
         results.record(await handle.result)
         handle.cancel()
@@ -443,7 +443,7 @@ struct SendDeadlockTests {
   func aTaskForWhichNoneWaitsIsNotRefused(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, results)
     await run(mode, true) {
-      Task { results.record(await dispatcher.send(Script.adds("later"), mode: mode)) }
+      Task { results.record(await dispatcher.send(Script.adds("later"), mode: .init(mode)!)) }
     }
     #expect(await results.first(1)[0].isSuccess)
   }

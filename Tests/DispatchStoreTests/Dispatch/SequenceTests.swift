@@ -48,9 +48,9 @@ struct SequenceTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func mayMixActionTypesAndReportEachStep(_ mode: Dispatcher.Mode) async {
-    let completions = Recorder<DispatchResult>()
+    let completions = Recorder<Void>()
     let actions: [AnyAction] = [Script.adds("a"), CounterAction.add(2), Ping(), Script.adds("b")]
-    let handle = dispatcher.dispatch(actions: actions, mode: mode) { completions.record($0) }
+    let handle = dispatcher.dispatch(actions: actions, mode: mode) { completions.record(()) }
     let result = await handle.result
     #expect(result.isSuccess)
     #expect(result.skippedActionCount == 0)
@@ -144,8 +144,8 @@ struct SequenceTests {
     let (released, holder) = (Latch(), mode == .sync ? Dispatcher.Mode.serial : mode)
     let holding = dispatcher.dispatch(
       action: Script.suspends { _ in await released.opened() }, mode: holder)
-    let completions = Recorder<DispatchResult>()
-    let handle = dispatcher.dispatch(actions: [], mode: mode) { completions.record($0) }
+    let completions = Recorder<Void>()
+    let handle = dispatcher.dispatch(actions: [], mode: mode) { completions.record(()) }
     let result = await handle.result
     #expect(result.isSuccess)
     #expect(result.steps.isEmpty && result.stores.isEmpty && result.skippedActionCount == 0)

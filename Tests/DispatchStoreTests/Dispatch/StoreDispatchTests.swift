@@ -17,7 +17,7 @@ struct StoreDispatchTests {
   @Test func hasReducedWhenItReturns() {
     let dispatcher = makeDispatcher()
     let result = store.dispatch(.add(4), mode: .sync).resultIfEnded
-    #expect(result?["counter"]?.isFinished == true)
+    #expect(result?["counter"].isFinished == true)
     #expect(store.model.count == 7)
     #expect(store.version == 4)
     withExtendedLifetime(dispatcher) {}
@@ -26,7 +26,7 @@ struct StoreDispatchTests {
   @Test func failsWhereTheReducerThrows() {
     let dispatcher = makeDispatcher()
     let result = store.dispatch(.fail(4), mode: .sync).resultIfEnded
-    #expect(result?["counter"]?.error as? CounterFailure == CounterFailure(amount: 4))
+    #expect(result?["counter"].error as? CounterFailure == CounterFailure(amount: 4))
     #expect(store.model.count == 7)
     withExtendedLifetime(dispatcher) {}
   }
@@ -86,7 +86,7 @@ struct StoreDispatchTests {
         for turn in 0..<400 {
           if index == 0, turn == 50 { dispatcher.release() }
           let result = store.dispatch(.add(1), mode: .sync).resultIfEnded
-          if result?["counter"]?.isFinished == true { done.add() }
+          if result?["counter"].isFinished == true { done.add() }
         }
       }
       #expect(store.model.count - before == done.count)

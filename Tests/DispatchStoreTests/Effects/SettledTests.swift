@@ -145,9 +145,9 @@ struct SettledTests {
     let dispatcher = dispatcher
     let cues = dispatcher.register(
       store: Store(identifier: "cues", model: 0) {
-        Performing(Cue.self) { cue, store in
+        Perform(Cue.self) { cue, store in
           await Task.yield()
-          store.updateModel { $0 += 1 }
+          try store.updateModel { $0 += 1 }
           dispatcher.dispatch(action: Echo(number: cue.number), mode: mode)
         }
       })

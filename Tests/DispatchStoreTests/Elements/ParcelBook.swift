@@ -48,7 +48,7 @@ final class ParcelReducer: Reducer<ParcelBook, ParcelAction> {
       throw ParcelFailure()
     case .silent(let id, let amount):
       book.put(id, amount)
-      noChange()
+      unchanged()
     }
   }
 

@@ -129,7 +129,7 @@ struct DependencyFactTests {
       return operation
     }
     let result = await onOwnThread { dispatcher.dispatch(action: script, mode: mode) }.result
-    #expect(result["b"]?.isCancelled == true)
+    #expect(result["b"].isCancelled == true)
     #expect(log.all == ["+a", "-a", "+c", "-c"])
   }
 

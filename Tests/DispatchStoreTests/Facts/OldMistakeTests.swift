@@ -70,9 +70,9 @@ struct OldMistakeTests {
     do {
       let stage = Stage(identifier: "weak", model: [], reducer: ScriptReducer())
       dispatcher.register(store: stage, ownership: .weak)
-      dispatcher.dispatch(
-        storeIdentifier: "weak", action: Script.adds("lost"), mode: mode, options: .after(holding)
-      ) { log.record("\($0.stores.map(\.outcome.description))") }
+      dispatcher.dispatch(Script.adds("lost"), to: "weak", mode: mode, options: .after(holding)) {
+        log.record("\($0.stores.map(\.outcome.description))")
+      }
     }
     released.open()
     #expect(await log.first(1) == ["[\"cancelled\"]"])

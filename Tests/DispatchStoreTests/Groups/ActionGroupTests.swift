@@ -240,27 +240,12 @@ struct ActionGroupTests {
     #expect(result.steps.isEmpty)
   }
 
-  @Test func oneOfSynchronousStepsHasEndedWhenDispatchReturns() async {
-    let (dispatcher, log) = (dispatcher, log)
-    await onOwnThread {
-      let handle = dispatcher.dispatch(
-        ActionGroup {
-          for name in ["a", "b"] { ActionStep(Script.adds(name), mode: .sync) }
-        }
-      ) { log.record("\($0)") }
-      #expect(handle.hasEnded)
-      #expect(handle.resultIfEnded?.isSuccess == true)
-    }
-    #expect(stage.model == ["a", "b"])
-    #expect(log.all == ["finished, finished"])
-  }
-
   @Test(arguments: GroupForm.InMode.all, [ActionGroup.Order.sequence, .concurrent])
   func aHundredThousandStepsRunInABoundedStack(
     _ form: GroupForm.InMode, _ order: ActionGroup.Order
   ) async {
     let counter = dispatcher.register(store: .counter("counter"))
-    let total = form.mode == .sync ? Load.count(100_000) : Load.count(10_000, long: 100_000)
+    let total = Load.count(10_000, long: 100_000)
     let group = ActionGroup(order) {
       for _ in 0..<total { ActionStep(CounterAction.add(1), mode: form.mode) }
     }
@@ -341,7 +326,7 @@ enum GroupTrace {
 }
 
 /// Replies ten times its number, and twice that for the second one.
-private struct Ask: ReplyingAction {
+private struct Ask: ActionType {
   typealias Reply = Int
   let number: Int
 }

@@ -27,7 +27,7 @@ enum GroupForm: CaseIterable, Sendable {
   /// A form, with a mode that it has.
   struct InMode: Sendable, CustomStringConvertible {
     let form: GroupForm
-    let mode: Dispatcher.Mode
+    let mode: Dispatcher.SendMode
 
     var description: String { "\(form) in \(mode)" }
 
@@ -37,8 +37,9 @@ enum GroupForm: CaseIterable, Sendable {
 
     /// Both forms, each in every mode.
     static let all =
-      Dispatcher.Mode.everyMode.map { InMode(form: .dispatched, mode: $0) }
-      + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { InMode(form: .sent, mode: $0) }
+      GroupForm.allCases.flatMap { form in
+        Dispatcher.SendMode.everyMode.map { InMode(form: form, mode: $0) }
+      }
   }
 }
 

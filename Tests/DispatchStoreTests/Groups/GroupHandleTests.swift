@@ -19,8 +19,8 @@ struct GroupHandleTests {
     }
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func cancelsWhatRunsAndStartsNothingMore(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func cancelsWhatRunsAndStartsNothingMore(_ mode: Dispatcher.SendMode) async {
     let (began, completions) = (Latch(), Recorder<ActionGroupResult>())
     let handle = dispatcher.dispatch(
       ActionGroup {
@@ -41,8 +41,8 @@ struct GroupHandleTests {
     #expect(stage.model.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func cancelledByWhatIsReportedItStartsNothingMore(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func cancelledByWhatIsReportedItStartsNothingMore(_ mode: Dispatcher.SendMode) async {
     let (known, handles) = (Latch(), Recorder<ActionGroupHandle>())
     let handle = dispatcher.dispatch(
       ActionGroup {
@@ -152,8 +152,8 @@ struct GroupHandleTests {
     #expect(counts.all == (1...80).map { [$0, 80] })
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func theProgressOfAGroupThatHasEndedIsComplete(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func theProgressOfAGroupThatHasEndedIsComplete(_ mode: Dispatcher.SendMode) async {
     let groups = [
       ActionGroup {
         ActionStep(Script.runs { _ in throw StageFright() }, mode: mode)
@@ -187,8 +187,8 @@ struct GroupHandleTests {
     #expect(handle.progress.completedUnitCount == 4)
   }
 
-  @Test(arguments: Dispatcher.Mode.laneModes)
-  func awaitingItInTheLaneThatAStepNeedsIsRefused(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.laneModes)
+  func awaitingItInTheLaneThatAStepNeedsIsRefused(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, handles) = (dispatcher, Recorder<ActionGroupHandle>())
     let results = Recorder<ActionGroupResult>()
     let outer = dispatcher.dispatch(
@@ -202,7 +202,7 @@ struct GroupHandleTests {
           })
         handles.record(handle)
         results.record(await handle.result)
-      }, mode: mode)
+      }, mode: mode.mode)
     #expect(await outer.result.isSuccess)
     let error = results.all.first?.error as? DispatchError
     #expect(error?.code == .wouldDeadlock)
@@ -211,8 +211,8 @@ struct GroupHandleTests {
     #expect(stage.model == ["before", "in the lane", "after"])
   }
 
-  @Test(arguments: Dispatcher.Mode.laneModes)
-  func sentInTheLaneThatAStepNeedsTheStepIsRefused(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.laneModes)
+  func sentInTheLaneThatAStepNeedsTheStepIsRefused(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
     let outer = dispatcher.dispatch(
       action: Script.suspends { _ in
@@ -225,7 +225,7 @@ struct GroupHandleTests {
                 .compensated(by: Script.adds("refused"), mode: mode)
               ActionStep(Script.adds("in the lane"), mode: mode)
             }))
-      }, mode: mode)
+      }, mode: mode.mode)
     #expect(await outer.result.isSuccess)
     #expect(results.all.map(\.outcomes) == ["++-"])
     let result = results.all[0]
@@ -234,7 +234,7 @@ struct GroupHandleTests {
     #expect(refused?.code == .wouldDeadlock)
     #expect(result.compensated.last?.compensation?.isSuccess == true)
     // What was refused does not run later either.
-    await dispatcher.dispatch(action: Script.adds("later"), mode: mode).ended()
+    await dispatcher.dispatch(action: Script.adds("later"), mode: mode.mode).ended()
     #expect(stage.model == ["before", "before", "-before", "later"])
   }
 
@@ -273,8 +273,8 @@ struct GroupHandleTests {
     #expect(log.all == ["second"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func dispatchedInAnExclusiveSectionItBeginsWhenThatIsLeft(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func dispatchedInAnExclusiveSectionItBeginsWhenThatIsLeft(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, other) = (dispatcher, ProbeStore.probe("other"))
     let models = Recorder<Int>()
     let group = ActionGroup {
@@ -297,8 +297,8 @@ struct GroupHandleTests {
     #expect(stage.model == ["a", "b"])
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial])
-  func aSuspendedQueueHoldsItsNextStepBack(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: [Dispatcher.SendMode.async, .serial])
+  func aSuspendedQueueHoldsItsNextStepBack(_ mode: Dispatcher.SendMode) async {
     let (began, goOn) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
       ActionGroup {

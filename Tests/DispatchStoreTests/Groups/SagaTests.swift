@@ -12,7 +12,7 @@ struct SagaTests {
     stage = dispatcher.addStage()
   }
 
-  private func step(_ name: String, in mode: Dispatcher.Mode = .async) -> ActionStep {
+  private func step(_ name: String, in mode: Dispatcher.SendMode = .async) -> ActionStep {
     ActionStep(Script.adds(name), mode: mode).compensated(by: Script.adds("-\(name)"))
   }
 
@@ -141,9 +141,9 @@ struct SagaTests {
     #expect(stage.model.filter { $0.hasPrefix("-") }.sorted() == ["-a", "-a", "-b"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.SendMode.everyMode)
   func aGroupThatIsCancelledUndoesWhatFinishedAndIsNotCancelledInThat(
-    _ mode: Dispatcher.Mode
+    _ mode: Dispatcher.SendMode
   ) async {
     let (began, undoing, goOn) = (Latch(), Latch(), Latch())
     let undo = Script.suspends { store in
@@ -174,8 +174,8 @@ struct SagaTests {
     #expect(stage.model == ["a", "-a"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func aTaskThatIsCancelledDoesSoToo(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func aTaskThatIsCancelledDoesSoToo(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, began) = (dispatcher, Latch())
     let undo = Script.suspends { store in
       await Task.yield()
@@ -225,7 +225,7 @@ struct SagaTests {
     return (handle, results)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aDispatchThatIsCancelledStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
     let began = Latch()
     let (handle, results) = around(
@@ -242,7 +242,7 @@ struct SagaTests {
     #expect(stage.model == ["a", "-a"])
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aDispatchThatTimesOutStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
@@ -404,7 +404,7 @@ struct SagaTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aGroupHasATimeLimit(_ form: GroupForm.InMode) async {
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
@@ -427,7 +427,7 @@ struct SagaTests {
     #expect((late.error as? DispatchError)?.code == .timedOut)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all.filter { $0.mode != .sync })
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aGroupIsFoundAndCancelledByItsName(_ form: GroupForm.InMode) async {
     let (dispatcher, began) = (dispatcher, Latch())
     let group = ActionGroup {

@@ -25,7 +25,7 @@ import Testing
     await dispatcher.dispatch(action: Raise(), mode: mode).ended()
     #expect(desktop.model.raised == 2)
     desktop.handle {
-      Performing(Raise.self) { _, store in store.updateModel { $0.raised = 3 } }
+      Perform(Raise.self) { _, store in try store.updateModel { $0.raised = 3 } }
     }
     await dispatcher.dispatch(action: Raise(), mode: mode).ended()
     await desktop.dispatch(Raise(), mode: mode).ended()
@@ -38,7 +38,7 @@ import Testing
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { $0.raised += $1.by }
       On(Lower.self) { $0.raised -= $1.by }
-      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+      Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
     }
     await dispatcher.dispatch(action: Raise(by: 5), mode: mode).ended()
     #expect(desktop.stopHandling(Raise.self))
@@ -56,7 +56,7 @@ import Testing
     dispatcher.queue.isSuspended = true
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, _ in desktop.raised += 1 }
-      Performing(Fetch.self) { _, store in store.updateModel { $0.raised += 10 } }
+      Perform(Fetch.self) { _, store in try store.updateModel { $0.raised += 10 } }
     }
     let handles = [
       dispatcher.dispatch(action: Raise(), mode: mode),

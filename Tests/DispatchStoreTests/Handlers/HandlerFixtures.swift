@@ -3,7 +3,7 @@ import DispatchStore
 struct Raise: ActionType, Equatable { var by = 1 }
 struct Lower: ActionType { var by = 1 }
 struct Fetch: ActionType { let amount: Int }
-struct Price: ReplyingAction {
+struct Price: ActionType {
   typealias Reply = String
   let item: String
 }

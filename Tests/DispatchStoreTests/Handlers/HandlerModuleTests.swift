@@ -9,20 +9,19 @@ struct HandlerModuleTests {
   /// Changes a drawer by each kind of handler.
   private static let drawer = Handlers<Desktop.Drawer> {
     On(Raise.self) { drawer, action in drawer.papers += action.by }
-    Applying(Lower.self) { action, drawer in
-      let papers = drawer.model.papers
-      drawer.updateModel { $0.papers = papers - action.by }
+    Perform(Lower.self) { action, drawer in
+      let papers = try drawer.model.papers
+      try drawer.updateModel { $0.papers = papers - action.by }
     }
-    Performing(Fetch.self) { action, drawer in
+    Perform(Fetch.self) { action, drawer in
       await Task.yield()
-      drawer.updateModel { $0.papers += action.amount }
+      try drawer.updateModel { $0.papers += action.amount }
       await Task.yield()
-      let more = drawer.version > 0 ? 100 : 0
-      drawer.updateModel { $0.papers += more }
+      let more = try drawer.withModel { $0.papers > 0 } ? 100 : 0
+      try drawer.updateModel { $0.papers += more }
     }
-    Operating(Fill.self) { operation, action, drawer in
-      operation.updateModel { $0.papers += action.papers }
-      operation.finish()
+    Perform(Fill.self) { action, drawer in
+      try drawer.updateModel { $0.papers += action.papers }
     }
   }
 
@@ -46,8 +45,8 @@ struct HandlerModuleTests {
     let desktop = dispatcher.addDesktop {
       Part(\.drawer) {
         Part(\.papers) {
-          Performing(Fetch.self) { action, papers in papers.updateModel { $0 += action.amount } }
-          Applying(Lower.self) { action, papers in papers.updateModel { $0 -= action.by } }
+          Perform(Fetch.self) { action, papers in try papers.updateModel { $0 += action.amount } }
+          Perform(Lower.self) { action, papers in try papers.updateModel { $0 -= action.by } }
         }
       }
     }
@@ -76,34 +75,22 @@ struct HandlerModuleTests {
     token.cancel()
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
-  func replyFromTheirPart(mode: Dispatcher.Mode) async throws {
-    for kind in 0..<4 {
+  @Test(arguments: [Dispatcher.SendMode.async, .serial, .mainThread])
+  func replyFromTheirPart(mode: Dispatcher.SendMode) async throws {
+    for suspends in [false, true] {
       let dispatcher = Dispatcher()
       let desktop = dispatcher.addDesktop {
         Part(\.drawer) {
-          switch kind {
-          case 0:
-            Applying(Price.self) { action, drawer -> String in
-              drawer.updateModel { $0.papers += 1 }
-              return "\(action.item): \(drawer.model.papers)"
-            }
-          case 1:
-            Applying(ifPresent: Price.self) { action, drawer -> String in
-              try drawer.updateModel { $0.papers += 1 }
-              return "\(action.item): \(drawer.model?.papers ?? 0)"
-            }
-          case 2:
-            Performing(Price.self) { action, drawer -> String in
-              await Task.yield()
-              drawer.updateModel { $0.papers += 1 }
-              return "\(action.item): \(drawer.model.papers)"
-            }
-          default:
-            Performing(ifPresent: Price.self) { action, drawer -> String in
+          if suspends {
+            Perform(Price.self) { action, drawer in
               await Task.yield()
               try drawer.updateModel { $0.papers += 1 }
-              return "\(action.item): \(drawer.model?.papers ?? 0)"
+              return "\(action.item): \(try drawer.model.papers)"
+            }
+          } else {
+            Perform(Price.self) { action, drawer in
+              try drawer.updateModel { $0.papers += 1 }
+              return "\(action.item): \(try drawer.model.papers)"
             }
           }
         }
@@ -111,6 +98,63 @@ struct HandlerModuleTests {
       #expect(try await desktop.send(Price(item: "ink"), mode: mode).reply == "ink: 1")
       #expect(desktop.model.drawer.papers == 1)
     }
+  }
+
+  @Test(arguments: [Dispatcher.SendMode.async, .serial, .mainThread])
+  func leaveTheReplyToAnotherStore(mode: Dispatcher.SendMode) async throws {
+    let dispatcher = Dispatcher()
+    let shop = dispatcher.register(
+      store: Store(identifier: "shop", model: 1) { On(Price.self) { count, action in "\(count)" } })
+    let audits = dispatcher.addDesktop {
+      On(withoutReply: Price.self) { desktop, _ in desktop.raised += 1 }
+      Part(\.drawer) { Perform(withoutReply: Fetch.self) { _, _ in } }
+    }
+    dispatcher.register(
+      store: Store(identifier: "performs", model: 0) {
+        Perform(withoutReply: Price.self) { _, count in try count.updateModel { $0 += 1 } }
+      })
+    dispatcher.register(
+      store: Store(identifier: "suspends", model: 0) {
+        Perform(withoutReply: Price.self) { _, count in
+          await Task.yield()
+          try count.updateModel { $0 += 1 }
+        }
+      })
+    let sent = await dispatcher.send(Price(item: "ink"), mode: mode)
+    #expect(try sent.reply == "1")
+    #expect(try sent.reply(from: shop) == "1")
+    #expect(throws: DispatchError.self) { try sent.reply(from: audits) }
+    #expect(sent[audits].isFinished && audits.model.raised == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getTheDispatcherAlsoAfterTheirStoreWasUnregistered(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let names = Recorder<Bool>()
+    let store = Store(identifier: "late", model: 0) {
+      Perform(Raise.self) { _, context in names.record(context.dispatcher === dispatcher) }
+      Perform(Fetch.self) { _, context in
+        await Task.yield()
+        names.record(context.dispatcher === dispatcher)
+      }
+    }
+    dispatcher.register(store: store)
+    let before = dispatcher.register(
+      store: Store(identifier: "before", model: 0) {
+        Perform(Raise.self) { _, context in context.dispatcher.unregister(store: store) }
+        Perform(Fetch.self) { _, context in
+          await Task.yield()
+          context.dispatcher.unregister(store: store)
+        }
+      })
+    for action in [Raise(), Fetch(amount: 1)] as [any ActionType] {
+      dispatcher.unregister(store: store)
+      dispatcher.register(store: store, waitFor: [before])
+      let result = await dispatcher.dispatch(action: action, mode: mode).result
+      #expect(result.isSuccess && result[store].isFinished)
+      #expect(store.dispatcher == nil)
+    }
+    #expect(names.all == [true, true])
   }
 
   /// Other modules get them, and hooks see the actions themselves.
@@ -123,12 +167,15 @@ struct HandlerModuleTests {
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
       Part(\.drawer) {
-        Performing(Fetch.self) { action, drawer in
-          await drawer.send(Raise(by: action.amount))
-          await drawer.dispatch([Raise(by: 10), Lower(by: 1)], mode: .async).ended()
-          await drawer.dispatch(Raise(by: 100)).ended()
+        Perform(Fetch.self) { action, drawer in
+          let (dispatcher, store) = (drawer.dispatcher, drawer.storeIdentifier)
+          await dispatcher.send(Raise(by: action.amount), to: store)
+          await dispatcher.dispatch(
+            storeIdentifier: store, actions: [Raise(by: 10), Lower(by: 1)], mode: .async
+          ).ended()
+          await dispatcher.dispatch(Raise(by: 100), to: store).ended()
         }
-        Applying(Lower.self) { action, drawer in drawer.updateModel { $0.papers -= action.by } }
+        Perform(Lower.self) { action, drawer in try drawer.updateModel { $0.papers -= action.by } }
       }
     }
     await dispatcher.dispatch(action: Fetch(amount: 5), mode: mode).ended()
@@ -156,18 +203,18 @@ struct HandlerModuleTests {
     let (began, cancelled) = (Latch(), Latch())
     let desktop = dispatcher.addDesktop {
       Part(\.drawer) {
-        Performing(Fetch.self) { @MainActor action, drawer in
+        Perform(Fetch.self) { @MainActor action, drawer async throws in
           MainActor.assertIsolated()
-          drawer.updateModel { $0.papers += action.amount }
+          try drawer.updateModel { $0.papers += action.amount }
         }
-        Performing(Raise.self) { _, drawer in
+        Perform(Raise.self) { _, drawer in
           await withTaskCancellationHandler {
             began.open()
             await cancelled.opened()
           } onCancel: {
             cancelled.open()
           }
-          drawer.updateModel { $0.papers += 1 }
+          try drawer.updateModel { $0.papers += 1 }
           try Task.checkCancellation()
         }
       }
@@ -177,7 +224,7 @@ struct HandlerModuleTests {
     await began.opened()
     handle.cancel()
     let result = await handle.result
-    #expect(result["desktop"]?.isCancelled == true)
+    #expect(result["desktop"].isCancelled == true)
     #expect(desktop.model.drawer.papers == 3)
   }
 
@@ -186,8 +233,8 @@ struct HandlerModuleTests {
     let desktop = dispatcher.addDesktop {
       Part(\.drawer) { Self.drawer }
       Part(\.raised) {
-        Applying(Price.self) { action, raised -> String in
-          raised.updateModel { $0 += 1 }
+        Perform(Price.self) { action, raised in
+          try raised.updateModel { $0 += 1 }
           return action.item
         }
       }
@@ -208,32 +255,6 @@ struct HandlerModuleTests {
     #expect(desktop.model == Desktop(raised: 4 * count, drawer: .init(papers: 4 * count)))
     #expect(desktop.version == 8 * count)
   }
-
-  @Test func getTheStoreItselfWhereTheyNeedIt() async {
-    let dispatcher = Dispatcher()
-    let raised = StateSelector(\Desktop.raised)
-    let desktop = dispatcher.addDesktop {
-      Applying(Lower.self) { action, store in
-        let raised = store.select(raised)
-        store.updateModel { $0.raised = raised - action.by }
-      }
-      Performing(Fetch.self) { action, store in
-        for await raised in store.values(of: \.raised) {
-          if raised >= action.amount { break }
-          store.updateModel { $0.raised += 1 }
-        }
-      }
-      Operating(Fill.self) { operation, action, store in
-        let raised = store.select(raised)
-        operation.updateModel { $0.drawer.papers = raised + action.papers }
-        operation.finish()
-      }
-    }
-    for action in [Lower(by: 3), Fetch(amount: 5), Fill(papers: 1)] as [any ActionType] {
-      await dispatcher.dispatch(action: action).ended()
-    }
-    #expect(desktop.model == Desktop(raised: 5, drawer: .init(papers: 6)))
-  }
 }
 
 /// Handlers in a `Part` that may be gone.
@@ -242,16 +263,16 @@ struct OptionalModuleTests {
   private struct Fill: ActionType { let papers: Int }
 
   private static let secret = Handlers<Desktop.Drawer> {
-    Applying(ifPresent: Lower.self) { action, secret in
+    Perform(Lower.self) { action, secret in
       try secret.updateModel { $0.papers -= action.by }
     }
-    Performing(ifPresent: Fetch.self) { action, secret in
+    Perform(Fetch.self) { action, secret in
       await Task.yield()
       try secret.updateModel { $0.papers += action.amount }
     }
-    Operating(ifPresent: Fill.self) { operation, action, secret in
-      operation.updateModel { $0.papers += action.papers }
-      operation.finish()
+    Perform(Fill.self) { action, secret in
+      try secret.withModel { _ in }
+      try secret.updateModel { $0.papers += action.papers }
     }
   }
 
@@ -274,50 +295,27 @@ struct OptionalModuleTests {
   @Test(arguments: [false, true])
   func failWhereTheirPartGoesMeanwhile(isObserved: Bool) async {
     let dispatcher = Dispatcher()
-    let (began, goOn, updated) = (EventCount(of: 2), Latch(), Recorder<Bool>())
+    let (began, goOn) = (Latch(), Latch())
     let desktop = dispatcher.addDesktop {
       Part(\.secret) {
-        Performing(ifPresent: Fetch.self) { action, secret in
-          began.add()
+        Perform(Fetch.self) { action, secret in
+          began.open()
           await goOn.opened()
-          #expect(secret.model == nil)
+          #expect(throws: DispatchError.self) { try secret.model }
+          #expect(throws: DispatchError.self) { try secret.withModel { _ in } }
           try secret.updateModel { $0.papers += action.amount }
-        }
-        Operating(ifPresent: Fill.self) { operation, action, _ in
-          began.add()
-          Task {
-            await goOn.opened()
-            updated.record(operation.updateModel { $0.papers += action.papers } != nil)
-            operation.finish()
-          }
         }
       }
     }
     desktop.updateModel { $0.secret = .init(papers: 1) }
     let fetch = dispatcher.dispatch(action: Fetch(amount: 1))
-    let fill = dispatcher.dispatch(action: Fill(papers: 1))
-    await began.full()
+    await began.opened()
     desktop.updateModel { $0.secret = nil }
     let token = isObserved ? desktop.observe { _ in Issue.record("There is no commit.") } : nil
     goOn.open()
     let result = await fetch.result
-    #expect(result["desktop"]?.errorCode == .partMissing)
-    #expect(await fill.result.isSuccess && updated.all == [false])
+    #expect(result["desktop"].errorCode == .partMissing)
     #expect(desktop.version == 2)
     token?.cancel()
-  }
-
-  @Test func stopTheProgramWhereTheyTakeAPartThatIsAlwaysThere() async throws {
-    let process = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      _ = Handlers<Desktop> {
-        Part(\.secret) {
-          Performing(Raise.self) { _, secret in secret.updateModel { $0.papers = 1 } }
-        }
-      }
-    }
-    let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
-    #expect(message.contains("A Part's handler of Raise") && message.contains("ifPresent: Raise"))
   }
 }

@@ -56,12 +56,12 @@ import Testing
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in
-        guard action.by > 0 else { return Reduction.noChange() }
+        guard action.by > 0 else { return Reduction.unchanged() }
         desktop.raised += action.by
       }
       Part(\.drawer) {
         On(Raise.self) { drawer, action in
-          guard action.by > 1 else { return Reduction.noChange() }
+          guard action.by > 1 else { return Reduction.unchanged() }
           drawer.papers += action.by
         }
       }
@@ -116,22 +116,10 @@ import Testing
     ) {
       _ = Store(model: Desktop()) {
         Part(\.drawer) { On(Raise.self) { drawer, _ in drawer.papers = 1 } }
-        Performing(Raise.self) { _, _ in }
+        Perform(Raise.self) { _, _ in }
       }
     }
     let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
     #expect(message.contains("Several handlers of Raise"))
-  }
-
-  @Test func aPartWhoseHandlerTakesTheStoreStopsTheProgram() async throws {
-    let process = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
-      _ = Handlers<Desktop> {
-        Part(\.drawer) { Performing(Raise.self) { _, store in _ = store.dispatcher } }
-      }
-    }
-    let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
-    #expect(message.contains("A Part's handler of Raise takes a Store"))
   }
 }

@@ -50,17 +50,16 @@ import Testing
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Applying(Lower.self) { action, store in
-        store.updateModel { $0.raised -= action.by }
-        store.updateModel { $0.drawer.papers += 1 }
+      Perform(Lower.self) { action, store in
+        try store.updateModel { $0.raised -= action.by }
+        try store.updateModel { $0.drawer.papers += 1 }
       }
-      Performing(Fetch.self) { action, store in
+      Perform(Fetch.self) { action, store in
         await Task.yield()
-        store.updateModel { $0.drawer.papers += action.amount }
+        try store.updateModel { $0.drawer.papers += action.amount }
       }
-      Operating(Load.Request.self) { operation, action, store in
-        operation.updateModel { $0.secret = .init(papers: action.papers) }
-        operation.finish()
+      Perform(Load.Request.self) { action, store in
+        try store.updateModel { $0.secret = .init(papers: action.papers) }
       }
     }
     await dispatcher.dispatch(action: Raise(by: 9), mode: mode).ended()
@@ -81,10 +80,10 @@ import Testing
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Applying(Lower.self) { action, store in store.updateModel { $0.raised -= action.by } }
-      Performing(Fetch.self) { action, store in
+      Perform(Lower.self) { action, store in try store.updateModel { $0.raised -= action.by } }
+      Perform(Fetch.self) { action, store in
         await Task.yield()
-        store.updateModel { $0.drawer.papers += action.amount }
+        try store.updateModel { $0.drawer.papers += action.amount }
       }
     }
     let seen = Recorder<String>()
@@ -117,7 +116,7 @@ import Testing
     dispatcher.register(middleware: doubling)
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+      Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
     }
     await dispatcher.dispatch(action: Raise(by: 3), mode: mode).ended()
     await dispatcher.dispatch(action: Fetch(amount: 1), mode: mode).ended()
@@ -138,8 +137,8 @@ import Testing
       On(Raise.self) { desktop, _ in desktop.raised = 1 }
     }
     let result = await dispatcher.dispatch(action: Raise(), mode: mode).result
-    #expect(result["first"]?.error is Broken)
-    #expect(result["second"]?.errorCode == .dependencyFailed)
+    #expect(result["first"].error is Broken)
+    #expect(result["second"].errorCode == .dependencyFailed)
     #expect(first.version == 1 && second.version == 0)
   }
 
@@ -151,7 +150,7 @@ import Testing
       On(Raise.self) { _, _ in order.record("late") }
     }
     let early = dispatcher.addDesktop("early") {
-      Performing(Raise.self) { _, _ in
+      Perform(Raise.self) { _, _ in
         await Task.yield()
         order.record("early")
       }
@@ -172,15 +171,15 @@ import Testing
             desktop.raised += 1
             return "\(action.item): \(desktop.raised)"
           }
-        case 1: Applying(Price.self) { action, store -> String in "\(action.item): 1" }
+        case 1: Perform(Price.self) { action, store in "\(action.item): 1" }
         default:
-          Performing(Price.self) { action, store -> String in
+          Perform(Price.self) { action, store in
             await Task.yield()
             return "\(action.item): 1"
           }
         }
       }
-      #expect(try await desktop.send(Price(item: "ink"), mode: mode).reply == "ink: 1")
+      #expect(try await desktop.send(Price(item: "ink"), mode: .init(mode)!).reply == "ink: 1")
       #expect(
         try await dispatcher.send(Price(item: "pen"), mode: mode).reply.hasPrefix("pen"))
     }
@@ -206,8 +205,8 @@ import Testing
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop(ownership: .weak) {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Applying(Lower.self) { action, store in store.updateModel { $0.raised -= action.by } }
-      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+      Perform(Lower.self) { action, store in try store.updateModel { $0.raised -= action.by } }
+      Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
     }
     let actions: [any ActionType] = [Raise(by: 5), Lower(by: 1), Fetch(amount: 10)]
     await dispatcher.dispatch(actions: actions, mode: mode).ended()
@@ -226,8 +225,8 @@ import Testing
       store: Store(identifier: "vault", model: Vault(signal: DeinitSignal(released))) {
         On(Raise.self) { vault, action in vault.count += action.by }
         Part(\.count) {
-          Applying(Lower.self) { action, count in count.updateModel { $0 -= action.by } }
-          Performing(Fetch.self) { action, count in count.updateModel { $0 += action.amount } }
+          Perform(Lower.self) { action, count in try count.updateModel { $0 -= action.by } }
+          Perform(Fetch.self) { action, count in try count.updateModel { $0 += action.amount } }
         }
       }, ownership: .weak)
     vault?.handle { On(Price.self) { _, action -> String in action.item } }
@@ -270,9 +269,9 @@ import Testing
   func aTestStoreAssertsWhatHandlersDo(mode: Dispatcher.Mode) async {
     let desktop = DesktopStore(identifier: "desktop", model: Desktop()) {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Performing(Fetch.self) { action, store in
-        store.updateModel { $0.drawer.papers += action.amount }
-        store.dispatch(Raise(by: 2))
+      Perform(Fetch.self) { action, store in
+        try store.updateModel { $0.drawer.papers += action.amount }
+        store.dispatcher.dispatch(Raise(by: 2))
       }
     }
     let testStore = TestStore(desktop, mode: mode)
@@ -286,7 +285,7 @@ import Testing
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
-      Performing(Fetch.self) { action, store in store.updateModel { $0.raised += action.amount } }
+      Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
     }
     let interceptor = TestInterceptor<Desktop, HandledAction>()
     dispatcher.register(interceptor: interceptor)

@@ -66,7 +66,7 @@ struct InterceptorTests {
     let token = counter.observe { _ in steps.record("observer") }
     dispatcher.register(
       interceptor: StoreInterceptor<Counter, CounterAction> { _ in steps.record("interceptor") })
-    await counter.dispatch(.add(1), mode: mode) { steps.record("completion") }.ended()
+    await counter.dispatch(.add(1), mode: mode) { _ in steps.record("completion") }.ended()
     #expect(steps.all == ["observer", "interceptor", "completion"])
     token.cancel()
   }

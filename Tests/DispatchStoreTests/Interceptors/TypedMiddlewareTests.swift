@@ -29,15 +29,15 @@ struct TypedMiddlewareTests {
         default: .pass
         }
       })
-    var outcomes: [StoreOutcome?] = []
+    var outcomes: [StoreOutcome] = []
     for amount in [1, 50, 500] {
       outcomes.append(await counter.dispatch(.add(amount), mode: mode).result["counter"])
     }
     #expect(await other.dispatch(Other(), mode: mode).result.isSuccess)
     #expect(counter.model.count == 11)
     #expect(other.model == 1)
-    #expect(outcomes[2]?.veto?.reason == "too much")
-    #expect(outcomes[2]?.veto?.middleware is ActionMiddleware<CounterAction>)
+    #expect(outcomes[2].veto?.reason == "too much")
+    #expect(outcomes[2].veto?.middleware is ActionMiddleware<CounterAction>)
   }
 
   @Test func afterGetsTheActionThatRanWithItsOutcome() async {
@@ -74,7 +74,7 @@ struct TypedMiddlewareTests {
     let counters = ["a", "b"].map { dispatcher.register(store: .counter($0)) }
     dispatcher.register(middleware: .on(counters[0]) { _, _, _ in .veto(reason: "closed") })
     let result = await dispatcher.dispatch(action: CounterAction.add(1)).result
-    #expect(result["a"]?.veto?.reason == "closed")
+    #expect(result["a"].veto?.reason == "closed")
     #expect(counters.map(\.model.count) == [0, 1])
   }
 
@@ -82,8 +82,8 @@ struct TypedMiddlewareTests {
     let counter = dispatcher.register(store: .counter("counter"))
     dispatcher.register(middleware: .on(counter) { _, _, _ in throw CounterFailure() })
     let outcome = await counter.dispatch(.add(1)).result["counter"]
-    #expect(outcome?.errorCode == .middlewareFailed)
-    #expect(outcome?.dispatchError?.cause is CounterFailure)
+    #expect(outcome.errorCode == .middlewareFailed)
+    #expect(outcome.dispatchError?.cause is CounterFailure)
   }
 
   @Test func isUnregisteredByInstanceAndByType() async {

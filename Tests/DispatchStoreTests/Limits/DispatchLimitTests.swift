@@ -39,9 +39,9 @@ struct DispatchLimitTests {
     let held = await fill(limit, mode)
     let code: DispatchError.Code = overflow == .reject ? .limitExceeded : .dropped
     let completions = Recorder<DispatchError.Code?>()
-    let above = dispatcher.dispatch(
-      action: Script.adds("x"), mode: mode, options: .limited(by: limit)
-    ) { completions.record($0.errorCode) }
+    let above = dispatcher.dispatch(Script.adds("x"), mode: mode, options: .limited(by: limit)) {
+      completions.record($0.errorCode)
+    }
     let result = await above.result
     #expect(result.errorCode == code)
     #expect("\(result.error!)".contains("one"))
@@ -84,8 +84,7 @@ struct DispatchLimitTests {
       let held = narrow.dispatch(action: holds, mode: mode, options: .limited(by: limit))
       await started.opened()
       let above = narrow.dispatch(
-        action: Script.adds("x"), mode: mode,
-        options: [.limited(by: limit), .timeout(.seconds(3_600))]
+        Script.adds("x"), mode: mode, options: [.limited(by: limit), .timeout(.seconds(3_600))]
       ) { completions.record($0.errorCode) }
       above.cancel()
       free.open()
@@ -231,9 +230,9 @@ struct DispatchLimitTests {
     let (dispatcher, free) = (dispatcher, free)
     dispatcher.addStage("other")
     let limited: @Sendable () -> Void = {
-      dispatcher.dispatch(
-        storeIdentifier: "other", action: Script.adds("x"), options: .limited(by: limit)
-      ) { codes.record($0.errorCode) }
+      dispatcher.dispatch(Script.adds("x"), to: "other", options: .limited(by: limit)) {
+        codes.record($0.errorCode)
+      }
     }
     let nested: @Sendable () -> Void = {
       dispatcher.dispatch(

@@ -53,7 +53,7 @@ struct LimitLoadTests {
     await started.opened()
     let (options, count) = (flood.options, 5_000)
     for _ in 0..<count {
-      dispatcher.dispatch(action: Script.runs { _ in }, mode: mode, options: options) { _ in
+      dispatcher.dispatch(Script.runs { _ in }, mode: mode, options: options) { _ in
         completions.withLock { $0 += 1 }
       }
     }
@@ -81,12 +81,12 @@ struct LimitLoadTests {
     @Sendable func again(_ count: Int) {
       completions.withLock { $0 += 1 }
       guard count > 0 else { return }
-      dispatcher.dispatch(action: Script.runs { _ in }, options: options) { _ in
+      dispatcher.dispatch(Script.runs { _ in }, options: options) { _ in
         again(count - 1)
       }
     }
     for _ in 0..<1_100 {
-      dispatcher.dispatch(action: Script.runs { _ in }, options: options) { _ in again(100) }
+      dispatcher.dispatch(Script.runs { _ in }, options: options) { _ in again(100) }
     }
     free.open()
     #expect(await held.result.isSuccess)

@@ -92,7 +92,7 @@ struct LoggerMiddlewareTests {
     let ends = Recorder<Bool>()
     await onOwnThreads(4) { _ in
       for _ in 0..<50 {
-        dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
+        dispatcher.dispatch(CounterAction.add(1), mode: mode) {
           ends.record($0.isSuccess)
         }
       }

@@ -14,7 +14,7 @@ struct MiddlewareReentrancyTests {
     dispatcher.register(
       middleware: RecordingMiddleware(will: { transaction, action, _ in
         if action as? CounterAction == .add(1) {
-          dispatcher.dispatch(action: CounterAction.add(10), mode: inner) {
+          dispatcher.dispatch(CounterAction.add(10), mode: inner) {
             steps.record("inner \($0.isSuccess)")
           }
         } else {
@@ -22,7 +22,7 @@ struct MiddlewareReentrancyTests {
         }
         return .pass
       }))
-    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: outer) {
+    let handle = dispatcher.dispatch(CounterAction.add(1), mode: outer) {
       steps.record("outer \($0.isSuccess)")
     }
     let ends = await steps.first(2)
@@ -46,11 +46,11 @@ struct MiddlewareReentrancyTests {
         },
         did: { _, action, _ in
           guard action as? CounterAction == .add(1) else { return }
-          dispatcher.dispatch(action: CounterAction.add(10), mode: inner) {
+          dispatcher.dispatch(CounterAction.add(10), mode: inner) {
             steps.record("inner \($0.isSuccess)")
           }
         }))
-    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: outer) {
+    let handle = dispatcher.dispatch(CounterAction.add(1), mode: outer) {
       steps.record("outer \($0.isSuccess)")
     }
     let ends = await steps.first(2)
@@ -77,7 +77,7 @@ struct MiddlewareReentrancyTests {
         return .veto(reason: "instead")
       }))
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    #expect(result["s"]?.veto != nil)
+    #expect(result["s"].veto != nil)
     #expect(await steps.first(3) == ["+p", "-p", "end"])
     #expect(store.version == 0)
   }
@@ -96,7 +96,7 @@ struct MiddlewareReentrancyTests {
       }))
     let ends = Recorder<Bool>()
     await onOwnThreads(2) { _ in
-      dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { ends.record($0.isSuccess) }
+      dispatcher.dispatch(CounterAction.add(1), mode: mode) { ends.record($0.isSuccess) }
     }
     #expect(await ends.first(2) == [true, true])
   }

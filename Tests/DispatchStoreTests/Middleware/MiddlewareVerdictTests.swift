@@ -51,7 +51,7 @@ struct MiddlewareVerdictTests {
       middleware: RecordingMiddleware("1", to: steps, will: { _, _, _ in .replace(with: Ping()) }))
     dispatcher.register(middleware: RecordingMiddleware("2", to: steps))
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    #expect(result["s"]?.errorCode == .middlewareFailed)
+    #expect(result["s"].errorCode == .middlewareFailed)
     let message = (result.error as? DispatchError)?.message ?? ""
     #expect(message.contains("RecordingMiddleware"))
     #expect(message.contains("CounterAction") && message.contains("Ping"))
@@ -76,13 +76,13 @@ struct MiddlewareVerdictTests {
     dispatcher.register(middleware: vetoing)
     dispatcher.register(middleware: RecordingMiddleware("3", to: steps))
     let completions = Recorder<DispatchResult>()
-    let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
+    let handle = dispatcher.dispatch(CounterAction.add(1), mode: mode) {
       completions.record($0)
     }
     let result = await handle.result
-    #expect(result["a"]?.veto?.middleware === vetoing)
-    #expect(result["a"]?.veto?.reason == "closed")
-    #expect(result["b"]?.isFinished == true)
+    #expect(result["a"].veto?.middleware === vetoing)
+    #expect(result["a"].veto?.reason == "closed")
+    #expect(result["b"].isFinished == true)
     #expect(result.errorCode == .vetoed)
     #expect((result.error as? DispatchError)?.message.contains("closed") == true)
     #expect([a.version, b.version] == [0, 1])
@@ -103,7 +103,7 @@ struct MiddlewareVerdictTests {
       middleware: RecordingMiddleware("2", to: steps, will: { _, _, _ in throw PingFailure() }))
     dispatcher.register(middleware: RecordingMiddleware("3", to: steps))
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    let error = result["s"]?.error as? DispatchError
+    let error = result["s"].error as? DispatchError
     #expect(error?.code == .middlewareFailed)
     #expect(error?.cause is PingFailure)
     #expect(error?.message.contains("RecordingMiddleware") == true)
@@ -177,7 +177,7 @@ struct MiddlewareVerdictTests {
     let handle = dispatcher.dispatch(
       action: CounterAction.add(1), mode: mode, options: .after(held))
     handle.cancel()
-    #expect(await handle.result["s"]?.isCancelled == true)
+    #expect(await handle.result["s"].isCancelled == true)
     #expect(steps.all == ["m will s", "m did s"])
     #expect(outcomes.all.first??.isCancelled == true)
     #expect(store.version == 0)

@@ -82,10 +82,10 @@ struct OperationMiddlewareTests {
       }))
     for _ in 0..<2 {
       let result = await dispatcher.dispatch(action: script("script", style), mode: mode).result
-      #expect(result["replaced"]?.isFinished == true)
-      #expect(result["vetoed"]?.veto?.reason == "closed")
-      #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
-      #expect(result["passed"]?.isFinished == true)
+      #expect(result["replaced"].isFinished == true)
+      #expect(result["vetoed"].veto?.reason == "closed")
+      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["passed"].isFinished == true)
     }
     // The second middleware is not called for the vetoed store.
     let once = ["replaced replacement true", "waiting script false", "passed script true"]
@@ -107,7 +107,7 @@ struct OperationMiddlewareTests {
         "m", to: steps, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
     let cancelled = dispatcher.dispatch(action: script("script", .returning), mode: mode)
     cancelled.cancel()
-    #expect(await cancelled.result["stage"]?.isCancelled == true)
+    #expect(await cancelled.result["stage"].isCancelled == true)
     #expect(steps.all == ["m will stage", "m did stage"])
     #expect(outcomes.all.first??.isCancelled == true)
     released.open()

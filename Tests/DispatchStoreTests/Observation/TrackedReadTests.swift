@@ -60,7 +60,7 @@ struct TrackedReadTests {
     } onChange: {
       events.record("change to \(store.model.count)")
     }
-    await store.dispatch(.add(3), mode: mode) { events.record("completion") }.ended()
+    await store.dispatch(.add(3), mode: mode) { _ in events.record("completion") }.ended()
     #expect(events.all == ["change to 3", "completion"])
   }
 

@@ -43,7 +43,7 @@ struct LeftChangeTests {
       let returned = Latch()
       held.afterCommit { returned.open() }
       await held.begin()
-      let handle = held.dispatch(mode) { steps.record("completion") }
+      let handle = held.dispatch(mode) { _ in steps.record("completion") }
       await returned.opened()
       #expect(steps.all.isEmpty && !handle.hasEnded)
       held.end()
@@ -335,7 +335,7 @@ private final class HeldStore: @unchecked Sendable {
   }
 
   func dispatch(
-    _ mode: Dispatcher.Mode, then completion: @escaping @Sendable () -> Void = {}
+    _ mode: Dispatcher.Mode, then completion: (@Sendable (DispatchResult) -> Void)? = nil
   ) -> DispatchHandle {
     store.dispatch(Ping(), mode: mode, then: completion)
   }

@@ -16,7 +16,7 @@ struct NestedWaitRingTests {
       let token = store.observe { change in
         guard change.version == 1 else { return }
         let handle = dispatcher.dispatch(actions: [Ping()], mode: .sync)
-        dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(handle)) {
+        dispatcher.dispatch(Ping(), mode: .sync, options: .after(handle)) {
           outcomes.record($0.isSuccess)
         }
       }

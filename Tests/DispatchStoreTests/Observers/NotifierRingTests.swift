@@ -20,7 +20,7 @@ struct NotifierRingTests {
         store.observe { before.record($0.model) },
         store.observe { change in
           guard change.model == 100 else { return }
-          dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0) }
+          dispatcher.dispatch(Ping(), mode: .sync) { results.record($0) }
         },
         store.observe { after.record($0.model) },
       ]
@@ -67,7 +67,7 @@ struct NotifierRingTests {
       let tokens = [
         store.observe { change in
           guard change.model == 100 else { return }
-          dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0) }
+          dispatcher.dispatch(Ping(), mode: .sync) { results.record($0) }
         },
         store.observe { received.record($0.model) },
       ]
@@ -157,7 +157,7 @@ struct NotifierRingTests {
       let token = store.observe { change in
         guard change.version == 1 else { return }
         let left = store.dispatch(.add(1), mode: .sync) { ends.record($0.isSuccess) }
-        dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(left)) {
+        dispatcher.dispatch(Ping(), mode: .sync, options: .after(left)) {
           codes.record($0.errorCode)
         }
       }
@@ -224,7 +224,7 @@ struct NotifierRingTests {
       let meet: @Sendable (CounterStore) -> Void = { store in
         met.record("here")
         met.waitFor(2)
-        let handle = store.dispatch(.add(10), mode: .async) { ends.record("left") }
+        let handle = store.dispatch(.add(10), mode: .async) { _ in ends.record("left") }
         dispatcher.dispatch(action: Ping(), mode: .sync, options: .after(handle)) {
           ends.record("waiter")
         }

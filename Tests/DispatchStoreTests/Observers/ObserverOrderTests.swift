@@ -112,7 +112,7 @@ struct ObserverOrderTests {
       }))
     await onOwnThreads(4) { _ in
       for _ in 0..<20 {
-        dispatcher.dispatch(action: Ping(), mode: mode) { ends.record($0.isSuccess) }
+        dispatcher.dispatch(Ping(), mode: mode) { ends.record($0.isSuccess) }
       }
     }
     #expect(await ends.first(80).allSatisfy { $0 })

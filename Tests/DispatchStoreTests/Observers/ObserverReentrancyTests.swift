@@ -17,7 +17,7 @@ struct ObserverReentrancyTests {
       store.observe { before.record($0.model.count) },
       store.observe { change in
         guard change.model.count < 5 else { return }
-        dispatcher.dispatch(action: CounterAction.add(1), mode: inner) {
+        dispatcher.dispatch(CounterAction.add(1), mode: inner) {
           ends.record($0.isSuccess)
         }
         if inner == .sync {
@@ -46,7 +46,7 @@ struct ObserverReentrancyTests {
       store.observe { change in
         guard change.version == 1 else { return }
         steps.record("nested begins")
-        store.dispatch(.add(10), mode: .sync) { steps.record("nested completion") }
+        store.dispatch(.add(10), mode: .sync) { _ in steps.record("nested completion") }
         steps.record("nested returned, \(store.model.count)")
       },
       store.observe { steps.record("delivered \($0.model.count)") },

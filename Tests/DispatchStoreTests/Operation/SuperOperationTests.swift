@@ -14,7 +14,7 @@ struct SuperOperationTests {
   private func dispatch(_ mode: Dispatcher.Mode, value: Int = 0) async -> DispatchResult {
     let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
     Thread {
-      dispatcher.dispatch(action: Append(value: value), mode: mode) { results.record($0) }
+      dispatcher.dispatch(Append(value: value), mode: mode) { results.record($0) }
     }.start()
     return await results.first(1)[0]
   }
@@ -90,7 +90,7 @@ struct SuperOperationTests {
       operation.cancel()
       return nil
     }
-    #expect(await dispatch(mode)["visited"]?.isCancelled == true)
+    #expect(await dispatch(mode)["visited"].isCancelled == true)
     #expect(await log.first(1) == ["completed"])
     #expect(store.model.isEmpty)
   }

@@ -31,7 +31,7 @@ struct FunctionReducerTests {
           throw PingFailure()
         }))
     let outcome = await store.dispatch(Ping()).result["store"]
-    #expect(outcome?.error is PingFailure)
+    #expect(outcome.error is PingFailure)
     #expect(store.model == 7)
   }
 

@@ -10,7 +10,8 @@ private final class Square: Shape, @unchecked Sendable {}
 struct ActionSubclassTests {
   private let dispatcher = Dispatcher()
 
-  private func add<Action: ActionType>(_ identifier: String, for type: Action.Type) {
+  private func add<Action: ActionType>(_ identifier: String, for type: Action.Type)
+  where Action.Reply == Void {
     let reducer = ClosureReducer<[String], Action> { action, store in
       ActionOperation(action: action, store: store) { action, store in
         store.updateModel { $0.append("\(Swift.type(of: action))") }

@@ -65,8 +65,8 @@ struct ConcurrentRegistrationTests {
     await onOwnThreads(4) { thread in
       for index in 0..<100 {
         if thread < 2 {
-          dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { result in
-            ends.record(result.isSuccess && result["stays"]?.isFinished == true)
+          dispatcher.dispatch(CounterAction.add(1), mode: mode) { result in
+            ends.record(result.isSuccess && result["stays"].isFinished == true)
           }
         } else {
           let passing = dispatcher.register(store: .counter("passing \(thread) \(index % 5)"))
@@ -88,7 +88,7 @@ struct ConcurrentRegistrationTests {
     await onOwnThreads(4) { thread in
       for _ in 0..<100 {
         if thread < 2 {
-          dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { result in
+          dispatcher.dispatch(CounterAction.add(1), mode: mode) { result in
             ends.record(result.isSuccess)
           }
         } else {

@@ -29,9 +29,9 @@ struct RegistrationUnderLoadTests {
       }
     }
     let all = dispatched.all[0]
-    for handle in all.toStage { #expect(await handle.result["stage"]?.isFinished == true) }
+    for handle in all.toStage { #expect(await handle.result["stage"].isFinished == true) }
     for (name, handle) in all.toNewest {
-      #expect(await handle.result[name]?.isFinished == true)
+      #expect(await handle.result[name].isFinished == true)
     }
     #expect(stage.version == UInt64(all.toStage.count))
     #expect(dispatcher.stores.count == total + 1)
@@ -74,7 +74,7 @@ struct RegistrationUnderLoadTests {
         let unseen = dispatcher.dispatch(
           storeIdentifier: name, action: CounterAction.add(1), mode: mode)
         let results = awaitOnThread(seen, unseen)
-        #expect(results[0][name]?.isFinished == true)
+        #expect(results[0][name].isFinished == true)
         #expect(!results[1].hasResponders)
         #expect(store.model.count == 1)
       }

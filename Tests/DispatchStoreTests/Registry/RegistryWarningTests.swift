@@ -60,7 +60,7 @@ struct RegistryWarningTests {
     for isObserved in [false, true] {
       let token = isObserved ? store.observe { changes.record($0.version) } : nil
       let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-      #expect(result["idle"]?.errorCode == .reducerMissing)
+      #expect(result["idle"].errorCode == .reducerMissing)
       withExtendedLifetime(token) {}
     }
     #expect(store.version == 0)

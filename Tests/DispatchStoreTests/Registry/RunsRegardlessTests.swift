@@ -63,11 +63,11 @@ struct RunsRegardlessTests {
     handles.record(handle)
     let result = await handle.result
     for style in OperationStyle.allCases {
-      #expect(result["audit \(style)"]?.isFinished == true)
+      #expect(result["audit \(style)"].isFinished == true)
       #expect(steps.all.contains("-audit \(style)"))
     }
-    #expect(result["after audit"]?.isCancelled == true)
-    #expect(result["plain"]?.isCancelled == true)
+    #expect(result["after audit"].isCancelled == true)
+    #expect(result["plain"].isCancelled == true)
     #expect(!steps.all.contains("+plain"))
   }
 
@@ -86,7 +86,7 @@ struct RunsRegardlessTests {
       waitFor: WaitFor(["first"], runsRegardless: true))
     let handle = dispatcher.dispatch(action: Ping(), mode: mode)
     handles.record(handle)
-    #expect(await handle.result["audit"]?.isFinished == true)
+    #expect(await handle.result["audit"].isFinished == true)
     #expect(seen.all == [false])
   }
 
@@ -105,7 +105,7 @@ struct RunsRegardlessTests {
     let handle = dispatcher.dispatch(action: Ping(), mode: mode)
     await running.opened()
     handle.cancel()
-    #expect(await handle.result["audit"]?.isCancelled == true)
+    #expect(await handle.result["audit"].isCancelled == true)
   }
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
@@ -120,8 +120,8 @@ struct RunsRegardlessTests {
     handle.cancel()
     let result = await handle.result
     latch.open()
-    #expect(result["first"]?.isCancelled == true)
-    #expect(result["audit"]?.isCancelled == true)
+    #expect(result["first"].isCancelled == true)
+    #expect(result["audit"].isCancelled == true)
     #expect(steps.all.isEmpty)
     _ = await before.result
   }

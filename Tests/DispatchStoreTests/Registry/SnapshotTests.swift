@@ -20,7 +20,7 @@ struct SnapshotTests {
     let dispatcher = dispatcher
     addPair { dispatcher.unregister(storeIdentifier: "second") }
     let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(result["second"]?.isFinished == true)
+    #expect(result["second"].isFinished == true)
     #expect(steps.all == ["+second", "-second"])
     let next = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(next.stores.map(\.storeIdentifier) == ["first"])
@@ -61,7 +61,7 @@ struct SnapshotTests {
     await observed.opened()
     dispatcher.unregister(store: store)
     await running.first(1)[0].finish()
-    #expect(await result["a"]?.isFinished == true)
+    #expect(await result["a"].isFinished == true)
     #expect(store.model == 1)
   }
 

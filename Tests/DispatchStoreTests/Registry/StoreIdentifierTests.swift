@@ -59,7 +59,9 @@ struct StoreIdentifierTests {
     dispatcher.addProbe("b", to: steps)
     let one = await a.dispatch(Ping(), mode: mode).result
     #expect(one.stores.map(\.storeIdentifier) == ["a"])
-    let two = await a.dispatch([Ping(), Ping()], mode: mode).result
+    let two = await dispatcher.dispatch(
+      storeIdentifier: a.identifier, actions: [Ping(), Ping()], mode: mode
+    ).result
     #expect(two.stores.map(\.storeIdentifier) == ["a", "a"])
     #expect(two.steps.count == 2)
     #expect(a.model == 3)

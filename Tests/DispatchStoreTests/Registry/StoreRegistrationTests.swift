@@ -120,7 +120,7 @@ struct StoreRegistrationTests {
   func anActionToWhichNoStoreRespondsSucceedsAndSaysSo(mode: Dispatcher.Mode) async {
     dispatcher.register(store: .counter("counter"))
     let completions = Recorder<DispatchResult>()
-    let handle = dispatcher.dispatch(action: Ping(), mode: mode) { completions.record($0) }
+    let handle = dispatcher.dispatch(Ping(), mode: mode) { completions.record($0) }
     let result = await handle.result
     #expect(result.isSuccess)
     #expect(!result.hasResponders)

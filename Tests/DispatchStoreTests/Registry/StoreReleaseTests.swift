@@ -72,7 +72,7 @@ struct StoreReleaseTests {
         let ended = DispatchSemaphore(value: 64)
         while !stop.isOpen {
           ended.wait()
-          dispatcher.dispatch(action: Ping(), mode: mode) { _ in ended.signal() }
+          dispatcher.dispatch(Ping(), mode: mode) { _ in ended.signal() }
         }
         // All that it dispatched has ended.
         for _ in 0..<64 { ended.wait() }

@@ -14,7 +14,7 @@ struct WaitForErrorTests {
     let hooks = Recorder<String>()
     let completions = Recorder<DispatchResult>()
     dispatcher.register(middleware: RecordingMiddleware(to: hooks))
-    let handle = dispatcher.dispatch(action: Ping(), mode: mode) { completions.record($0) }
+    let handle = dispatcher.dispatch(Ping(), mode: mode) { completions.record($0) }
     let result = await handle.result
     let error = result.error as? DispatchError
     #expect(error?.code == code, sourceLocation: sourceLocation)
@@ -72,7 +72,7 @@ struct WaitForErrorTests {
     dispatcher.addProbe("b", waitFor: ["a"], to: steps)
     dispatcher.register(store: CounterStore.counter("counter"), waitFor: ["a"])
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    #expect(result["counter"]?.isFinished == true)
+    #expect(result["counter"].isFinished == true)
     let alone = await dispatcher.dispatch(storeIdentifier: "a", action: Ping(), mode: mode).result
     #expect(alone.isSuccess)
     #expect(steps.all == ["+a", "-a"])

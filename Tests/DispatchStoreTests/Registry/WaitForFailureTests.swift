@@ -39,16 +39,16 @@ struct WaitForFailureTests {
     dispatcher.addProbe("free", to: steps)
     let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(result.stores.map(\.storeIdentifier) == ["a", "b", "c", "free"])
-    #expect(result["a"]?.isFinished == false)
+    #expect(result["a"].isFinished == false)
     for (waiter, awaited) in [("b", "a"), ("c", "b")] {
-      let error = result[waiter]?.error as? DispatchError
+      let error = result[waiter].error as? DispatchError
       #expect(error?.code == .dependencyFailed)
       #expect(error?.storeIdentifiers == [waiter, awaited])
       #expect(error?.cause != nil)
       #expect(error?.message.contains("\"\(waiter)\"") == true)
       #expect(error?.message.contains("\"\(awaited)\"") == true)
     }
-    #expect(result["free"]?.isFinished == true)
+    #expect(result["free"].isFinished == true)
     #expect(!steps.all.contains("+b"))
     #expect(!steps.all.contains("+c"))
   }
@@ -59,9 +59,9 @@ struct WaitForFailureTests {
     dispatcher.addProbe("b", waitFor: WaitFor(["a"], runsRegardless: true), to: steps)
     dispatcher.addProbe("c", waitFor: ["b"], to: steps)
     let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(result["a"]?.isFinished == false)
-    #expect(result["b"]?.isFinished == true)
-    #expect(result["c"]?.isFinished == true)
+    #expect(result["a"].isFinished == false)
+    #expect(result["b"].isFinished == true)
+    #expect(result["c"].isFinished == true)
     #expect(steps.all.suffix(4) == ["+b", "-b", "+c", "-c"])
   }
 
@@ -72,8 +72,8 @@ struct WaitForFailureTests {
       "b", waitFor: WaitFor(["a"], runsRegardless: true), style: style, to: steps)
     dispatcher.addProbe("c", waitFor: ["a"], style: style, to: steps)
     let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(result["a"]?.error is PingFailure)
-    #expect(result["c"]?.errorCode == .dependencyFailed)
+    #expect(result["a"].error is PingFailure)
+    #expect(result["c"].errorCode == .dependencyFailed)
     #expect(steps.all == ["+a", "-a", "+b", "-b"])
     #expect(result.error is PingFailure)
   }
@@ -103,7 +103,7 @@ struct WaitForFailureTests {
     dispatcher.addProbe("b", waitFor: ["a"], to: steps)
     let bad = dispatcher.dispatch(action: Ping(name: "bad"), mode: mode)
     let good = dispatcher.dispatch(action: Ping(name: "good"), mode: mode)
-    #expect(await bad.result["b"]?.errorCode == .dependencyFailed)
+    #expect(await bad.result["b"].errorCode == .dependencyFailed)
     #expect(await good.result.isSuccess)
     #expect(steps.all == ["+b", "-b"])
   }

@@ -52,7 +52,7 @@ struct WeakOwnershipTests {
     let (held, gate) = await hold()
     let completions = Recorder<DispatchResult>()
     async let handle = onOwnThread {
-      dispatcher.dispatch(action: Ping(), mode: mode, options: .after(held)) {
+      dispatcher.dispatch(Ping(), mode: mode, options: .after(held)) {
         completions.record($0)
       }
     }
@@ -61,7 +61,7 @@ struct WeakOwnershipTests {
     await released.opened()
     gate.finish()
     let result = await handle.result
-    #expect(result["held"]?.isCancelled == true)
+    #expect(result["held"].isCancelled == true)
     #expect(result.error is CancellationError)
     #expect(hooks.all == ["m will held", "m did held"])
     #expect(outcomes.all.first??.isCancelled == true)
@@ -112,7 +112,7 @@ struct WeakOwnershipTests {
     #expect(!released.isOpen)
     #expect(dispatcher.store(with: "held") != nil)
     await running.first(1)[0].finish()
-    #expect(await handle.result["held"]?.isFinished == true)
+    #expect(await handle.result["held"].isFinished == true)
   }
 
   @Test func aStronglyHeldStoreLivesUntilItIsUnregistered() async {

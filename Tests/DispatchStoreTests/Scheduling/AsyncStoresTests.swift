@@ -84,9 +84,9 @@ struct AsyncStoresTests {
       let fails = Script.runs { _ in throw StageFright() }
       let result = await dispatcher.dispatch(action: fails).result
       #expect(result.stores.map(\.storeIdentifier) == ["failing", "waiting", "free"])
-      #expect(result["failing"]?.error is StageFright)
-      #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
-      #expect(result["free"]?.isFinished == true)
+      #expect(result["failing"].error is StageFright)
+      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["free"].isFinished == true)
     }
   }
 

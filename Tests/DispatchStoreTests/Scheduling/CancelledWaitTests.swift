@@ -15,7 +15,7 @@ struct CancelledWaitTests {
       results.record(await handle.result)
     }
     for _ in 0..<5 { _ = await dispatcher.dispatch(action: script, mode: mode).result }
-    for result in results.all { #expect(result["stage"]?.isCancelled == true) }
+    for result in results.all { #expect(result["stage"].isCancelled == true) }
     #expect(results.count == 5)
   }
 

@@ -117,7 +117,7 @@ struct DeadlockTests {
       let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode, line: 2)
       let script = Script.runs { _ in log.record("ran") }
       dispatcher.dispatch(
-        action: script, mode: .sync, options: .after(behind), then: { results.record($0) }, line: 3)
+        script, mode: .sync, options: .after(behind), then: { results.record($0) }, line: 3)
     }
     let parents: [Script] = [
       .runs { _ in dispatches() },
@@ -204,8 +204,8 @@ struct DeadlockTests {
     expect(results.all[0], names: "the main lane", 1, 2)
     let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: .mainThread, line: 2)
     dispatcher.dispatch(
-      action: Script.adds("after"), mode: .sync, options: .after(behind),
-      then: { results.record($0) }, line: 3)
+      Script.adds("after"), mode: .sync, options: .after(behind), then: { results.record($0) },
+      line: 3)
     expect(results.all[1], names: "the main lane", 3, 2)
   }
 

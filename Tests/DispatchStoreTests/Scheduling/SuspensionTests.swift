@@ -159,7 +159,7 @@ struct SuspensionTests {
     dispatcher.queue.isSuspended = true
     let held = dispatcher.dispatch(action: records("held"), mode: mode)
     held.cancel()
-    #expect(await held.result["stage"]?.isCancelled == true)
+    #expect(await held.result["stage"].isCancelled == true)
     dispatcher.queue.isSuspended = false
     #expect(await dispatcher.dispatch(action: records("next"), mode: mode).result.isSuccess)
     #expect(log.all == ["next"])

@@ -25,7 +25,8 @@ struct TaskTurnTests {
           await Self.$producer.withValue(producer) {
             for step in 0..<count {
               await each(
-                producer, await store.send(Turn(producer: producer, step: step), mode: mode))
+                producer,
+                (await store.send(Turn(producer: producer, step: step), mode: mode)).result)
             }
           }
         }
@@ -60,7 +61,7 @@ struct TaskTurnTests {
     let sent = Task {
       await Self.$carried.withValue("c") {
         await Self.$producer.withValue(3) {
-          await store.send(Turn(producer: 3, step: nil), mode: mode) { _ in
+          await store.send(Turn(producer: 3, step: nil), mode: .init(mode)!) { _ in
             log.record("completion " + ContextReducer.context)
           }
         }

@@ -49,9 +49,9 @@ struct ApplyTests {
       }
       warmUp()
       let result = await dispatcher.dispatch(action: errand, mode: mode).result
-      #expect(result["desk"]?.error as? StageFright == error as? StageFright)
-      #expect(result["desk"]?.isCancelled == (error is CancellationError))
-      #expect((result["waiting"]?.error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["desk"].error as? StageFright == error as? StageFright)
+      #expect(result["desk"].isCancelled == (error is CancellationError))
+      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
     }
     #expect(desk.model == ["done", "done"])
   }

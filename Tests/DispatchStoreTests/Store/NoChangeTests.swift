@@ -1,10 +1,10 @@
 import DispatchStore
 import Testing
 
-/// Calls `noChange()` for actions whose name begins with "no".
+/// Calls `unchanged()` for actions whose name begins with "no".
 private class IgnoringReducer: Reducer<Int, Ping> {
   override func reduce(into model: inout Int, action: Ping) throws {
-    if action.name.hasPrefix("no") { noChange() } else { model += 1 }
+    if action.name.hasPrefix("no") { unchanged() } else { model += 1 }
     if action.name.hasSuffix("fail") { throw PingFailure() }
   }
 }
@@ -93,13 +93,13 @@ struct NoChangeTests {
     let reducer = IgnoringReducer()
     nonisolated(unsafe) let same = reducer
     let store = dispatcher.register(store: ProbeStore(identifier: "s", model: 0, reducer: same))
-    same.noChange()
+    same.unchanged()
     store.updateModel { model in
       model = 5
-      same.noChange()
+      same.unchanged()
     }
     #expect(store.version == 1)
-    store.withModel { _ in same.noChange() }
+    store.withModel { _ in same.unchanged() }
     store.dispatch(Ping(name: "yes"), mode: .sync)
     #expect(store.version == 2)
     #expect(store.model == 6)

@@ -52,7 +52,7 @@ struct PrerequisiteResultsTests {
     register(style)
     for _ in 0..<2 {
       let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-      #expect(result["audit"]?.isFinished == true)
+      #expect(result["audit"].isFinished == true)
     }
     let expected = ["first true", "second false"]
     #expect(read.all == expected + expected)

@@ -82,7 +82,7 @@ struct ReducerTests {
     dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
     let results = Recorder<Bool>()
     await onOwnThreads(2) { _ in
-      dispatcher.dispatch(action: Ping(), mode: .sync) { results.record($0.isSuccess) }
+      dispatcher.dispatch(Ping(), mode: .sync) { results.record($0.isSuccess) }
     }
     #expect(results.all == [true, true])
   }

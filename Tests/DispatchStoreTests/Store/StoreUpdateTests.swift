@@ -96,7 +96,7 @@ struct StoreUpdateTests {
     let ends = Recorder<Bool>()
     await onOwnThreads(8) { _ in
       for _ in 0..<100 {
-        dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
+        dispatcher.dispatch(CounterAction.add(1), mode: mode) {
           ends.record($0.isSuccess)
         }
       }

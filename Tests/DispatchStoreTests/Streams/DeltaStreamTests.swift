@@ -155,9 +155,9 @@ struct DeltaStreamTests {
     var deltas = store.deltas(of: \.parcels, buffering: .suspending(1)).makeAsyncIterator()
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
     let token = store.observe(\.note) { committed.record($0.version) }
-    store.dispatch(.put(1, 1), mode: .serial) { ended.record(1) }
+    store.dispatch(.put(1, 1), mode: .serial) { _ in ended.record(1) }
     _ = await ended.first(1)
-    store.dispatch(.put(1, 2), mode: .serial) { ended.record(2) }
+    store.dispatch(.put(1, 2), mode: .serial) { _ in ended.record(2) }
     _ = await committed.first(2)
     #expect(ended.count == 1)
     #expect(await deltas.next()?.versions == 1...1)
@@ -284,7 +284,8 @@ struct DeltaStreamLoadTests {
           continue
         }
         let mode = Dispatcher.Mode.everyMode[dice.roll(Dispatcher.Mode.everyMode.count)]
-        store.dispatch(amount < 300 ? .remove(id) : .put(id, amount), mode: mode) { ended.add() }
+        store.dispatch(amount < 300 ? .remove(id) : .put(id, amount), mode: mode) { _ in ended.add()
+        }
       }
     }
     await ended.full()

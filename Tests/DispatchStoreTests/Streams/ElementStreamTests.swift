@@ -133,8 +133,8 @@ struct ElementStreamTests {
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
     let token = store.observe(\.note) { committed.record($0.version) }
     for amount in 1...2 {
-      store.dispatch(.put(2, amount), mode: .serial(lane: "other")) { ended.record(-amount) }
-      store.dispatch(.put(1, amount), mode: .serial) { ended.record(amount) }
+      store.dispatch(.put(2, amount), mode: .serial(lane: "other")) { _ in ended.record(-amount) }
+      store.dispatch(.put(1, amount), mode: .serial) { _ in ended.record(amount) }
     }
     _ = await committed.first(4)
     #expect(!ended.all.contains(2))

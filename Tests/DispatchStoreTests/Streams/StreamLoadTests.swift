@@ -20,7 +20,7 @@ struct StreamLoadTests {
     await onOwnThreads(producers) { producer in
       for number in 0..<(total / 8) {
         let mode = Dispatcher.Mode.everyMode[(producer + number) % Dispatcher.Mode.everyMode.count]
-        store.dispatch(.add(1), mode: mode) { ended.add() }
+        store.dispatch(.add(1), mode: mode) { _ in ended.add() }
       }
     }
     await ended.full()

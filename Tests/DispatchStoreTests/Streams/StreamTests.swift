@@ -231,7 +231,7 @@ private struct Box: Sendable {
 }
 
 private final class IdleReducer: Reducer<Int, Ping> {
-  override func reduce(into model: inout Int, action: Ping) { noChange() }
+  override func reduce(into model: inout Int, action: Ping) { unchanged() }
 }
 
 /// Adds up a stream's values; between two of them its caller may go on.

@@ -26,9 +26,9 @@ struct SuspendingStreamTests {
     var changes = versions(2)
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
     let token = store.observe(\.count) { committed.record($0.version) }
-    for number in 1...2 { store.dispatch(.add(1), mode: mode) { ended.record(number) } }
+    for number in 1...2 { store.dispatch(.add(1), mode: mode) { _ in ended.record(number) } }
     _ = await ended.first(2)
-    store.dispatch(.add(1), mode: mode) { ended.record(3) }
+    store.dispatch(.add(1), mode: mode) { _ in ended.record(3) }
     _ = await committed.first(3)
     #expect(ended.count == 2)
     #expect(await changes.next()?.version == 1)
@@ -173,7 +173,7 @@ struct SuspendingStreamTests {
     func leave() async {
       var changes = versions(0)
       for number in 1...4 {
-        store.dispatch(.add(1), mode: .serial(lane: number)) { ended.record(number) }
+        store.dispatch(.add(1), mode: .serial(lane: number)) { _ in ended.record(number) }
       }
       _ = await changes.next()
     }
@@ -194,7 +194,7 @@ struct SuspendingStreamTests {
       await Task.yield()
     }
     for number in 1...4 {
-      store.dispatch(.add(1), mode: .serial(lane: number)) { ended.record(number) }
+      store.dispatch(.add(1), mode: .serial(lane: number)) { _ in ended.record(number) }
     }
     consumer.cancel()
     goOn.open()

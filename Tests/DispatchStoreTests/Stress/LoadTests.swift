@@ -24,7 +24,7 @@ struct LoadTests {
     let failures = Recorder<String>()
     await onOwnThreads(threads) { _ in
       for _ in 0..<actions {
-        dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { result in
+        dispatcher.dispatch(CounterAction.add(1), mode: mode) { result in
           if !result.isSuccess { failures.record("\(result)") }
           completions.record(result.dispatchID)
         }

@@ -10,16 +10,12 @@ extension Dispatcher {
     if sends {
       return Task {
         await send(
-          script, mode: mode, options: options, then: completion, fileID: fileID, line: line)
+          script, mode: mode, options: options, then: completion, fileID: fileID, line: line
+        ).result
       }
     }
     @Sendable func start() -> DispatchHandle {
-      guard let completion else {
-        return dispatch(
-          action: script, mode: mode, options: options, fileID: fileID, line: line)
-      }
-      return dispatch(
-        action: script, mode: mode, options: options, then: completion, fileID: fileID, line: line)
+      dispatch(script, mode: mode, options: options, then: completion, fileID: fileID, line: line)
     }
     if mode == .sync { return Task { await onOwnThread { start().resultIfEnded! } } }
     let handle = start()

@@ -29,7 +29,8 @@ import Foundation
       let dispatcher = Dispatcher()
       let stage = dispatcher.addStage()
       stage.dispatch(.adds("sync"), mode: .sync)
-      stage.dispatch([.adds("main"), .suspends { _ in await Task.yield() }], mode: .mainThread) {
+      let actions = [Script.adds("main"), .suspends { _ in await Task.yield() }]
+      dispatcher.dispatch(actions: actions, mode: .mainThread) {
         let wasOnMain = Here.isMainQueue && Thread.isMainThread
         dispatcher.dispatch(action: Script.adds("serial"), mode: .serial) {
           dispatcher.dispatch(action: Script.adds("main again"), mode: .mainThread) {

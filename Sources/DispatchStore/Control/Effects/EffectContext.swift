@@ -22,26 +22,14 @@ public struct EffectContext: Sendable {
   /// Dispatches an action in the calling task, and returns when it has ended, as `Dispatcher.send` does.
   @discardableResult
   public nonisolated(nonsending) func send<Action: ActionType>(
-    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), fileID: StaticString = #fileID,
-    line: UInt = #line
-  ) async -> DispatchResult {
-    if let refused = refusal(of: action, nil, fileID, line) { return refused.resultIfEnded! }
-    return await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line)
-  }
-
-  /// Dispatches a replying action in the calling task, as `Dispatcher.send` does.
-  @discardableResult
-  public nonisolated(nonsending) func send<Action: ReplyingAction>(
-    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), fileID: StaticString = #fileID,
-    line: UInt = #line
+    _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
+    options: DispatchOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
     if let refused = refusal(of: action, nil, fileID, line) {
       return ReplyResult(refused.resultIfEnded!)
     }
     return ReplyResult(
-      await dispatcher.send(action, to: storeIdentifier, mode, options, nil, fileID, line))
+      await dispatcher.send(action, to: storeIdentifier, mode.mode, options, nil, fileID, line))
   }
 
   /// Dispatches an action, as `Dispatcher.dispatch` does; the run does not wait for it.
@@ -50,7 +38,7 @@ public struct EffectContext: Sendable {
   @discardableResult
   public func dispatch<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+    options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {

@@ -14,8 +14,7 @@ public struct ActionGroupHandle: Sendable {
 
   /// Cancels the steps that run, as `DispatchHandle.cancel()` does, and starts nothing more but compensations.
   ///
-  /// Finished steps are compensated then; compensations are not cancelled. A `.sync` step that runs goes on to its
-  /// end. If every step finishes all the same, the group succeeds. After the end this has no effect.
+  /// Finished steps are compensated then; compensations are not cancelled. If every step finishes all the same, the group succeeds. After the end this has no effect.
   public func cancel() {
     run.cancel()
   }
@@ -26,7 +25,7 @@ public struct ActionGroupHandle: Sendable {
   ///
   /// In an operation's block that holds a resource which a step needs, the wait ends with the error `wouldDeadlock`.
   /// It ends as soon as that step is the oldest that runs. The group goes on, and needs the block to end. Undetected
-  /// waits are those of `DispatchHandle.result`, and a `.sync` step that waits for the block.
+  /// waits are those of `DispatchHandle.result`.
   public var result: ActionGroupResult {
     get async { await run.awaitResult(in: DispatchContext.ofTask) }
   }

@@ -12,8 +12,8 @@ public struct ActionStep: Sendable {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public init(
-    _ action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+    _ action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
+    options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(.action(action), storeIdentifier, mode, options, fileID, line)
@@ -24,8 +24,9 @@ public struct ActionStep: Sendable {
   /// Everything else is as with `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`, even if the group
   /// runs in its caller's task.
   public init(
-    _ actions: [any ActionType], storeIdentifier: String? = nil, mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(),
+    _ actions: [any ActionType], storeIdentifier: String? = nil,
+    mode: Dispatcher.SendMode = .serial,
+    options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.init(.actions(actions), storeIdentifier, mode, options, fileID, line)
@@ -44,8 +45,8 @@ public struct ActionStep: Sendable {
   ///     at the beginning there are none. Returns nil if there is nothing to do; if it throws, the step fails. Called
   ///     on the thread that continues the group, with no lock held, once each time the group is run.
   public init(
-    storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+    storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
+    options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable ([DispatchResult]) throws -> (any ActionType)?
   ) {
@@ -53,7 +54,7 @@ public struct ActionStep: Sendable {
   }
 
   private init(
-    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.Mode,
+    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode,
     _ options: DispatchOptions, _ fileID: StaticString, _ line: UInt
   ) {
     step = GroupStep(work, to: storeIdentifier, mode, options, fileID: fileID, line: line)
@@ -81,8 +82,8 @@ public struct ActionStep: Sendable {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public func compensated(
-    by action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.Mode? = nil,
-    options: DispatchOptions = DispatchOptions(), ifOnlyBegun: Bool = false,
+    by action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.SendMode? = nil,
+    options: DispatchOptions = [], ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
     compensated(.action(action), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
@@ -102,8 +103,8 @@ public struct ActionStep: Sendable {
   ///   - action: Gets the step's result. Returns nil if there is nothing to do; if it throws, the compensation has
   ///     failed.
   public func compensated(
-    storeIdentifier: String? = nil, mode: Dispatcher.Mode? = nil,
-    options: DispatchOptions = DispatchOptions(), ifOnlyBegun: Bool = false,
+    storeIdentifier: String? = nil, mode: Dispatcher.SendMode? = nil,
+    options: DispatchOptions = [], ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable (DispatchResult) throws -> (any ActionType)?
   ) -> ActionStep {
@@ -113,7 +114,7 @@ public struct ActionStep: Sendable {
   }
 
   private func compensated(
-    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.Mode?,
+    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
     _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ fileID: StaticString, _ line: UInt
   ) -> ActionStep {
     ActionStep(

@@ -1,8 +1,7 @@
 extension Dispatcher {
   /// Dispatches the steps of a group, one after the other or concurrently.
   ///
-  /// The first steps are dispatched before this returns, on the caller's thread; `.sync` ones among them run to their
-  /// end. Each later step is dispatched once the earlier ones and their completions have ended. That happens on a
+  /// The first steps are dispatched before this returns, on the caller's thread. Each later step is dispatched once the earlier ones and their completions have ended. That happens on a
   /// thread of the concurrent queue, even if that is suspended; no thread waits meanwhile.
   ///
   /// Each step is a dispatch of its own: a group holds no lane from step to step. The steps' parent is the dispatch
@@ -55,7 +54,6 @@ extension Dispatcher {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: The outcome of the group; `get()` throws its first error.
-  /// - Precondition: No step and no compensation has the mode `.sync`.
   @discardableResult
   public nonisolated(nonsending) func send(
     _ group: ActionGroup,

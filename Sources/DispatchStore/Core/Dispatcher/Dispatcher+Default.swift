@@ -3,49 +3,22 @@ extension Dispatcher {
   @discardableResult
   public static func dispatch<Action: ActionType>(
     storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable () -> Void)? = nil,
+    options: DispatchOptions = [], then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     `default`.dispatch(
       action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
   }
 
-  /// Dispatches an action through the default dispatcher; see the instance method.
-  @discardableResult
-  public static func dispatch<Action: ActionType>(
-    storeIdentifier: String? = nil, action: Action, mode: Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    `default`.dispatch(
-      action, to: storeIdentifier, mode, options, .withResult(completion), fileID, line)
-  }
-
   /// Dispatches actions one after the other through the default dispatcher; see the instance method.
   @discardableResult
   public static func dispatch(
     storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable () -> Void)? = nil,
+    options: DispatchOptions = [], then completion: (@Sendable () -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     `default`.enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
       fileID, line)
-  }
-
-  /// Dispatches actions one after the other through the default dispatcher; see the instance method.
-  @discardableResult
-  public static func dispatch(
-    storeIdentifier: String? = nil, actions: [AnyAction], mode: Mode = .serial,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    `default`.enqueue(
-      actions, to: storeIdentifier, mode: mode, options: options, .withResult(completion), fileID,
-      line)
   }
 }

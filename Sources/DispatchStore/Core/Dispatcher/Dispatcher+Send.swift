@@ -19,55 +19,47 @@ extension Dispatcher {
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: The thread and the order in which the dispatch runs; not `.sync`.
+  ///   - mode: The thread and the order in which the dispatch runs.
   ///   - options: Further options.
   ///   - completion: Runs exactly once at the end, also after a failure.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
-  /// - Returns: The outcome of the dispatch, after its completion; `get()` throws its first error.
-  /// - Precondition: The mode is not `.sync`; use `dispatch` for that.
+  /// - Returns: The outcome of the dispatch, after its completion, with the stores' replies. `reply` and `get()`
+  ///   throw its first error.
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send<Action: ActionType>(
-    _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchResult {
-    await send(
-      action, to: storeIdentifier, mode, options, completion.map(Completion.withResult),
-      fileID, line)
-  }
-
-  /// Dispatches a replying action in the caller's own task; the result has the stores' replies.
-  ///
-  /// Behaves in all else like the method for actions without replies.
-  @discardableResult
-  @inlinable
-  public nonisolated(nonsending) func send<Action: ReplyingAction>(
-    _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    _ action: Action, to storeIdentifier: String? = nil, mode: SendMode = .async,
+    options: DispatchOptions = [], then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
     ReplyResult(
       await send(
-        action, to: storeIdentifier, mode, options, completion.map(Completion.withResult), fileID,
-        line))
+        action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
+        fileID, line))
   }
 
-  /// Dispatches an action through the default dispatcher, in the caller's own task; see the instance method.
+  /// Dispatches an action whose type is not known here, in the caller's own task.
+  ///
+  /// Behaves in all else like the method for a known type. Ask the result for replies by `reply(to:from:)`.
+  @_disfavoredOverload
   @discardableResult
-  @inlinable
-  public static nonisolated(nonsending) func send<Action: ActionType>(
-    _ action: Action, to storeIdentifier: String? = nil, mode: Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+  public nonisolated(nonsending) func send(
+    _ action: any ActionType, to storeIdentifier: String? = nil, mode: SendMode = .async,
+    options: DispatchOptions = [], then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DispatchResult {
-    await `default`.send(
-      action, to: storeIdentifier, mode, options, completion.map(Completion.withResult),
+    await send(
+      any: action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
       fileID, line)
+  }
+
+  /// Opens the action.
+  private nonisolated(nonsending) func send<Action: ActionType>(
+    any action: Action, to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) async -> DispatchResult {
+    await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 }
 
@@ -79,28 +71,13 @@ extension Store {
   @discardableResult
   @inlinable
   public nonisolated(nonsending) func send(
-    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
-    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchResult {
-    await send(
-      any: action, mode, options, completion.map(Completion.withResult), fileID, line)
-  }
-}
-
-extension Store where Action: ReplyingAction {
-  /// Dispatches a replying action to this store alone, in the caller's own task; the result has its reply.
-  ///
-  /// Behaves in all else like the method for actions without replies.
-  @discardableResult
-  @inlinable
-  public nonisolated(nonsending) func send(
-    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
+    _ action: Action, mode: Dispatcher.SendMode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
     ReplyResult(
-      await send(any: action, mode, options, completion.map(Completion.withResult), fileID, line))
+      await send(
+        any: action, mode.mode, options, completion.map(Completion.withResult), fileID, line))
   }
 }
 

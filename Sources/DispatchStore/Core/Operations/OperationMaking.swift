@@ -28,29 +28,36 @@ extension OperationMaking {
     self = Self.make(action, store, .controlled(block))
   }
 
-  /// Makes an operation that ends when its block returns or throws.
-  @inlinable
+  /// Makes an operation that ends when its block returns the store's reply, or throws.
+  @_disfavoredOverload
   public init(
     action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
+    block:
+      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Action.Reply
   ) {
-    self = Self.make(action, store, .returning(block))
+    self = Self.make(
+      action, store,
+      .returning { ReplyRecord.note(try block($0, $1), of: $1.identifier) })
   }
 
-  /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
+  /// Makes an operation whose block runs in a task, and that ends when it returns the store's reply, or throws.
   ///
   /// Cancelling the operation cancels the task. A dispatch with `.sync` runs the task's jobs on the
   /// caller's thread, one with `.mainThread` on the main queue. With `.sync` on the main queue, a block that
   /// is isolated to the main actor fails with `wouldDeadlock`; one that awaits the main actor inside never
   /// ends.
-  @inlinable
+  @_disfavoredOverload
   public init(
     action: Action, store: Store<Model, Action>,
     block:
       @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
-      async throws -> Void
+      async throws -> Action.Reply
   ) {
-    self = Self.make(action, store, .suspending(block))
+    self = Self.make(
+      action, store,
+      .replying(isolation: block.isolation) {
+        ReplyRecord.note(try await block($0, $1), of: $1.identifier)
+      })
   }
 
   /// Not available: an `async` block ends its operation by returning.
@@ -93,5 +100,27 @@ extension OperationMaking {
   ) -> Self {
     // ActionOperation is the only type that conforms.
     unsafeBitCast(ActionOperation.make(action, store, block), to: Self.self)
+  }
+}
+
+extension OperationMaking where Action.Reply == Void {
+  /// Makes an operation that ends when its block returns or throws.
+  @inlinable
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block: @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Void
+  ) {
+    self = Self.make(action, store, .returning(block))
+  }
+
+  /// Makes an operation whose block runs in a task, and that ends when it returns or throws.
+  @inlinable
+  public init(
+    action: Action, store: Store<Model, Action>,
+    block:
+      @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
+      async throws -> Void
+  ) {
+    self = Self.make(action, store, .suspending(block))
   }
 }

@@ -99,11 +99,16 @@ public struct DispatchResult: Sendable {
   /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
-  /// The outcome of the store with this identifier.
+  /// The outcome of a store; `notInvolved` if it took no part.
   ///
   /// For a sequence, of its last run.
-  public subscript(storeIdentifier: String) -> StoreOutcome? {
-    stores.last { $0.storeIdentifier == storeIdentifier }?.outcome
+  public subscript(store: some StoreType) -> StoreOutcome { self[store.identifier] }
+
+  /// The outcome of the store with this identifier; `notInvolved` if none took part.
+  ///
+  /// For a sequence, of its last run.
+  public subscript(storeIdentifier: String) -> StoreOutcome {
+    stores.last { $0.storeIdentifier == storeIdentifier }?.outcome ?? .notInvolved
   }
 
   /// Returns the result itself on success, and throws `error` otherwise.

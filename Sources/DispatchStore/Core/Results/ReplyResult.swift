@@ -1,61 +1,81 @@
-/// The outcome of a dispatch of a replying action, with the replies of its stores.
+/// The outcome of a sent action, with the replies of its stores.
+///
+///     let receipt = try await shop.send(Charge(amount: 5)).reply
+///
+/// It has all properties of its `DispatchResult`.
+@dynamicMemberLookup
 public struct ReplyResult<Reply: Sendable>: Sendable {
   /// The outcome of the dispatch.
   public let result: DispatchResult
-  /// The replies by store identifier, from stores that finished and replied.
-  public let replies: [String: Reply]
 
-  @usableFromInline
+  @inlinable
   init(_ result: DispatchResult) {
     self.result = result
-    replies = result.replies(as: Reply.self)
   }
+
+  /// A property of the result.
+  public subscript<Value>(dynamicMember path: KeyPath<DispatchResult, Value>) -> Value {
+    result[keyPath: path]
+  }
+
+  /// The outcome of a store; `notInvolved` if it took no part.
+  public subscript(store: some StoreType) -> StoreOutcome { result[store] }
+
+  /// The outcome of the store with this identifier; `notInvolved` if none took part.
+  public subscript(storeIdentifier: String) -> StoreOutcome { result[storeIdentifier] }
+
+  /// Returns the result on success, and throws its first error otherwise.
+  @discardableResult
+  public func get() throws -> DispatchResult { try result.get() }
+
+  /// The replies by store identifier, from stores that finished and replied; empty if `Reply` is `Void`.
+  public var replies: [String: Reply] { result.replies(as: Reply.self) }
 
   /// The reply, if exactly one store replied.
   ///
   /// Throws the dispatch's first error, if it has one. Otherwise throws a `DispatchError` with the code `noReply` or
   /// `severalReplies`.
   public var reply: Reply {
-    get throws {
-      try result.get()
-      if replies.count == 1, let reply = replies.values.first { return reply }
-      throw replies.isEmpty ? noReply : severalReplies
-    }
+    get throws { try result.reply(nil) }
   }
 
-  private var noReply: DispatchError {
-    let stores = result.stores.map(\.storeIdentifier)
-    return DispatchError(
-      code: .noReply,
-      message: """
-        No store replied to dispatch \(result.dispatchID): \(Self.list(stores)) ran. Return the reply from the \
-        block of an operation, or call finish(with:) or Reducer.reply(_:).
-        """,
-      storeIdentifiers: stores)
-  }
-
-  private var severalReplies: DispatchError {
-    let stores = replies.keys.sorted()
-    return DispatchError(
-      code: .severalReplies,
-      message: """
-        \(stores.count) stores replied to dispatch \(result.dispatchID): \(Self.list(stores)). Read `replies`, \
-        or send to one store.
-        """,
-      storeIdentifiers: stores)
-  }
-
-  private static func list(_ stores: [String]) -> String {
-    stores.isEmpty ? "none" : stores.map { "\"\($0)\"" }.joined(separator: ", ")
+  /// Returns the reply of a store.
+  ///
+  /// Throws the store's error, if it has one, or the dispatch's. If the store did not reply, throws a `DispatchError`
+  /// with the code `noReply`.
+  public func reply(from store: some StoreType) throws -> Reply {
+    try result.reply(store.identifier)
   }
 }
 
 extension DispatchResult {
   /// Returns the replies to an action, by store identifier, from stores that finished and replied.
   ///
-  /// `send` returns them with their type. A sequence has no replies itself: look in its `steps`.
-  public func replies<Action: ReplyingAction>(to action: Action.Type) -> [String: Action.Reply] {
+  /// A sequence has no replies itself: look in its `steps`.
+  public func replies<Action: ActionType>(to action: Action.Type) -> [String: Action.Reply] {
     replies(as: Action.Reply.self)
+  }
+
+  /// Returns the reply of a store to an action, for a dispatch that was not sent.
+  ///
+  /// Throws as `ReplyResult.reply(from:)` does.
+  public func reply<Action: ActionType>(
+    to action: Action.Type, from store: some StoreType
+  ) throws -> Action.Reply {
+    try reply(store.identifier)
+  }
+
+  /// Returns the reply of a store, or the only reply if no store is named.
+  func reply<Reply: Sendable>(_ storeIdentifier: String?) throws -> Reply {
+    if let error = storeIdentifier.flatMap({ self[$0].error }) { throw error }
+    // A store may have replied although another one failed.
+    let replies = replies(as: Reply.self)
+    if let reply = storeIdentifier.flatMap({ replies[$0] }) { return reply }
+    try get()
+    if let nothing = () as? Reply { return nothing }
+    if storeIdentifier != nil || replies.isEmpty { throw noReply(storeIdentifier) }
+    if replies.count > 1 { throw severalReplies(replies.keys.sorted()) }
+    return replies.values.first!
   }
 
   func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
@@ -65,5 +85,31 @@ extension DispatchResult {
       typed[store.storeIdentifier] = replies[store.storeIdentifier] as? Reply
     }
     return typed
+  }
+
+  private func noReply(_ storeIdentifier: String?) -> DispatchError {
+    let stores = stores.map(\.storeIdentifier)
+    let who = storeIdentifier.map { "Store \"\($0)\" did not reply" } ?? "No store replied"
+    return DispatchError(
+      code: .noReply,
+      message: """
+        \(who) to dispatch \(dispatchID): \(Self.list(stores)) ran. Return the reply from the handler or the block of \
+        an operation, or call finish(with:) or Reducer.reply(_:).
+        """,
+      storeIdentifiers: storeIdentifier.map { [$0] } ?? stores)
+  }
+
+  private func severalReplies(_ stores: [String]) -> DispatchError {
+    DispatchError(
+      code: .severalReplies,
+      message: """
+        \(stores.count) stores replied to dispatch \(dispatchID): \(Self.list(stores)). Ask for reply(from:), or send \
+        to one store.
+        """,
+      storeIdentifiers: stores)
+  }
+
+  private static func list(_ stores: [String]) -> String {
+    stores.isEmpty ? "none" : stores.map { "\"\($0)\"" }.joined(separator: ", ")
   }
 }

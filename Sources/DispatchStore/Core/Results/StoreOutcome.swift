@@ -12,6 +12,8 @@ public enum StoreOutcome: Sendable {
   case cancelled(hasStarted: Bool)
   /// A middleware vetoed the action for this store.
   case vetoed(Veto)
+  /// The store took no part in the dispatch: it does not respond to the action, or was not addressed.
+  case notInvolved
 
   /// Whether the operation finished.
   public var isFinished: Bool {
@@ -33,10 +35,10 @@ public enum StoreOutcome: Sendable {
     if case .vetoed(let veto) = self { veto } else { nil }
   }
 
-  /// The error that a throwing method throws for this outcome, or nil for `finished`.
+  /// The error that a throwing method throws for this outcome, or nil for `finished` and `notInvolved`.
   public var error: (any Error)? {
     switch self {
-    case .finished: nil
+    case .finished, .notInvolved: nil
     case .failed(let error): error
     case .cancelled: CancellationError()
     case .vetoed(let veto): DispatchError(code: .vetoed, message: veto.description)
@@ -70,6 +72,7 @@ extension StoreOutcome: CustomStringConvertible {
     case .failed(let error): "failed: \(error)"
     case .cancelled: "cancelled"
     case .vetoed(let veto): "\(veto)"
+    case .notInvolved: "not involved"
     }
   }
 }

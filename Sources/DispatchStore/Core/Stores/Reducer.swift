@@ -40,9 +40,9 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Changes the model for an action, in the store's exclusive section: one commit.
   ///
   /// If it throws, its changes are still committed, and the store run fails with the error. For an action that
-  /// changes nothing, call `noChange()`.
+  /// changes nothing, call `unchanged()`.
   open func reduce(into model: inout Model, action: Action) throws {
-    noChange()
+    unchanged()
     throw DispatchError(
       code: .reducerMissing,
       message: """
@@ -54,7 +54,7 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// Declares, inside `reduce(into:action:)`, that the reduction changes nothing, so that there is no commit.
   ///
   ///     override func reduce(into model: inout Cart, action: CartAction) {
-  ///       guard model.items[action.item] != nil else { return noChange() }
+  ///       guard model.items[action.item] != nil else { return unchanged() }
   ///       …
   ///     }
   ///
@@ -62,8 +62,8 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   /// if the model is unchanged: observers would miss a change. It costs less than a commit.
   ///
   /// Outside a reduction it has no effect. A reducer that is called by the store's reducer has no say, unless the
-  /// store's reducer calls `noChange()` too.
-  public final func noChange() {
+  /// store's reducer calls `unchanged()` too.
+  public final func unchanged() {
     let thread = ThreadState.current
     if thread.exclusive != nil { thread.noteUnchanged(by: ObjectIdentifier(self)) }
   }

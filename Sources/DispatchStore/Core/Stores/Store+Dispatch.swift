@@ -1,62 +1,16 @@
 extension Store {
   /// Dispatches an action to this store alone, through the dispatcher that the store is registered with.
   ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
-  /// completion runs on the calling thread, and the result's error is `notRegistered`.
+  /// Behaves like `Dispatcher.dispatch(_:to:mode:options:then:)`. Without a dispatcher, the completion runs on the
+  /// calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
-    _ action: Action, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
+    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = [],
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(any: action, mode, options, completion.map(Completion.plain), fileID, line)
-  }
-
-  /// Dispatches an action to this store alone.
-  ///
-  /// The completion receives the result.
-  ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
-  /// completion runs on the calling thread, and the result's error is `notRegistered`.
-  @discardableResult
-  @inlinable
-  public func dispatch(
-    _ action: Action, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(any: action, mode, options, .withResult(completion), fileID, line)
-  }
-
-  /// Dispatches actions to this store alone, one after the other.
-  ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher, the
-  /// completion runs on the calling thread, and the result's error is `notRegistered`.
-  @discardableResult
-  public func dispatch(
-    _ actions: [Action], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(all: actions, mode, options, completion.map(Completion.plain), fileID, line)
-  }
-
-  /// Dispatches actions to this store alone, one after the other.
-  ///
-  /// The completion receives the result.
-  ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`. Without a dispatcher, the
-  /// completion runs on the calling thread, and the result's error is `notRegistered`.
-  @discardableResult
-  public func dispatch(
-    _ actions: [Action], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(all: actions, mode, options, .withResult(completion), fileID, line)
+    dispatch(any: action, mode, options, completion.map(Completion.withResult), fileID, line)
   }
 
   /// Dispatches an action of the store's type, or of a type for which it has a handler.
@@ -68,17 +22,6 @@ extension Store {
   ) -> DispatchHandle {
     guard let dispatcher else { return refuse(completion, fileID, line) }
     return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
-  }
-
-  /// Dispatches actions of the store's type, or of types for which it has handlers, one after the other.
-  @usableFromInline
-  func dispatch(
-    all actions: [any ActionType], _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle {
-    guard let dispatcher else { return refuse(completion, fileID, line) }
-    return dispatcher.enqueue(
-      actions, to: identifier, mode: mode, options: options, completion, fileID, line)
   }
 
   /// Dispatches an action of the store's type, or of a type for which it has a handler, in the caller's own task.

@@ -4,7 +4,7 @@
 ///
 /// Each reducer gets the model as the previous one left it. If a reducer throws, the reduction ends: earlier changes
 /// are committed, and the remaining reducers are not called. The reduction changes nothing if each reducer that was
-/// called has called `noChange()`. Observers are notified unless `shouldNotifyObservers` of one of the reducers
+/// called has called `unchanged()`. Observers are notified unless `shouldNotifyObservers` of one of the reducers
 /// returns false.
 ///
 /// The parts only reduce. The initializer stops the program, naming the method, if one overrides

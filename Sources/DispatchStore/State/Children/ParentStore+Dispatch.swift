@@ -11,87 +11,33 @@ extension ParentStore {
     return storage.withLock { _ in storage.version }
   }
 
-  /// Dispatches an action to the store, converted to the store's own action.
+  /// Dispatches an action to the child's store alone, through its dispatcher.
   ///
-  /// Behaves like `Store.dispatch`, in every mode. The store's reducer handles the action with the `PartReducer` or
-  /// `ForEachReducer` for this child's part. If the part is missing by then, the dispatch ends with `partMissing`.
+  /// Behaves like `Store.dispatch(_:mode:options:then:)`.
   @inlinable
   @discardableResult
   public func dispatch(
-    _ action: Action, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatch(
-      action, PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
-  }
-
-  /// Dispatches an action to the store, converted to the store's own action, and passes the result to the completion.
-  @inlinable
-  @discardableResult
-  public func dispatch(
-    _ action: Action, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatch(
-      action, PartRequest(mode, options, .withResult(completion), fileID, line))
-  }
-
-  /// Dispatches actions to the store, one after the other, converted to the store's own actions.
-  @inlinable
-  @discardableResult
-  public func dispatch(
-    _ actions: [Action], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatchAll(
-      actions, PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
-  }
-
-  /// Dispatches actions to the store, one after the other, and passes the result to the completion.
-  @inlinable
-  @discardableResult
-  public func dispatch(
-    _ actions: [Action], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatchAll(
-      actions, PartRequest(mode, options, .withResult(completion), fileID, line))
-  }
-
-  /// Dispatches an action to the store in the caller's own task, converted to the store's own action.
-  ///
-  /// Behaves like `Store.send`.
-  @inlinable
-  @discardableResult
-  public nonisolated(nonsending) func send(
-    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
+    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchResult {
-    await asOptionalChild.part.actions.send(
+  ) -> DispatchHandle {
+    asOptionalChild.part.actions.dispatch(
       action, PartRequest(mode, options, completion.map(Completion.withResult), fileID, line))
   }
-}
 
-extension ParentStore where Action: ReplyingAction {
-  /// Dispatches a replying action to the store in the caller's own task, and returns its reply with the result.
+  /// Dispatches an action to the child's store alone, in the caller's own task.
   ///
-  /// The reply is available only if it has this action's reply type. Otherwise behaves like `send` without a reply.
+  /// Behaves like `Store.send(_:mode:options:then:)`.
   @inlinable
   @discardableResult
   public nonisolated(nonsending) func send(
-    _ action: Action, mode: Dispatcher.Mode = .async, options: DispatchOptions = DispatchOptions(),
+    _ action: Action, mode: Dispatcher.SendMode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
     ReplyResult(
       await asOptionalChild.part.actions.send(
-        action, PartRequest(mode, options, completion.map(Completion.withResult), fileID, line)))
+        action,
+        PartRequest(mode.mode, options, completion.map(Completion.withResult), fileID, line)))
   }
 }

@@ -1,77 +1,33 @@
 // Children of a store of handlers take actions of any type.
 extension ParentStore where Action == HandledAction {
-  /// Dispatches an action to the store.
+  /// Dispatches an action to the child's store alone, through its dispatcher.
   ///
-  /// Behaves like `Store.dispatch`, in every mode. The store's handler for the action handles it, whichever part that
-  /// handler is for.
+  /// Behaves like `Store.dispatch(_:mode:options:then:)`.
   @inlinable
   @discardableResult
   public func dispatch(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatch(
-      HandledAction(action),
-      PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
-  }
-
-  /// Dispatches an action to the store, and passes the result to the completion.
-  @inlinable
-  @discardableResult
-  public func dispatch(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatch(
-      HandledAction(action), PartRequest(mode, options, .withResult(completion), fileID, line))
-  }
-
-  /// Dispatches actions of any types to the store, one after the other.
-  @inlinable
-  @discardableResult
-  public func dispatch(
-    _ actions: [any ActionType], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    asOptionalChild.part.actions.dispatchAll(
-      actions.map { HandledAction($0) },
-      PartRequest(mode, options, completion.map(Completion.plain), fileID, line))
-  }
-
-  /// Dispatches an action to the store in the caller's own task.
-  ///
-  /// Behaves like `Store.send`.
-  @inlinable
-  @discardableResult
-  public nonisolated(nonsending) func send(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+    _ action: some ActionType, mode: Dispatcher.Mode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchResult {
-    await asOptionalChild.part.actions.send(
+  ) -> DispatchHandle {
+    asOptionalChild.part.actions.dispatch(
       HandledAction(action),
       PartRequest(mode, options, completion.map(Completion.withResult), fileID, line))
   }
 
-  /// Dispatches a replying action to the store in the caller's own task, and returns its reply with the result.
+  /// Dispatches an action to the child's store alone, in the caller's own task.
   ///
-  /// Otherwise behaves like `send` without a reply.
+  /// Behaves like `Store.send(_:mode:options:then:)`.
   @inlinable
   @discardableResult
-  public nonisolated(nonsending) func send<Replying: ReplyingAction>(
-    _ action: Replying, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+  public nonisolated(nonsending) func send<Sent: ActionType>(
+    _ action: Sent, mode: Dispatcher.SendMode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> ReplyResult<Replying.Reply> {
+  ) async -> ReplyResult<Sent.Reply> {
     ReplyResult(
       await asOptionalChild.part.actions.send(
         HandledAction(action),
-        PartRequest(mode, options, completion.map(Completion.withResult), fileID, line)))
+        PartRequest(mode.mode, options, completion.map(Completion.withResult), fileID, line)))
   }
 }

@@ -4,7 +4,7 @@
 ///
 /// The part is changed in place, in the reduction of the whole. The part's reducer only reduces: the initializer
 /// stops the program, naming the method, if it overrides any method but `reduce(into:action:)`. The reduction changes
-/// nothing if the action is not for the part, or if the part's reducer calls `noChange()`.
+/// nothing if the action is not for the part, or if the part's reducer calls `unchanged()`.
 public final class PartReducer<
   Model: Sendable, Action: ActionType, Part: Sendable, PartAction: ActionType
 >: Reducer<Model, Action> {

@@ -2,7 +2,7 @@
 public enum ReductionEffect: Sendable {
   /// The model was changed, or may have been.
   case changed
-  /// The model was not changed, as `Reducer.noChange()` says.
+  /// The model was not changed, as `Reducer.unchanged()` says.
   case unchanged
 }
 
@@ -63,7 +63,7 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
 
   /// Calls closures that look at the model before and after a reducer.
   ///
-  /// The closures change nothing, so the reducer's `noChange()` holds for the whole. If `before` throws, the
+  /// The closures change nothing, so the reducer's `unchanged()` holds for the whole. If `before` throws, the
   /// reduction ends before anything is changed. If the reducer throws, `after` is not called.
   ///
   /// - Parameters:

@@ -3,9 +3,9 @@
 ///     let counter = Store(identifier: "counter", model: Counter()) {
 ///       On(Increment.self) { counter, action in counter.count += action.by }
 ///       On(Reset.self) { counter, _ in counter.count = 0 }
-///       Performing(Load.self) { action, store in
+///       Perform(Load.self) { action, context in
 ///         let count = try await load(action.id)
-///         store.updateModel { $0.count = count }
+///         try context.updateModel { $0.count = count }
 ///       }
 ///     }
 ///
@@ -37,7 +37,7 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   public var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
 }
 
-/// A statement between the braces of `Handlers`: `On`, `Applying`, `Performing`, `Operating`, `Part` or `Handlers`.
+/// A statement between the braces of `Handlers`: `On`, `Perform`, `Part` or `Handlers`.
 public protocol HandlerComponent<Model> {
   /// The model of the store.
   associatedtype Model: Sendable

@@ -81,77 +81,31 @@ extension Store where Action == HandledAction {
 extension Store where Action == HandledAction {
   /// Dispatches an action to this store alone, through the dispatcher that the store is registered with.
   ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:action:mode:options:then:)`. Without a dispatcher, the
-  /// completion runs on the calling thread, and the result's error is `notRegistered`.
+  /// Behaves like `Dispatcher.dispatch(_:to:mode:options:then:)`. Without a dispatcher, the completion runs on the
+  /// calling thread, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
   public func dispatch(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(any: action, mode, options, completion.map(Completion.plain), fileID, line)
-  }
-
-  /// Dispatches an action to this store alone.
-  ///
-  /// The completion receives the result.
-  ///
-  /// Without a dispatcher, the completion runs on the calling thread, and the result's error is `notRegistered`.
-  @discardableResult
-  @inlinable
-  public func dispatch(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
-    then completion: @escaping @Sendable (DispatchResult) -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(any: action, mode, options, .withResult(completion), fileID, line)
-  }
-
-  /// Dispatches actions of any types to this store alone, one after the other.
-  ///
-  /// It behaves like `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`.
-  @discardableResult
-  public func dispatch(
-    _ actions: [any ActionType], mode: Dispatcher.Mode = .serial,
-    options: DispatchOptions = DispatchOptions(), then completion: (@Sendable () -> Void)? = nil,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) -> DispatchHandle {
-    dispatch(all: actions, mode, options, completion.map(Completion.plain), fileID, line)
-  }
-
-  /// Dispatches an action to this store alone, in the caller's own task.
-  ///
-  /// It behaves like `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher, the completion runs in the
-  /// caller's task, and the result's error is `notRegistered`.
-  @discardableResult
-  @inlinable
-  public nonisolated(nonsending) func send(
-    _ action: some ActionType, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+    _ action: some ActionType, mode: Dispatcher.Mode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> DispatchResult {
-    await send(
-      any: action, mode, options, completion.map(Completion.withResult), fileID, line)
+  ) -> DispatchHandle {
+    dispatch(any: action, mode, options, completion.map(Completion.withResult), fileID, line)
   }
 
-  /// Dispatches a replying action to this store alone, in the caller's own task.
+  /// Dispatches an action to this store alone, through its dispatcher, in the caller's own task.
   ///
-  /// The result contains the reply.
-  ///
-  /// It behaves like `Dispatcher.send(_:to:mode:options:then:)`. Without a dispatcher, the completion runs in the
-  /// caller's task, and the result's error is `notRegistered`.
+  /// Behaves like `Dispatcher.send(_:to:mode:options:then:)`. If the store has no dispatcher, the completion runs
+  /// here, and the result's error is `notRegistered`.
   @discardableResult
   @inlinable
-  public nonisolated(nonsending) func send<Replying: ReplyingAction>(
-    _ action: Replying, mode: Dispatcher.Mode = .async,
-    options: DispatchOptions = DispatchOptions(),
+  public nonisolated(nonsending) func send<Sent: ActionType>(
+    _ action: Sent, mode: Dispatcher.SendMode = .async, options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
-  ) async -> ReplyResult<Replying.Reply> {
+  ) async -> ReplyResult<Sent.Reply> {
     ReplyResult(
-      await send(any: action, mode, options, completion.map(Completion.withResult), fileID, line))
+      await send(
+        any: action, mode.mode, options, completion.map(Completion.withResult), fileID, line))
   }
 }

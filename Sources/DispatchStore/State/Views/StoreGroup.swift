@@ -9,7 +9,7 @@
 /// A dispatch that changes stores of the group, however often, makes one call, before its completion. A dispatch that
 /// changes none makes no call. A change outside a dispatch makes a call at once. Each action of a sequence, and each
 /// nested dispatch, counts separately. Like other observers, these don't see a commit if
-/// `shouldNotifyObservers(for:in:)` excludes it or the reducer calls `noChange()`.
+/// `shouldNotifyObservers(for:in:)` excludes it or the reducer calls `unchanged()`.
 ///
 /// The group retains the models and not the stores. You can use it from any thread. While it exists, a commit of its
 /// stores costs as much as one of an observed store. The first commit of each dispatch also costs a set insertion.

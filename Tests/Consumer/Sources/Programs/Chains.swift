@@ -5,7 +5,7 @@ func upUpDown(
   _ dispatcher: Dispatcher, then done: @escaping @Sendable (DispatchResult) -> Void
 ) {
   dispatcher.dispatch(action: Counter.Action.increase, mode: .serial) {
-    dispatcher.dispatch(action: Counter.Action.increase, mode: .serial) { result in
+    dispatcher.dispatch(Counter.Action.increase, mode: .serial) { result in
       guard result.isSuccess else { return done(result) }
       dispatcher.dispatch(action: Counter.Action.decrease, mode: .serial, then: done)
     }

@@ -16,5 +16,5 @@ func transferDuringMaintenance(in bank: Bank) async -> String? {
   bank.dispatcher.register(middleware: maintenance)
   defer { bank.dispatcher.unregister(middleware: maintenance) }
   let result = await bank.transfer(1, from: "ann", to: "bob")
-  return result["accounts"]?.veto?.reason
+  return result["accounts"].veto?.reason
 }

@@ -19,7 +19,7 @@ let token = counter.observe(\.count, on: .main) { change in
   if change.model == 3 { exit(0) }
 }
 counter.dispatch(.increase, mode: .mainThread)
-counter.dispatch(.increase, mode: .mainThread) {
+counter.dispatch(.increase, mode: .mainThread) { _ in
   counter.dispatch(.increase, mode: .async)
 }
 withExtendedLifetime(token) { RunLoop.main.run() }

@@ -23,7 +23,7 @@ struct ProgramsTests {
     let bank = Bank(balances: ["ann": 1])
     let result = await bank.transfer(7, from: "ann", to: "bob")
     #expect(throws: Overdrawn(account: "ann")) { try result.get() }
-    #expect((result["audit"]?.error as? DispatchError)?.code == .dependencyFailed)
+    #expect((result["audit"].error as? DispatchError)?.code == .dependencyFailed)
     #expect(bank.audit.model.lines.isEmpty)
   }
 

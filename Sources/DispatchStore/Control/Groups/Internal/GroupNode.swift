@@ -43,7 +43,7 @@ final class GroupStep: Sendable {
 
   let work: Work
   let storeIdentifier: String?
-  let mode: Dispatcher.Mode
+  let mode: Dispatcher.SendMode
   let options: DispatchOptions
   let fileID: StaticString
   let line: UInt
@@ -52,7 +52,8 @@ final class GroupStep: Sendable {
   let isUndoneIfBegun: Bool
 
   init(
-    _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
+    _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.SendMode,
+    _ options: DispatchOptions,
     fileID: StaticString, line: UInt, compensation: GroupStep? = nil, isUndoneIfBegun: Bool = false
   ) {
     self.work = work
@@ -125,7 +126,7 @@ enum GroupStepEnd: Sendable {
       switch store.outcome {
       case .finished, .cancelled(hasStarted: true): true
       case .failed: store.outcome.dispatchError?.code != .dependencyFailed
-      case .cancelled(hasStarted: false), .vetoed: false
+      case .cancelled(hasStarted: false), .vetoed, .notInvolved: false
       }
     } ?? false
   }

@@ -234,13 +234,13 @@ final class GroupRun: Sendable {
 extension Dispatcher {
   func dispatch(_ action: any ActionType, of step: GroupStep) -> DispatchHandle {
     dispatch(
-      storeIdentifier: step.storeIdentifier, action: action, mode: step.mode,
+      storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
       options: step.options, fileID: step.fileID, line: step.line)
   }
 
   func dispatch(_ actions: [any ActionType], of step: GroupStep) -> DispatchHandle {
     dispatch(
-      storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode,
+      storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
       options: step.options, fileID: step.fileID, line: step.line)
   }
 }

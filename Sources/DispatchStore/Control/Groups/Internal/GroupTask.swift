@@ -18,19 +18,6 @@ final class GroupTask: Sendable {
     self.unit = unit
     dispatchesSteps = options.isControlled
     progress = GroupProgress(of: group, report)
-    for node in progress.nodes {
-      if let step = node.step { Self.check(step) }
-      if let compensation = node.step?.compensation { Self.check(compensation) }
-    }
-  }
-
-  private static func check(_ step: GroupStep) {
-    guard step.mode.isSync else { return }
-    stopProgram(
-      """
-      A group was sent with a step of mode .sync (\(step.callSite)), which blocks its thread: give the step another \
-      mode, in which the task waits without one, or dispatch the group.
-      """)
   }
 
   nonisolated(nonsending) func run() async -> ActionGroupResult {

@@ -246,6 +246,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
+  /// Its dispatcher, while its stores run.
+  var runningDispatcher: Dispatcher? {
+    sequence?.dispatcher ?? details?.dispatcher ?? scheduler.dispatcher
+  }
+
   /// Whether hooks or other preparation come before its stores.
   ///
   /// False for a dispatch that joins another: it has no route.

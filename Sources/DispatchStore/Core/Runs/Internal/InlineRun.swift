@@ -150,6 +150,11 @@ struct InlineRun: ~Copyable {
     record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
   }
 
+  /// The dispatcher, while a store runs that does more than reduce.
+  var runningDispatcher: Dispatcher? {
+    dispatcher?.takeUnretainedValue() ?? record?.takeUnretainedValue().runningDispatcher
+  }
+
   /// Whether a store runs; false in hooks and in the completion.
   var isInStore: Bool { index != Self.noStore }
 

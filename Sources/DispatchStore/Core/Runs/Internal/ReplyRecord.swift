@@ -4,13 +4,24 @@
 @usableFromInline
 enum ReplyRecord {
   /// Notes a reply of the store whose reducer runs here.
-  @usableFromInline
-  static func note(_ reply: any Sendable) {
-    if let storeIdentifier = runningStore { note(reply, of: storeIdentifier) }
+  @inlinable
+  static func note<Reply: Sendable>(_ reply: Reply) {
+    if Reply.self != Void.self { noteOfRunningStore(reply) }
+  }
+
+  /// Notes a reply of a store.
+  @inlinable
+  static func note<Reply: Sendable>(_ reply: Reply, of storeIdentifier: @autoclosure () -> String) {
+    if Reply.self != Void.self { noteValue(reply, of: storeIdentifier()) }
   }
 
   @usableFromInline
-  static func note(_ reply: any Sendable, of storeIdentifier: String) {
+  static func noteOfRunningStore(_ reply: any Sendable) {
+    if let storeIdentifier = runningStore { noteValue(reply, of: storeIdentifier) }
+  }
+
+  @usableFromInline
+  static func noteValue(_ reply: any Sendable, of storeIdentifier: String) {
     let thread = ThreadState.current
     // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
@@ -37,7 +48,7 @@ enum ReplyRecord {
   }
 }
 
-extension Reducer where Action: ReplyingAction {
+extension Reducer {
   /// Replies to the caller that dispatched the action of `apply(_:to:)` or `reduce(into:action:)`.
   ///
   /// The last reply counts. The caller gets it if the store finishes. Outside of a dispatch it has no effect.
@@ -46,7 +57,7 @@ extension Reducer where Action: ReplyingAction {
   }
 }
 
-extension RunningOperation where Action: ReplyingAction {
+extension RunningOperation {
   /// Ends the operation as finished, with a reply to the caller that dispatched its action.
   ///
   /// Otherwise the same as `finish()`.
@@ -68,35 +79,5 @@ extension ActionOperation {
     if let owner { keep(owner) }
     yieldPoint(.finish, store.identifier)
     returned(nil)
-  }
-}
-
-extension OperationMaking where Action: ReplyingAction {
-  /// Makes an operation that ends when its block returns a reply, or throws.
-  public init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @Sendable (_ action: Action, _ store: Store<Model, Action>) throws -> Action.Reply
-  ) {
-    self = Self.make(
-      action, store,
-      .returning { action, store in ReplyRecord.note(try block(action, store), of: store.identifier)
-      })
-  }
-
-  /// Makes an operation whose block runs in a task.
-  ///
-  /// It ends when the block returns a reply, or throws.
-  public init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
-      async throws -> Action.Reply
-  ) {
-    self = Self.make(
-      action, store,
-      .replying(isolation: block.isolation) { action, store in
-        ReplyRecord.note(try await block(action, store), of: store.identifier)
-      })
   }
 }

@@ -82,7 +82,7 @@ extension StoreOutcome {
   fileprivate var isHandled: Bool {
     switch self {
     case .finished, .failed, .cancelled(hasStarted: true): true
-    case .cancelled, .vetoed: false
+    case .cancelled, .vetoed, .notInvolved: false
     }
   }
 }

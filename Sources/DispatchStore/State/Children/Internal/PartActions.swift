@@ -2,22 +2,17 @@
 @usableFromInline
 struct PartActions<Action: ActionType>: Sendable {
   @usableFromInline
-  typealias Dispatch<Dispatched> = @Sendable (Dispatched, PartRequest) -> DispatchHandle
+  typealias Dispatch = @Sendable (Action, PartRequest) -> DispatchHandle
   @usableFromInline
   typealias Send =
     nonisolated(nonsending) @Sendable (Action, PartRequest) async -> DispatchResult
 
-  @usableFromInline let dispatch: Dispatch<Action>
-  @usableFromInline let dispatchAll: Dispatch<[Action]>
+  @usableFromInline let dispatch: Dispatch
   @usableFromInline let send: Send
 
   @inlinable
-  init(
-    dispatch: @escaping Dispatch<Action>, dispatchAll: @escaping Dispatch<[Action]>,
-    send: @escaping Send
-  ) {
+  init(dispatch: @escaping Dispatch, send: @escaping Send) {
     self.dispatch = dispatch
-    self.dispatchAll = dispatchAll
     self.send = send
   }
 
@@ -31,11 +26,6 @@ struct PartActions<Action: ActionType>: Sendable {
             any: action, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
         }
         return store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
-      },
-      dispatchAll: { actions, request in
-        store.dispatch(
-          all: actions.map { Self.wrapped($0) ?? $0 }, request.mode, request.options,
-          request.completion, request.fileID, request.line)
       },
       send: {
         if let action = Self.wrapped($0) {
@@ -57,10 +47,9 @@ struct PartActions<Action: ActionType>: Sendable {
   func embedding<Local>(
     _ embed: @escaping @Sendable (Local) -> Action
   ) -> PartActions<Local> {
-    let (dispatch, dispatchAll, send) = (dispatch, dispatchAll, send)
+    let (dispatch, send) = (dispatch, send)
     return PartActions<Local>(
-      dispatch: { dispatch(embed($0), $1) }, dispatchAll: { dispatchAll($0.map(embed), $1) },
-      send: { await send(embed($0), $1) })
+      dispatch: { dispatch(embed($0), $1) }, send: { await send(embed($0), $1) })
   }
 }
 

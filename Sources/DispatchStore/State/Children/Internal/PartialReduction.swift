@@ -1,4 +1,4 @@
-/// Collects the `noChange()` calls of a reduction's parts: the whole is unchanged if every part is.
+/// Collects the `unchanged()` calls of a reduction's parts: the whole is unchanged if every part is.
 @usableFromInline
 struct PartialReduction {
   /// Whether no part has changed anything yet.
@@ -37,7 +37,7 @@ struct PartialReduction {
     return isFound
   }
 
-  /// Begins a call, and returns the previous `noChange()` note, which may be of the same reducer but not of this
+  /// Begins a call, and returns the previous `unchanged()` note, which may be of the same reducer but not of this
   /// call.
   @usableFromInline
   func begin() -> ObjectIdentifier? {
@@ -72,10 +72,10 @@ struct PartialReduction {
 }
 
 extension Reducer {
-  /// Calls the parts' reducers, and then `noChange()` if none has changed anything.
+  /// Calls the parts' reducers, and then `unchanged()` if none has changed anything.
   final func reduceParts(_ body: (inout PartialReduction) throws -> Void) rethrows {
     var reduction = PartialReduction()
-    defer { if reduction.isUnchanged { noChange() } }
+    defer { if reduction.isUnchanged { unchanged() } }
     try body(&reduction)
   }
 }

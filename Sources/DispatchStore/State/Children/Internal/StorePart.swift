@@ -87,6 +87,8 @@ struct PartRoot: @unchecked Sendable {
   @usableFromInline let commit: @Sendable ((UnsafeMutableRawPointer) -> Bool) -> Void
   /// Registers an observer.
   @usableFromInline let add: @Sendable (ObserverRecord, _ initial: Bool) -> ObserverToken
+  /// The outcomes of the stores that this one waits for, in the current dispatch.
+  @usableFromInline let prerequisites: @Sendable () -> [StoreResult]
   /// The optional action at an address, without its type.
   @usableFromInline let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
 
@@ -101,6 +103,7 @@ struct PartRoot: @unchecked Sendable {
       }
     }
     add = { store.observe($0, initial: $1) }
+    prerequisites = { store.prerequisiteResults }
     actionOf = { $0.assumingMemoryBound(to: Action?.self).pointee }
   }
 }

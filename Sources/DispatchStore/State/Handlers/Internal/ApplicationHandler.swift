@@ -4,14 +4,16 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   @unchecked Sendable
 {
   // because its superclass is
-  @usableFromInline typealias Body = HandlerBody<Model, @Sendable (Action) throws -> Void>
+  /// Binds the handler to a store's part. The call takes the dispatcher.
+  @usableFromInline typealias Body =
+    @Sendable (StorePart<Model, HandledAction>) -> @Sendable (Action, Dispatcher?) throws -> Void
 
   private let body: Body
   private let makeApply: @Sendable (HandlerStore<Model>) -> Apply
 
   @usableFromInline
   init(
-    _ body: Body, _ path: [AnyKeyPath],
+    _ path: [AnyKeyPath], _ body: @escaping Body,
     makeApply: @escaping @Sendable (HandlerStore<Model>) -> Apply
   ) {
     self.body = body
@@ -23,12 +25,13 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   ///
   /// Inlinable, so that it is specialised for the model's and the action's types.
   @inlinable
-  convenience init(_ body: Body, path: [AnyKeyPath] = []) {
-    self.init(body, path) { store in
-      let apply = body.bind(to: store)
-      return { action, _ in
+  convenience init(path: [AnyKeyPath] = [], _ body: @escaping Body) {
+    self.init(path, body) { store in
+      let apply = body(.whole(of: store))
+      return { action, store in
         do {
-          try apply(action.assumingMemoryBound(to: Action.self).pointee)
+          let home = Self.typed(store).homeOfRun
+          try apply(action.assumingMemoryBound(to: Action.self).pointee, home)
           return .done
         } catch {
           return .failed(error)
@@ -44,20 +47,48 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   ) -> ActionOperation<Model, HandledAction> {
     let body = body
     return .make(
-      action, store, .returning { try body.bind(to: $1)($0.base as! Action) }, isReduction: true)
+      action, store,
+      .returning { try body(.whole(of: $1))($0.base as! Action, $1.homeOfRun) }, isReduction: true)
   }
 
   override func lifted<Whole: Sendable>(
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
-    guard let body = body.lifted(to: path) else { stopLifting() }
-    return ApplicationHandler<Whole, Action>(body, path: [path] + self.path)
+    ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] in
+      body($0.appending(.property(path), $0.actions))
+    }
   }
 
   override func lifted<Whole: Sendable>(
     toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
   ) -> Handler<Whole> {
-    guard let body = body.lifted(toOptional: path) else { stopLifting() }
-    return ApplicationHandler<Whole, Action>(body, path: [path] + self.path)
+    ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] whole in
+      let part = whole.unwrapping(path)
+      let call = body(part)
+      return { if part.isPresent { try call($0, $1) } }
+    }
   }
+}
+
+extension Store {
+  /// The dispatcher that it is registered with, or else the one that runs it here after it was unregistered.
+  @usableFromInline
+  var homeOfRun: Dispatcher? {
+    if let dispatcher { return dispatcher }
+    let thread = ThreadState.current
+    if let run = thread.run { return run.pointee.runningDispatcher }
+    return DispatchContext.storeRun(on: thread)?.dispatch.runningDispatcher
+  }
+}
+
+extension StorePart {
+  /// Returns the value of an optional part, which may be missing.
+  func unwrapping<Value: Sendable>(
+    _ path: any WritableKeyPath<Model, Value?> & Sendable
+  ) -> StorePart<Value, Action> {
+    appending(.unwrapping(path), actions)
+  }
+
+  /// Whether the part is present now.
+  var isPresent: Bool { read { _ in } }
 }

@@ -40,22 +40,13 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func lifted<Whole: Sendable>(
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
-    stopLifting()
+    fatalError("Handler is abstract.")
   }
 
   func lifted<Whole: Sendable>(
     toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
   ) -> Handler<Whole> {
-    stopLifting()
-  }
-
-  final func stopLifting() -> Never {
-    stopProgram(
-      """
-      A Part's handler of \(actionType) takes a Store, or it takes a ChildStore and the Part may be gone. In a Part, \
-      a handler that does more than reduce takes a ChildStore; in one of an optional, an OptionalChildStore: write \
-      `ifPresent: \(actionType).self`. Or move it out of the Part.
-      """)
+    fatalError("Handler is abstract.")
   }
 
   /// Returns one handler that calls several handlers of the same type, in order.

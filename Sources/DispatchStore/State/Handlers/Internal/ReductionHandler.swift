@@ -87,7 +87,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   ) -> Handler<Whole> {
     ReductionHandler<Whole, Action>(
       { [body] whole, action in
-        guard whole[keyPath: path] != nil else { return Reduction.noChange() }
+        guard whole[keyPath: path] != nil else { return Reduction.unchanged() }
         try body(&whole[keyPath: path]!, action)
       }, path: [path] + self.path)
   }
@@ -99,7 +99,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
     }
     return ReductionHandler { model, action in
       var isUnchanged = true
-      defer { if isUnchanged { Reduction.noChange() } }
+      defer { if isUnchanged { Reduction.unchanged() } }
       for body in bodies {
         defer { isUnchanged = Reduction.takeUnchanged() && isUnchanged }
         try body(&model, action)

@@ -1,0 +1,29 @@
+import DispatchStore
+
+// Scenarios draw a mode for `dispatch` and `send` alike; a drawn send never has `.sync`.
+
+extension Dispatcher {
+  @_disfavoredOverload
+  @discardableResult
+  nonisolated(nonsending) func send<Action: ActionType>(
+    _ action: Action, to storeIdentifier: String? = nil, mode: Mode,
+    options: DispatchOptions = [], then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) async -> ReplyResult<Action.Reply> {
+    await send(
+      action, to: storeIdentifier, mode: SendMode(mode)!, options: options, then: completion,
+      fileID: fileID, line: line)
+  }
+}
+
+extension Store {
+  @_disfavoredOverload
+  @discardableResult
+  nonisolated(nonsending) func send(
+    _ action: Action, mode: Dispatcher.Mode, options: DispatchOptions = [],
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) async -> ReplyResult<Action.Reply> {
+    await send(
+      action, mode: Dispatcher.SendMode(mode)!, options: options, fileID: fileID, line: line)
+  }
+}

@@ -1,0 +1,9 @@
+import Testing
+
+@testable import ModuleSelectors
+
+struct ModuleSelectorsTests {
+  @Test func aProgramWithTypesOfTheSameNamesRuns() {
+    #expect(ModuleSelectors.run() == 1)
+  }
+}
