@@ -107,16 +107,17 @@ final class GroupRun: Sendable {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, end)
     }
+    // The compensation follows the step's block, even if the step has timed out before.
+    let isUndoneIfBegun = progress.nodes[index].step?.isUndoneIfBegun == true
     // A dispatch without a record has ended.
-    guard let dispatch = handle.dispatch, !dispatch.hasEnded else {
+    guard let dispatch = handle.dispatch, isUndoneIfBegun || !dispatch.hasEnded else {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, .dispatched(handle.resultIfEnded!))
     }
     let whenEnded = { @Sendable [self] in
       dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
     }
-    // The compensation follows the step's block, even if the step has timed out before.
-    if progress.nodes[index].step?.isUndoneIfBegun == true {
+    if isUndoneIfBegun {
       dispatch.whenOver(whenEnded)
     } else {
       whenEnded()
