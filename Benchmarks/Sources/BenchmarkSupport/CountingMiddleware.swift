@@ -11,14 +11,14 @@ public final class CountingMiddleware: Middleware {
 
   /// Counts, and lets the action pass.
   public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     begun.add(1, ordering: .relaxed)
     return .pass
   }
 
   /// Counts.
-  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     ended.add(1, ordering: .relaxed)
   }
 }

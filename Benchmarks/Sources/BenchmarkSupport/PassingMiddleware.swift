@@ -7,12 +7,12 @@ public final class PassingMiddleware: Middleware {
 
   /// Lets the action pass.
   public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     .pass
   }
 
   /// Does nothing.
-  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
   }
 }

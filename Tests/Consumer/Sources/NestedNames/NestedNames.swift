@@ -22,12 +22,12 @@ enum NestedNames {
 
   final class Silent: DispatchStore.Middleware {
     func willDispatch(
-      transaction: DispatchStore.MiddlewareContext, action: DispatchStore.AnyAction,
+      transaction: DispatchStore.DispatchInfo, action: DispatchStore.AnyAction,
       in store: DispatchStore.AnyStore
     ) -> DispatchStore.MiddlewareVerdict { .pass }
 
     func didDispatch(
-      transaction: DispatchStore.MiddlewareContext, action: DispatchStore.AnyAction,
+      transaction: DispatchStore.StoreRunInfo, action: DispatchStore.AnyAction,
       in store: DispatchStore.AnyStore
     ) {}
   }
@@ -71,7 +71,6 @@ enum NestedNames {
     (DispatchStore.DispatchWarning.self, DispatchWarning.self),
     (DispatchStore.DispatchOptions.self, DispatchOptions.self),
     (DispatchStore.DispatchResult.self, DispatchResult.self),
-    (DispatchStore.MiddlewareContext.self, MiddlewareContext.self),
     (DispatchStore.LoggerMiddleware.self, LoggerMiddleware.self),
     (DispatchStore.MainDelivery.self, MainDelivery.self),
     (DispatchStore.MiddlewareVerdict.self, MiddlewareVerdict.self),
@@ -94,7 +93,6 @@ enum NestedNames {
     (DispatchStore.PlainDecoder.self, PlainDecoder.self),
     (DispatchStore.PlainEncoder.self, PlainEncoder.self),
     (DispatchStore.PlainValue.self, PlainValue.self),
-    (DispatchStore.PrintInterceptor.self, PrintInterceptor.self),
     (DispatchStore.Reduction.self, Reduction.self),
     (DispatchStore.ReductionEffect.self, ReductionEffect.self),
     (DispatchStore.StoreReads.self, StoreReads.self),
@@ -102,9 +100,7 @@ enum NestedNames {
     (DispatchStore.StreamBufferingPolicy.self, StreamBufferingPolicy.self),
     ((any DispatchStore.ActionTemplate).self, (any ActionTemplate).self),
     ((any DispatchStore.CodableAction).self, (any CodableAction).self),
-    ((any DispatchStore.DispatchMiddleware).self, (any DispatchMiddleware).self),
     ((any DispatchStore.EncodableAction).self, (any EncodableAction).self),
-    ((any DispatchStore.Interceptor).self, (any Interceptor).self),
     ((any DispatchStore.ReplyingAction).self, (any ReplyingAction).self),
     ((any DispatchStore.DispatchKey).self, (any DispatchKey).self),
     ((any DispatchStore.ValueDecoder).self, (any ValueDecoder).self),
@@ -112,7 +108,6 @@ enum NestedNames {
     ((any DispatchStore.GettersProviding).self, (any GettersProviding).self),
     ((any DispatchStore.HandlerComponent).self, (any HandlerComponent).self),
     ((any DispatchStore.ParentStore).self, (any ParentStore).self),
-    (DispatchStore.ActionMiddleware<Action>.self, ActionMiddleware<Action>.self),
     (DispatchStore.ActionVerdict<Action>.self, ActionVerdict<Action>.self),
     (DispatchStore.Applying<Model>.self, Applying<Model>.self),
     (DispatchStore.HandlerBuilder<Model>.self, HandlerBuilder<Model>.self),
@@ -133,12 +128,9 @@ enum NestedNames {
     (DispatchStore.ChildStore<Model, Action>.self, ChildStore<Model, Action>.self),
     (DispatchStore.CombinedReducer<Model, Action>.self, CombinedReducer<Model, Action>.self),
     (DispatchStore.FunctionReducer<Model, Action>.self, FunctionReducer<Model, Action>.self),
-    (DispatchStore.Interception<Model, Action>.self, Interception<Model, Action>.self),
     (DispatchStore.OptionalChildStore<Model, Action>.self, OptionalChildStore<Model, Action>.self),
     (DispatchStore.PartChange<Model, Action>.self, PartChange<Model, Action>.self),
     (DispatchStore.ReduxStore<Model, Action>.self, ReduxStore<Model, Action>.self),
-    (DispatchStore.StoreInterceptor<Model, Action>.self, StoreInterceptor<Model, Action>.self),
-    (DispatchStore.StoreMiddleware<Model, Action>.self, StoreMiddleware<Model, Action>.self),
     (DispatchStore.ValueChange<Model, Action>.self, ValueChange<Model, Action>.self),
     (DispatchStore.WrappedReducer<Model, Action>.self, WrappedReducer<Model, Action>.self),
     (DispatchStore.StateSelector<Model, Int>.self, StateSelector<Model, Int>.self),
@@ -168,10 +160,8 @@ enum NestedNames {
     (DispatchStore.DispatchLimits.self, DispatchLimits.self),
     (DispatchStore.DrainReport.self, DrainReport.self),
     (DispatchStore.InFlightDispatch.self, InFlightDispatch.self),
-    (DispatchStore.InFlightDispatches.self, InFlightDispatches.self),
     (DispatchStore.RateEdges.self, RateEdges.self),
     (DispatchStore.RetryBackoff.self, RetryBackoff.self),
-    (DispatchStore.Watchdog.self, Watchdog.self),
     (DispatchStore.StoreGroup<Model, Int>.self, StoreGroup<Model, Int>.self),
     (DispatchStore.StoreGroupChange<Model, Int>.self, StoreGroupChange<Model, Int>.self),
     (DispatchStore.StoreSnapshot<Model, Int>.self, StoreSnapshot<Model, Int>.self),
