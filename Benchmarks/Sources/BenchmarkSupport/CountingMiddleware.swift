@@ -6,6 +6,9 @@ public final class CountingMiddleware: Middleware {
   private let begun = Atomic(0)
   private let ended = Atomic(0)
 
+  /// The hooks by store.
+  public let hooks = MiddlewareHooks.stores
+
   /// Makes one.
   public init() {}
 

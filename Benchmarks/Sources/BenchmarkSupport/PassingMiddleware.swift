@@ -2,6 +2,9 @@ public import DispatchStore
 
 /// A middleware that lets all pass.
 public final class PassingMiddleware: Middleware {
+  /// The hooks by store.
+  public let hooks = MiddlewareHooks.stores
+
   /// Makes one.
   public init() {}
 

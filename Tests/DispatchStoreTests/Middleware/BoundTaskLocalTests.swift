@@ -28,7 +28,7 @@ struct BoundTaskLocalTests {
     let hooks: MiddlewareHooks
     let log: Recorder<String>
 
-    init(_ hooks: MiddlewareHooks = .all, _ log: Recorder<String>) {
+    init(_ log: Recorder<String>, _ hooks: MiddlewareHooks = .all) {
       (self.hooks, self.log) = (hooks, log)
     }
 
@@ -101,9 +101,9 @@ struct BoundTaskLocalTests {
   @Test(arguments: Way.all)
   func areCurrentWhereStoresHaveNoHooks(_ way: Way) async {
     let (dispatcher, log) = (Dispatcher(), log)
-    dispatcher.register(middleware: Tracer(.dispatches, log))
+    dispatcher.register(middleware: Tracer(log, .dispatches))
     let stage = dispatcher.addStage()
-    let counter = dispatcher.register(store: .counter())
+    let counter = dispatcher.register(store: .counter("counter"))
     let tokens = [
       stage.observe { _ in log.record("observer \(Span.current)") },
       counter.observe { _ in log.record("observer \(Span.current)") },
@@ -129,7 +129,7 @@ struct BoundTaskLocalTests {
   @Test(arguments: Way.all, Way.all)
   func ofANestedDispatchAreInsideThoseOfTheOuterOne(_ outer: Way, _ inner: Way) async {
     let (dispatcher, log) = (dispatcher, log)
-    dispatcher.register(middleware: Tracer(.dispatches, Recorder()))
+    dispatcher.register(middleware: Tracer(Recorder(), .dispatches))
     dispatcher.addStage()
     let nested = Script.suspends("inner") { _ in
       await Task.yield()
@@ -158,7 +158,7 @@ struct BoundTaskLocalTests {
     let (dispatcher, log, free) = (dispatcher, log, Latch())
     dispatcher.register(middleware: Tracer(log))
     dispatcher.addStage()
-    let counter = dispatcher.register(store: .counter())
+    let counter = dispatcher.register(store: .counter("counter"))
     let token = counter.observe { _ in log.record("observer \(Span.current)") }
     let held = dispatcher.dispatch(
       action: Script.suspends("h") { _ in await free.opened() }, mode: mode)
@@ -243,7 +243,7 @@ struct BoundTaskLocalTests {
   @Test(arguments: Way.all)
   func areCurrentInEachOfSeveralStores(_ way: Way) async {
     let log = log
-    dispatcher.register(middleware: Tracer(.dispatches, Recorder()))
+    dispatcher.register(middleware: Tracer(Recorder(), .dispatches))
     for index in 0..<6 {
       dispatcher.addStage("\(index)", waitFor: index.isMultiple(of: 2) ? .none : ["\(index - 1)"])
     }
@@ -261,7 +261,7 @@ struct BoundTaskLocalTests {
   func areCurrentAtAnEarlyEnd(_ mode: Dispatcher.Mode) async {
     let (clock, log, free) = (VirtualClock(), log, Latch())
     let dispatcher = Dispatcher(clock: clock)
-    dispatcher.register(middleware: Tracer(.dispatches, log))
+    dispatcher.register(middleware: Tracer(log, .dispatches))
     dispatcher.addStage()
     let held = dispatcher.dispatch(
       action: Script.suspends("h") { _ in await free.opened() }, mode: mode,
@@ -287,7 +287,7 @@ struct BoundTaskLocalTests {
   func areCurrentAfterADelay(_ way: Way) async {
     let (clock, log) = (VirtualClock(), log)
     let dispatcher = Dispatcher(clock: clock)
-    dispatcher.register(middleware: Tracer(.dispatches, Recorder()))
+    dispatcher.register(middleware: Tracer(Recorder(), .dispatches))
     dispatcher.addStage()
     let script = Script.suspends("s") { _ in
       await Task.yield()

@@ -37,7 +37,8 @@ public struct DispatchInfo: Sendable {
   ///
   /// The value is bound for later hooks by store, reducers, blocks with their child tasks, inline observers and the
   /// completion, on every thread and in every mode. A dispatch that such code makes sees it in its own
-  /// `dispatchWillBegin`. If several middlewares bind the same task-local value, the last one wins.
+  /// `dispatchWillBegin`; effects, and later steps of a group, see it if the dispatcher carries the task-local value
+  /// (`CarriedTaskLocal`). If several middlewares bind the same one, the last wins.
   ///
   /// - Precondition: `dispatchWillBegin` of this dispatch runs.
   public func bind<Value: Sendable>(_ local: TaskLocal<Value>, to value: Value) {

@@ -9,7 +9,8 @@
 /// ```
 ///
 /// Each closure is called like the hook of `Middleware` that it stands for: once for each store that takes part, with
-/// no lock held, perhaps on several threads at once. It may dispatch in every mode.
+/// no lock held, perhaps on several threads at once. It may dispatch in every mode. A hook after an action also gets a
+/// vetoed one, if it was registered before the middleware that vetoes.
 public struct Hook: Sendable {
   let middleware: any Middleware
 
