@@ -35,11 +35,11 @@ Core/Runs: Base Dispatcher Middleware Operations Results Routing Scheduling Stor
 Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Base Dispatcher Observers Operations Results Routing Runs Scheduling
 Core/Waits: Base Dispatcher Results Runs Scheduling
-Extras/Serialization: Interceptors
 Extras/Templates: Serialization
 State/Children: Handlers Selectors
 State/Elements: Handlers Streams
 State/Handlers: Children
+State/Hooks: Handlers
 State/Selectors: Handlers
 State/Streams: Elements Selectors"""
 TYPE = re.compile(

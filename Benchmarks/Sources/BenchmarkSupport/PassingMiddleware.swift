@@ -2,17 +2,20 @@ public import DispatchStore
 
 /// A middleware that lets all pass.
 public final class PassingMiddleware: Middleware {
+  /// The hooks by store.
+  public let hooks = MiddlewareHooks.stores
+
   /// Makes one.
   public init() {}
 
   /// Lets the action pass.
   public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     .pass
   }
 
   /// Does nothing.
-  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
   }
 }

@@ -139,12 +139,8 @@ private final class NextInHook: Middleware {
     self.next = next
   }
 
-  func willDispatch(
-    transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
-  ) throws -> MiddlewareVerdict { .pass }
-
   func didDispatch(
-    transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
+    transaction: StoreRunInfo, action: any ActionType, in store: any StoreType
   ) throws {
     next()
   }

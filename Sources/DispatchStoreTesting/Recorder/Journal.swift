@@ -66,7 +66,7 @@ struct Journal: Sendable {
   /// Records that a store is about to run an action.
   ///
   /// A sequence's actions are recorded first here.
-  mutating func willRun(_ context: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
+  mutating func willRun(_ context: DispatchInfo, _ action: AnyAction, in store: AnyStore) {
     if indices[context.id] == nil {
       // A dispatch made before the recorder was registered is not recorded.
       guard context.parent.map({ indices[$0] != nil }) == true else { return }
@@ -77,7 +77,7 @@ struct Journal: Sendable {
         storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
   }
 
-  mutating func didRun(_ context: MiddlewareContext, _ action: AnyAction, in store: AnyStore) {
+  mutating func didRun(_ context: StoreRunInfo, _ action: AnyAction, in store: AnyStore) {
     guard let index = indices[context.id],
       let run = transactions[index].storeRuns.firstIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)

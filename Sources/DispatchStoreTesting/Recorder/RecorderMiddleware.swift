@@ -5,7 +5,7 @@ public import DispatchStore
 /// Register it with `register(middleware:)`, before other middlewares to record actions as they are dispatched. It
 /// records and keeps all later dispatches, including those to which no store responds. You can use it from any
 /// thread. Its waits end by events of the dispatcher, never by a time.
-public final class RecorderMiddleware: DispatchMiddleware {
+public final class RecorderMiddleware: Middleware {
   let journal = Awaited(Journal())
   private let watched = Awaited<[ObjectIdentifier: @Sendable (DispatchID) -> Void]>([:])
 
@@ -56,14 +56,14 @@ public final class RecorderMiddleware: DispatchMiddleware {
 
   /// Records that a store is about to run an action, and passes the action.
   public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     journal.change { $0.willRun(transaction, action, in: store) }
     return .pass
   }
 
   /// Records the end of a store's run of an action.
-  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     watched.read { $0[ObjectIdentifier(store)] }?(transaction.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }

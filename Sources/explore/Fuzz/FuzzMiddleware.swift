@@ -10,7 +10,7 @@ final class FuzzMiddleware: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     guard let (action, place, hook) = hook(action, store) else { return .pass }
     run.log.note(.will(number), action.number, store: place)
@@ -24,7 +24,7 @@ final class FuzzMiddleware: Middleware {
   }
 
   func didDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: StoreRunInfo, action: AnyAction, in store: AnyStore
   ) throws {
     guard let (action, place, hook) = hook(action, store) else { return }
     run.log.note(.did(number), action.number, store: place)

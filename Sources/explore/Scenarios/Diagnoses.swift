@@ -10,8 +10,7 @@ extension Scenario {
   ) { dispatcher in
     let reports = Shared([Diagnosis]())
     let limit = Duration.seconds(600)
-    dispatcher.register(
-      middleware: Watchdog(limit: limit) { report in reports.with { $0.append(report) } })
+    dispatcher.watchdog(after: limit) { report in reports.with { $0.append(report) } }
     let store = dispatcher.makeJournal("journal") { _ in }
     let nesting = dispatcher.register(
       store: Store<Journal, Awaiting>(identifier: "awaiting", reducer: AwaitingReducer()))

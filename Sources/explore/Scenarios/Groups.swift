@@ -183,12 +183,10 @@ private struct Chore: ActionType {
 
 private final class ChoreVeto: Middleware {
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     (action as? Chore)?.way == .vetoed ? .veto(reason: "drawn") : .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }
 
 private final class ChoreReducer: Reducer<Journal, Chore> {

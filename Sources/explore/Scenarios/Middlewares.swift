@@ -62,14 +62,14 @@ final class HookLog: Sendable {
   private let open = Shared([String: [String]]())
   let faults = Shared([String]())
 
-  func will(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
+  func will(_ name: String, _ transaction: DispatchInfo, _ store: AnyStore) {
     open.with { $0["\(transaction.id) \(store.identifier)", default: []].append(name) }
   }
 
   /// Checks that this middleware is the last open one.
-  func did(_ name: String, _ transaction: MiddlewareContext, _ store: AnyStore) {
+  func did(_ name: String, _ transaction: StoreRunInfo, _ store: AnyStore) {
     let last = open.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
-    if last != name || transaction.outcome == nil {
+    if last != name {
       faults.with { $0.append("\(name) got didDispatch of \(transaction.id), not \(last ?? "-")") }
     }
   }
@@ -93,13 +93,13 @@ final class LoggedHooks: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     log.will(name, transaction, store)
     return try verdict((action as? Entry)?.number ?? 0, store.identifier)
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     log.did(name, transaction, store)
   }
 }

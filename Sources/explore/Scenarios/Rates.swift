@@ -153,14 +153,12 @@ private final class RateWatch: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     let event = Event(number: (action as? Entry)?.number ?? 0, time: clock.now.offset)
     all.with { $0.append(event) }
     return .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 
   /// Those of a key are a period apart, and none that waits begins before.
   func checkTimes(_ period: Duration) throws {

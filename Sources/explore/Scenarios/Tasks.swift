@@ -78,11 +78,9 @@ final class Parents: Middleware {
   let of = Shared([Int: DispatchID]())
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     if let entry = action as? Entry { of.with { $0[entry.number] = transaction.parent } }
     return .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

@@ -39,14 +39,13 @@ final class Bracket: Middleware {
   let faults = Shared([String]())
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     open.with { $0 += 1 }
     return .pass
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     open.with { $0 -= 1 }
-    if transaction.outcome == nil { faults.with { $0.append("no outcome for \(transaction.id)") } }
   }
 }

@@ -20,7 +20,7 @@ final class PartsRecorder: Middleware, @unchecked Sendable {
   var ended: [StoreRun] { lock.withLock { recorded.ended } }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     let part = StoreRun(
       dispatchID: transaction.id, isChange: action is Changed, store: store.identifier)
@@ -28,7 +28,7 @@ final class PartsRecorder: Middleware, @unchecked Sendable {
     return .pass
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let part = StoreRun(
       dispatchID: transaction.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.ended.append(part) }
@@ -52,7 +52,7 @@ final class CrowdCounter: Middleware, @unchecked Sendable {
   var mostUnderWay: Int { condition.withLock { most } }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard isOnePerAction(store) else { return .pass }
     condition.withLock {
@@ -64,7 +64,7 @@ final class CrowdCounter: Middleware, @unchecked Sendable {
     return .pass
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     guard isOnePerAction(store) else { return }
     condition.withLock {
       while dispatched < crowd { condition.wait() }
@@ -87,13 +87,11 @@ final class PathVeto: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard let action = action as? Changed, action.change.path == path else { return .pass }
     return .veto(reason: "not this one")
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }
 
 /// Keeps every action from its end until `end` is called.
@@ -104,11 +102,7 @@ final class HeldUp: Middleware {
 
   func end() { ended.leave() }
 
-  func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict { .pass }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     ended.wait()
   }
 }
@@ -125,7 +119,7 @@ final class StopAt: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     // The store that takes part in every action.
     if store.identifier == "authors",
@@ -135,6 +129,4 @@ final class StopAt: Middleware {
     }
     return .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

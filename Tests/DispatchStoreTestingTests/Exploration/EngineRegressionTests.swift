@@ -147,11 +147,9 @@ private final class CancellingHook: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     made.handle?.cancel()
     return .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

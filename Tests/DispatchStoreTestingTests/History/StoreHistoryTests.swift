@@ -66,9 +66,8 @@ struct StoreHistoryTests {
   @Test func whatNeverRanIsLeftOut() async {
     final class Veto: Middleware {
       func willDispatch(
-        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+        transaction: DispatchInfo, action: AnyAction, in store: AnyStore
       ) -> MiddlewareVerdict { .veto(reason: "no") }
-      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
     }
     let dispatcher = Dispatcher(name: "history")
     dispatcher.register(middleware: Veto())

@@ -131,10 +131,8 @@ struct RecorderTests {
 
 private final class Bouncer: Middleware {
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     action as? LedgerAction == .entry("bad") ? .veto(reason: "not tonight") : .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

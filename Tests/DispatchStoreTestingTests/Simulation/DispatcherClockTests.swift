@@ -32,11 +32,7 @@ struct DispatcherClockTests {
   final class Durations: Middleware {
     private let (durations, continuation) = AsyncStream<Duration?>.makeStream()
 
-    func willDispatch(
-      transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-    ) -> MiddlewareVerdict { .pass }
-
-    func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
       continuation.yield(transaction.duration)
     }
 

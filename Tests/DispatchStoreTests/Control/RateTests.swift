@@ -476,7 +476,7 @@ struct RateTests {
 
   @Test(arguments: Way.all)
   func aDrainWaitsForItAndItsReportNamesIt(_ way: Way) async {
-    dispatcher.register(middleware: InFlightDispatches())
+    dispatcher.tracksInFlight = true
     let task = await delayed("1", way, .debounced("k", for: Self.second))
     let report = await dispatcher.drain(timeout: .zero)
     #expect(!report.isComplete && report.unfinished?.count == 1)

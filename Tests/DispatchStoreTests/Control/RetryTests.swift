@@ -362,7 +362,7 @@ struct RetryTests {
 }
 
 /// Records the hooks of whole dispatches.
-private final class WholeRecorder: DispatchMiddleware {
+private final class WholeRecorder: Middleware {
   private let log: Recorder<String>
 
   init(_ log: Recorder<String>) {

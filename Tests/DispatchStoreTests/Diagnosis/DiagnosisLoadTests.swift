@@ -11,8 +11,7 @@ struct DiagnosisLoadTests {
   func takenWhileAllGoesOnShowsNoRing(round: Int) async {
     let dispatcher = Dispatcher(queue: .wide(4))
     let (ended, reports) = (EventCount(of: 8), Recorder<Diagnosis>())
-    dispatcher.register(
-      middleware: Watchdog(limit: .milliseconds(20)) { if $0.isCertain { reports.record($0) } })
+    dispatcher.watchdog(after: .milliseconds(20)) { if $0.isCertain { reports.record($0) } }
     dispatcher.addStage()
     let stores = (0..<3).map { dispatcher.register(store: CounterStore.counter("\($0)")) }
     let limit = DispatchLimit(2, overflow: .wait)

@@ -16,7 +16,7 @@ struct DiagnosisTests {
     let plain = Dispatcher(name: "plain")
     let diagnosis = plain.diagnosis
     #expect(!diagnosis.hasTable && diagnosis.entries.isEmpty)
-    #expect(diagnosis.description.contains("register a Watchdog"))
+    #expect(diagnosis.description.contains("tracksInFlight"))
   }
 
   @Test(arguments: laneModes)

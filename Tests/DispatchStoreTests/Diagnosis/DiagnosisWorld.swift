@@ -8,13 +8,12 @@ import Testing
 struct DiagnosisWorld {
   let clock = VirtualClock()
   let dispatcher: Dispatcher
-  let inFlight = InFlightDispatches()
   /// What is held goes on once it opens.
   let free = Latch()
 
   init(width: Int = 4) {
     dispatcher = Dispatcher(name: "watched", queue: .wide(width), clock: clock)
-    dispatcher.register(middleware: inFlight)
+    dispatcher.tracksInFlight = true
     dispatcher.addStage()
   }
 

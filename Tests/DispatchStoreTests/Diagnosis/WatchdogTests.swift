@@ -18,11 +18,8 @@ struct WatchdogTests {
     dispatcher.addStage()
   }
 
-  @discardableResult
-  private func watch() -> Watchdog {
-    let watchdog = Watchdog(limit: .seconds(8)) { [reports] in reports.record($0) }
-    dispatcher.register(middleware: watchdog)
-    return watchdog
+  private func watch() {
+    dispatcher.watchdog(after: .seconds(8)) { [reports] in reports.record($0) }
   }
 
   private func hold(_ mode: Dispatcher.Mode) async {
@@ -190,14 +187,15 @@ struct WatchdogTests {
   }
 
   @Test(arguments: modes)
-  func reportsNothingAfterItWasCancelled(mode: Dispatcher.Mode) async {
-    let watchdog = watch()
+  func reportsNothingOnceItIsSwitchedOff(mode: Dispatcher.Mode) async {
+    dispatcher.tracksInFlight = true
+    watch()
     await hold(mode)
     await clock.waitForSleepers(atLeast: 1)
-    watchdog.cancel()
+    dispatcher.watchdog(after: nil)
     await dispatcher.timersAreGone()
     clock.advance(by: .seconds(100))
-    #expect(dispatcher.diagnosis.entries.count == 1, "It still knows what is in flight.")
+    #expect(dispatcher.diagnosis.entries.count == 1)
     await hold(.serial(lane: "other"))
     #expect(dispatcher.timers.count == 0 && reports.count == 0)
     free.open()
@@ -205,17 +203,35 @@ struct WatchdogTests {
   }
 
   @Test func isReleasedWithItsTimer() async {
-    var watchdog: Watchdog? = watch()
-    weak let released = watchdog
+    watch()
+    weak let released = dispatcher.watcher(Watchdog.self)
+    #expect(released != nil)
     await hold(.serial)
     await clock.waitForSleepers(atLeast: 1)
-    watchdog = nil
-    #expect(dispatcher.unregister(middlewaresOfType: Watchdog.self).count == 1)
+    dispatcher.watchdog(after: nil)
     free.open()
     #expect(await dispatcher.drain().isComplete)
     // The thread that has ended the dispatch may still have it, and then it is that thread that cancels the timer.
     while released != nil { await Task.yield() }
     await dispatcher.timersAreGone()
+  }
+
+  /// A second one takes the place of the first.
+  @Test(arguments: modes)
+  func isSwitchedOnAtRunTimeAndReplaced(mode: Dispatcher.Mode) async {
+    let early = Latch()
+    dispatcher.dispatch(
+      action: Script.suspends { _ in await early.opened() }, mode: .serial(lane: "early"))
+    watch()
+    let others = Recorder<Diagnosis>()
+    dispatcher.watchdog(after: .seconds(4)) { others.record($0) }
+    await hold(mode)
+    await advance(by: 4)
+    #expect(await others.first(1)[0].entries.map(\.mode) == [mode])
+    free.open()
+    early.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(reports.count == 0)
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
@@ -268,7 +284,7 @@ struct WatchdogTests {
   @Test func reportsAnWarningByDefault() async {
     let warnings = Recorder<DispatchWarning>()
     dispatcher.onWarning { warnings.record($0) }
-    dispatcher.register(middleware: Watchdog(limit: .seconds(8)))
+    dispatcher.watchdog(after: .seconds(8))
     await hold(.serial)
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
     await advance(by: 8)
@@ -284,8 +300,7 @@ struct WatchdogTests {
   @Test func reportsByTheSystemsClock() async {
     let dispatcher = Dispatcher()
     dispatcher.addStage()
-    dispatcher.register(
-      middleware: Watchdog(limit: .milliseconds(5)) { [reports] in reports.record($0) })
+    dispatcher.watchdog(after: .milliseconds(5)) { [reports] in reports.record($0) }
     let free = free
     let held = dispatcher.dispatch(
       action: Script.runs { _ in free.wait() }, mode: .serial)

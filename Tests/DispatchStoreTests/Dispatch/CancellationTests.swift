@@ -64,7 +64,7 @@ struct CancellationTests {
       middleware: RecordingMiddleware(
         "m", to: log,
         did: { transaction, _, _ in
-          if transaction.outcome?.isCancelled == true, !Here.isMainQueue { log.record("cancelled") }
+          if transaction.outcome.isCancelled, !Here.isMainQueue { log.record("cancelled") }
         }))
     let released = Latch()
     let other = stage.dispatch(

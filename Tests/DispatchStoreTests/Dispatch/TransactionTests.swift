@@ -5,7 +5,7 @@ import Testing
 @Suite("Transactions", .timeLimit(.minutes(10)))
 struct TransactionTests {
   let dispatcher = Dispatcher()
-  let log = Recorder<MiddlewareContext>()
+  let log = Recorder<DispatchInfo>()
 
   init() {
     dispatcher.addStage()

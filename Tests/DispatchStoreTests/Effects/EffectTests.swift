@@ -120,11 +120,8 @@ struct EffectTests {
 
   private final class Vetoing: Middleware {
     func willDispatch(
-      transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
+      transaction: DispatchInfo, action: any ActionType, in store: any StoreType
     ) throws -> MiddlewareVerdict { .veto(reason: "no") }
-    func didDispatch(
-      transaction: MiddlewareContext, action: any ActionType, in store: any StoreType
-    ) {}
   }
 
   @Test(arguments: modes)
@@ -157,7 +154,7 @@ struct EffectTests {
     #expect(parents.all == [nil] + Array(repeating: handle.dispatchID, count: 5))
   }
 
-  private final class ParentMiddleware: DispatchMiddleware {
+  private final class ParentMiddleware: Middleware {
     let note: @Sendable (DispatchID?) -> Void
 
     init(_ note: @escaping @Sendable (DispatchID?) -> Void) {
@@ -165,7 +162,6 @@ struct EffectTests {
     }
 
     func dispatchWillBegin(_ dispatch: DispatchInfo) { note(dispatch.parent) }
-    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {}
   }
 
   @Test(arguments: modes, EffectPolicy.allCases)

@@ -111,7 +111,7 @@ struct OldMistakeTests {
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, _ in
         let operation = operations.all[0]
-        log.record("finished: \(operation.isFinished), \(transaction.outcome?.description ?? "")")
+        log.record("finished: \(operation.isFinished), \(transaction.outcome)")
       }))
     let script = Script.controls { operation, _ in
       operations.record(operation.operation)

@@ -103,11 +103,11 @@ import Testing
     final class Doubling: Middleware {
       let seen = Recorder<String>()
       func willDispatch(
-        transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+        transaction: DispatchInfo, action: AnyAction, in store: AnyStore
       ) -> MiddlewareVerdict {
         (action as? Raise).map { .replace(with: Raise(by: $0.by * 2)) } ?? .pass
       }
-      func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+      func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
         seen.record("\(action)")
       }
     }
@@ -281,24 +281,24 @@ import Testing
     await testStore.finish()
   }
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func interceptorsAndTypedMiddlewareSeeWhatTheyHandle(mode: Dispatcher.Mode) async {
+  func hooksSeeWhatTheyHandle(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
       Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
     }
-    let interceptor = TestInterceptor<Desktop, HandledAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Desktop, HandledAction>()
+    dispatcher.register(recorder.hook)
     dispatcher.register(
-      middleware: .on(desktop) { action, _, _ in
+      .before(desktop) { action, _ in
         (action.base as? Raise).map { .replace(with: HandledAction(Raise(by: $0.by + 1))) } ?? .pass
       })
     await dispatcher.dispatch(action: Raise(by: 1), mode: mode).ended()
     await dispatcher.dispatch(action: Fetch(amount: 5), mode: mode).ended()
     #expect(
-      interceptor.interceptions.map { "\($0.action)" } == [
+      recorder.entries.map { "\($0.action)" } == [
         "\(Raise(by: 2))", "\(Fetch(amount: 5))",
       ])
-    #expect(interceptor.interceptions.map(\.newModel.raised) == [2, 7])
+    #expect(recorder.entries.map(\.newModel.raised) == [2, 7])
   }
 }

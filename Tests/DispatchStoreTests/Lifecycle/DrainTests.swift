@@ -117,9 +117,9 @@ struct DrainTests {
 
   @Test(arguments: modes)
   func returnsAtItsLimitWithWhatHasNotEnded(mode: Dispatcher.Mode) async {
-    let (clock, free, inFlight) = (VirtualClock(), Latch(), InFlightDispatches())
+    let (clock, free) = (VirtualClock(), Latch())
     let dispatcher = Dispatcher(clock: clock)
-    dispatcher.register(middleware: inFlight)
+    dispatcher.tracksInFlight = true
     await hold(dispatcher, mode, until: free)
     let waiting = mode == .sync || mode == .async ? 0 : 1
     if waiting > 0 {
@@ -143,7 +143,29 @@ struct DrainTests {
     let complete = await again.value
     #expect(complete.isComplete)
     #expect(complete.unfinished?.isEmpty == true)
-    #expect(inFlight.count == 0)
+    #expect(dispatcher.inFlight.isEmpty)
+  }
+
+  /// The table has the dispatches that were made while it was on, until their ends.
+  @Test(arguments: modes)
+  func theTableIsSwitchedOnAndOffAtRunTime(mode: Dispatcher.Mode) async {
+    let (dispatcher, early, free) = (Dispatcher(), Latch(), Latch())
+    dispatcher.addStage("early")
+    dispatcher.dispatch(
+      storeIdentifier: "early", action: Script.suspends { _ in await early.opened() },
+      mode: .serial(lane: "early"))
+    dispatcher.tracksInFlight = true
+    dispatcher.tracksInFlight = true
+    await hold(dispatcher, mode, until: free)
+    #expect(dispatcher.inFlight.map(\.mode) == [mode])
+    dispatcher.tracksInFlight = false
+    #expect(dispatcher.inFlight.isEmpty && !dispatcher.tracksInFlight)
+    dispatcher.tracksInFlight = true
+    #expect(dispatcher.inFlight.isEmpty)
+    early.open()
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(dispatcher.inFlight.isEmpty)
   }
 
   @Test func withoutATableSaysHowToKnowWhatHasNotEnded() async {
@@ -151,7 +173,7 @@ struct DrainTests {
     await hold(dispatcher, .serial, until: free)
     let report = await dispatcher.drain(timeout: .zero)
     #expect(!report.isComplete && report.unfinished == nil)
-    #expect(report.description.contains("InFlightDispatches"))
+    #expect(report.description.contains("tracksInFlight"))
     free.open()
     #expect(await dispatcher.drain().description == "Dispatcher \"plain\" is drained.")
   }
@@ -251,10 +273,8 @@ struct DrainLoadTests {
   }
 }
 
-private final class KeepingMiddleware: DispatchMiddleware {
+private final class KeepingMiddleware: Middleware {
   let kept = Recorder<DispatchInfo>()
-
-  func dispatchWillBegin(_ dispatch: DispatchInfo) {}
 
   func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
     kept.record(dispatch)

@@ -9,7 +9,7 @@ struct DispatchMiddlewareTests {
   private enum Name: DispatchKey { typealias Value = String }
 
   /// Records what it gets, and keeps names for the transaction and each store.
-  private final class Tracer: DispatchMiddleware {
+  private final class Tracer: Middleware {
     let steps = Recorder<String>()
     let infos = Recorder<DispatchInfo>()
 
@@ -24,14 +24,14 @@ struct DispatchMiddlewareTests {
     }
 
     func willDispatch(
-      transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+      transaction: DispatchInfo, action: AnyAction, in store: AnyStore
     ) -> MiddlewareVerdict {
       transaction[byStore: Name.self] = store.identifier
       steps.record("will \(transaction[Name.self] ?? "-")")
       return .pass
     }
 
-    func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+    func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
       steps.record("did \(transaction[byStore: Name.self] ?? "-")")
     }
   }

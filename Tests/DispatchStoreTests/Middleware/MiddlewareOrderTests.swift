@@ -89,7 +89,7 @@ struct MiddlewareOrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func oneOfWholeDispatchesNeedsNoHooksByStore(mode: Dispatcher.Mode) async {
+  func onlyTheHooksThatAMiddlewareSaysAreCalled(mode: Dispatcher.Mode) async {
     let whole = WholeMiddleware()
     dispatcher.register(middleware: whole)
     let store = dispatcher.register(store: CounterStore.counter())
@@ -98,8 +98,12 @@ struct MiddlewareOrderTests {
     #expect(store.model.count == 1)
   }
 
-  private final class WholeMiddleware: DispatchMiddleware {
+  private final class WholeMiddleware: Middleware {
     let steps = Recorder<String>()
+    let hooks = MiddlewareHooks.dispatches
+    func willDispatch(
+      transaction: DispatchInfo, action: AnyAction, in store: AnyStore
+    ) -> MiddlewareVerdict { .veto(reason: "not called") }
     func dispatchWillBegin(_ dispatch: DispatchInfo) { steps.record("begin") }
     func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) { steps.record("end") }
   }
@@ -163,7 +167,7 @@ struct MiddlewareOrderTests {
   func inASequenceHooksOfAnActionRunOnceTheActionBeforeHasEnded(mode: Dispatcher.Mode) async {
     let steps = steps
     dispatcher.addProbe("s", to: steps)
-    let transactions = Recorder<MiddlewareContext>()
+    let transactions = Recorder<DispatchInfo>()
     dispatcher.register(
       middleware: RecordingMiddleware(
         to: steps,

@@ -18,7 +18,7 @@ struct MiddlewareTimeTests {
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, store in
         times.record(
-          "\(store.identifier) \(transaction.duration!), queued \(transaction.timeQueued!)")
+          "\(store.identifier) \(transaction.duration), queued \(transaction.timeQueued)")
       }))
   }
 
@@ -118,7 +118,7 @@ struct MiddlewareTimeTests {
     let (clock, durations) = (clock, Recorder<Duration>())
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, _ in
-        durations.record(transaction.duration!)
+        durations.record(transaction.duration)
       }))
     // As quotients of floating-point numbers, these would be a nanosecond short.
     let times = [295_149, 295_153, 100_000_000_003].map { Duration.milliseconds($0) }

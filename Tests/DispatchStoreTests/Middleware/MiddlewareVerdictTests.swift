@@ -133,31 +133,33 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func didDispatchGetsTheOutcomeAndTheDurationAndWillDispatchNeither(mode: Dispatcher.Mode) async {
-    let warnings = Recorder<MiddlewareContext>()
-    let wills = Recorder<MiddlewareContext>()
+  func didDispatchGetsTheOutcomeTheActionAndTheDuration(mode: Dispatcher.Mode) async {
+    let wills = Recorder<DispatchInfo>()
+    let runs = Recorder<StoreRunInfo>()
     dispatcher.register(store: .counter("s"))
     dispatcher.register(
       middleware: RecordingMiddleware(
         will: { transaction, _, _ in
           wills.record(transaction)
           return .pass
-        }, did: { transaction, _, _ in warnings.record(transaction) }))
+        }, did: { run, _, _ in runs.record(run) }))
     let handles = [
       dispatcher.dispatch(action: CounterAction.add(1), mode: mode),
       dispatcher.dispatch(action: CounterAction.fail(2), mode: mode),
     ]
     for handle in handles { _ = await handle.result }
-    #expect(wills.all.allSatisfy { $0.outcome == nil && $0.duration == nil })
+    #expect(wills.all.map(\.id) == handles.map(\.dispatchID))
+    #expect(wills.all.allSatisfy { $0.duration == .zero && $0.timeQueued == .zero })
     let dids = handles.compactMap { handle in
-      warnings.all.first { $0.id == handle.dispatchID }
+      runs.all.first { $0.id == handle.dispatchID }
     }
     #expect(dids.count == 2)
-    #expect(dids.first?.outcome?.isFinished == true)
-    #expect(dids.last?.outcome?.error as? CounterFailure == CounterFailure(amount: 2))
-    #expect(dids.allSatisfy { $0.duration.map { $0 > .zero } == true })
-    #expect(dids.allSatisfy { $0.mode == mode && $0.dispatcher === dispatcher })
-    #expect(dids.allSatisfy { "\($0.callSite)".contains("MiddlewareVerdictTests.swift:") })
+    #expect(dids.first?.outcome.isFinished == true)
+    #expect(dids.last?.outcome.error as? CounterFailure == CounterFailure(amount: 2))
+    #expect(dids.map { "\($0.action)" } == ["add(1)", "fail(2)"])
+    #expect(dids.allSatisfy { $0.duration > .zero })
+    #expect(dids.allSatisfy { $0.dispatch.mode == mode && $0.dispatch.dispatcher === dispatcher })
+    #expect(dids.allSatisfy { "\($0.dispatch.callSite)".contains("MiddlewareVerdictTests.swift:") })
   }
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes)

@@ -78,7 +78,7 @@ struct OperationMiddlewareTests {
     }
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, action, store in
-        ran.record("\(store.identifier) \(action) \(transaction.outcome!.isFinished)")
+        ran.record("\(store.identifier) \(action) \(transaction.outcome.isFinished)")
       }))
     for _ in 0..<2 {
       let result = await dispatcher.dispatch(action: script("script", style), mode: mode).result

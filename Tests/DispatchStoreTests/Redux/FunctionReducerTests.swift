@@ -80,12 +80,11 @@ struct FunctionReducerTests {
         identifier: "tally", model: Tally(),
         reducer: FunctionReducer<Tally, Ping>(object: { tally, _ in tally.add() })))
     let counts = Recorder<Int>()
+    dispatcher.register(.after(store) { _, _ in counts.record(store.model.count) })
     dispatcher.register(
-      middleware: .on(store) { action, store, _ in
+      .before(store) { action, _ in
         counts.record(store.model.count)
         return action.name == "no" ? .veto(reason: "no") : .pass
-      } after: { _, store, _ in
-        counts.record(store.model.count)
       })
     _ = await store.dispatch(Ping()).result
     _ = await store.dispatch(Ping(name: "no")).result

@@ -111,12 +111,10 @@ struct ReduxStoreTests {
     let store = makeStore(mode: mode)
     let done = Latch()
     store.dispatcher.register(
-      middleware: .on(
-        Count.self,
-        after: { _, transaction in
-          #expect(transaction.mode == mode)
-          done.open()
-        }))
+      .after(Count.self) { _, run in
+        #expect(run.dispatch.mode == mode)
+        done.open()
+      })
     store.dispatch(.add(4))
     await done.opened()
     #expect(store.state == 4)

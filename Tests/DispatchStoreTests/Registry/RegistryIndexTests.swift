@@ -87,7 +87,7 @@ import Testing
     #expect(removed.count == 1 && removed[0] === wanted)
     #expect(route(to: Wanted.self) !== wanted)
     #expect(route(to: Other.self) === other)
-    registry.insert(RecordingMiddleware())
+    registry.insert(RegisteredMiddleware(RecordingMiddleware()))
     #expect(registry.routes.takeRemoved().count == 2)
     #expect(route(to: Other.self) !== other)
   }

@@ -86,7 +86,7 @@ struct WaitForFailureTests {
     let codes = Recorder<DispatchError.Code?>()
     dispatcher.register(
       middleware: RecordingMiddleware(
-        to: hooks, did: { transaction, _, _ in codes.record(transaction.outcome?.errorCode) }))
+        to: hooks, did: { transaction, _, _ in codes.record(transaction.outcome.errorCode) }))
     _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(hooks.all == ["m will a", "m will b", "m did a", "m did b"])
     #expect(codes.all == [nil, .dependencyFailed])

@@ -188,11 +188,11 @@ struct ModelDiffTests {
     #expect(comparisons.count - before <= 4 * count)
   }
 
-  @Test func isTheChangeOfAnInterceptionAndOfAnObserversChange() async {
+  @Test func isTheChangeOfARecordedActionAndOfAnObserversChange() async {
     let dispatcher = Dispatcher()
     let counter = dispatcher.register(store: .counter())
-    let interceptor = TestInterceptor<Counter, CounterAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
     let lines = Recorder<String>()
     let old = counter.model
     let one = counter.observe { change in
@@ -204,7 +204,9 @@ struct ModelDiffTests {
     _ = await counter.dispatch(.add(1)).result
     _ = await counter.dispatch(.note("n")).result
     #expect(
-      interceptor.interceptions.map { $0.differences.map(\.description) } == [
+      recorder.entries.map {
+        ModelDiff(from: $0.oldModel, to: $0.newModel).differences.map(\.description)
+      } == [
         ["count: 0 → 1"], [#"notes[0]: nil → "n""#],
       ])
     #expect(

@@ -47,13 +47,13 @@ private final class HookCounter: Middleware {
   let did = Atomic(0)
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     will.add(1, ordering: .relaxed)
     return .pass
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     did.add(1, ordering: .relaxed)
   }
 }

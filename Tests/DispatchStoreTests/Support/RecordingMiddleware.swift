@@ -3,8 +3,8 @@ import DispatchStore
 /// Records "name will store" and "name did store", and calls closures for the verdict.
 final class RecordingMiddleware: Middleware {
   typealias Will =
-    @Sendable (MiddlewareContext, AnyAction, AnyStore) throws -> MiddlewareVerdict
-  typealias Did = @Sendable (MiddlewareContext, AnyAction, AnyStore) throws -> Void
+    @Sendable (DispatchInfo, AnyAction, AnyStore) throws -> MiddlewareVerdict
+  typealias Did = @Sendable (StoreRunInfo, AnyAction, AnyStore) throws -> Void
 
   let name: String
   private let recorder: Recorder<String>
@@ -22,14 +22,14 @@ final class RecordingMiddleware: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     recorder.record("\(name) will \(store.identifier)")
     return try will(transaction, action, store)
   }
 
   func didDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: StoreRunInfo, action: AnyAction, in store: AnyStore
   ) throws {
     recorder.record("\(name) did \(store.identifier)")
     try did(transaction, action, store)

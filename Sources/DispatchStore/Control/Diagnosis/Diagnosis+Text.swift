@@ -5,7 +5,7 @@ extension Diagnosis: CustomStringConvertible {
     if !hasTable {
       lines.append(
         """
-        What is in flight is not known: register a Watchdog, or an InFlightDispatches, with the dispatcher.
+        What is in flight is not known: set the dispatcher's tracksInFlight, or a watchdog.
         """)
     }
     for cycle in cycles { lines.append(cycle.description) }

@@ -10,7 +10,7 @@ public struct Diagnosis: Sendable {
   public let dispatcher: String
   /// Whether the dispatcher's queue is suspended.
   public let isSuspended: Bool
-  /// Whether the dispatcher has a table of dispatches in flight: an `InFlightDispatches`, or a `Watchdog`.
+  /// Whether the dispatcher has a table of dispatches in flight: `tracksInFlight` is set, or a watchdog.
   ///
   /// Without one, only calls that wait for a limit are known, with their causes.
   public let hasTable: Bool

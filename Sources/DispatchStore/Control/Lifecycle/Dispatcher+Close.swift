@@ -80,16 +80,15 @@ extension Dispatcher {
   }
 
   private func report(isComplete: Bool) -> DrainReport {
-    let inFlight = middlewares.lazy.compactMap { $0 as? InFlightDispatches }.first
-    return DrainReport(
-      isComplete: isComplete, unfinished: isComplete ? [] : inFlight.map(unfinished),
+    DrainReport(
+      isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
       uncompensated: uncompensatedGroups.all.withLock { $0 }, dispatcher: name)
   }
 
-  /// The dispatches that a middleware knows, and those that have not begun.
-  private func unfinished(_ inFlight: InFlightDispatches) -> [InFlightDispatch] {
+  /// The dispatches in the table, and those that have not begun.
+  private func unfinished(_ table: InFlightTable) -> [InFlightDispatch] {
     let delayed = delayedDispatches.all.map(InFlightDispatch.init)
-    let begun = inFlight.all
+    let begun = table.all.map(InFlightDispatch.init)
     let known = Set(begun.map(\.id))
     return (begun + delayed.filter { !known.contains($0.id) }).sorted { $0.id < $1.id }
   }

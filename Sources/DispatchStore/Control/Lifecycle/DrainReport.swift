@@ -4,7 +4,7 @@ public struct DrainReport: Sendable {
   public let isComplete: Bool
   /// The dispatches that have not ended, in the order in which they were dispatched.
   ///
-  /// Nil if the dispatcher has no `InFlightDispatches`, which knows them.
+  /// Nil if the dispatcher keeps no table of them (`Dispatcher.tracksInFlight`).
   public let unfinished: [InFlightDispatch]?
   /// Groups that ended with steps that were not undone, because `shutDown()` was called before.
   public let uncompensated: [UncompensatedGroup]
@@ -31,8 +31,7 @@ extension DrainReport: CustomStringConvertible {
     if isComplete { return "Dispatcher \"\(dispatcher)\" is drained." }
     guard let unfinished else {
       return """
-        Dispatcher "\(dispatcher)" is not drained: dispatches are in flight. Register an InFlightDispatches with it to \
-        know which.
+        Dispatcher "\(dispatcher)" is not drained: dispatches are in flight. Set its tracksInFlight to know which.
         """
     }
     return

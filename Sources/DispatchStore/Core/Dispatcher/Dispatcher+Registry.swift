@@ -140,7 +140,9 @@ extension Dispatcher {
   ///
   /// A middleware that is registered already keeps its position.
   public func register(middleware: any Middleware) {
-    changeRegistry(.register) { $0.insert(middleware) }
+    // Asked for its hooks outside the lock.
+    let registered = RegisteredMiddleware(middleware)
+    changeRegistry(.register) { $0.insert(registered) }
   }
 
   /// Unregisters a middleware.
@@ -247,7 +249,7 @@ extension Dispatcher {
   ///
   /// Unknown identifiers are not kept.
   private func ending(
-    with error: DispatchError, _ chain: MiddlewareChain = MiddlewareChain([]),
+    with error: DispatchError, _ chain: MiddlewareChain = MiddlewareChain(),
     in generation: DispatchGeneration
   ) -> Unmanaged<Route> {
     let route = Route([], chain: chain, failure: error, in: generation)
@@ -315,6 +317,24 @@ extension Dispatcher {
   /// Registers a follower of dispatches of some action types, for dispatches made from now on.
   func register(_ follower: any DispatchFollower) {
     changeRegistry(.register) { $0.insert(follower) }
+  }
+
+  /// The watcher of a type.
+  func watcher<Watcher: DispatchWatcher>(_ type: Watcher.Type) -> Watcher? {
+    registry.withLock { $0.watcher(type) }
+  }
+
+  /// Sets the watcher of a type for dispatches made from now on, or keeps the present one, if any.
+  ///
+  /// - Returns: The former watcher.
+  @discardableResult
+  func setWatcher<Watcher: DispatchWatcher>(
+    _ watcher: Watcher?, keepingPresent keepsPresent: Bool = false
+  ) -> Watcher? {
+    changeRegistry(.register) { registry in
+      if keepsPresent, let present = registry.watcher(Watcher.self) { return present }
+      return registry.setWatcher(watcher)
+    }
   }
 
   /// Unregisters a follower.

@@ -40,29 +40,32 @@ public final class LoggerMiddleware: Middleware {
     self.write = write
   }
 
+  /// The hooks by store.
+  public var hooks: MiddlewareHooks { .stores }
+
   /// Logs an action that a store is about to get, and lets it pass.
   public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     log(describe(transaction, "will", action, store))
     return .pass
   }
 
   /// Logs a store run that has ended.
-  public func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
-    let outcome = transaction.outcome.map { ": \($0)" } ?? ""
-    let duration = transaction.duration.map { ", \($0.microseconds) µs" } ?? ""
-    let queued = transaction.timeQueued.map { ", queued \($0.microseconds) µs" } ?? ""
-    log(describe(transaction, "did", action, store) + outcome + duration + queued)
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
+    let end = """
+      : \(transaction.outcome), \(transaction.duration.microseconds) µs, \
+      queued \(transaction.timeQueued.microseconds) µs
+      """
+    log(describe(transaction.dispatch, "did", action, store) + end)
   }
 
   private func describe(
-    _ transaction: MiddlewareContext, _ verb: String, _ action: AnyAction, _ store: AnyStore
+    _ dispatch: DispatchInfo, _ verb: String, _ action: AnyAction, _ store: AnyStore
   ) -> String {
-    let parent = transaction.parent.map { " in \($0)" } ?? ""
+    let parent = dispatch.parent.map { " in \($0)" } ?? ""
     return """
-      \(transaction.id)\(parent) \(verb) \(action) → \(store.identifier), \
-      \(transaction.mode), \(transaction.callSite)
+      \(dispatch.id)\(parent) \(verb) \(action) → \(store.identifier), \(dispatch.mode), \(dispatch.callSite)
       """
   }
 

@@ -9,51 +9,64 @@ public struct DispatchWarning: Sendable {
     /// The kind's name.
     public let description: String
 
-    /// An operation was finished a second time.
+    /// An operation was finished a second time; the first finish counts.
     ///
-    /// The first finish counts.
+    /// Usually a callback came twice, or one branch of the block finishes and goes on. Finish on exactly one path.
     public static let finishedTwice = Kind(description: "finishedTwice")
-    /// An update was made through an operation that had ended.
+    /// An update was made through an operation that had ended; the model was not changed.
     ///
-    /// The model was not changed.
+    /// Usually a callback came after the finish, or after a time limit or a cancellation. Update before you finish, and
+    /// stop the work once the operation is cancelled.
     public static let updateAfterEnd = Kind(description: "updateAfterEnd")
-    /// The program released an operation without finishing it.
+    /// The program released an operation without finishing it; the operation failed.
     ///
-    /// The operation failed.
+    /// Usually a callback was never called, or a branch of the block returns early. Finish on every path, or write the
+    /// block as `async`.
     public static let abandoned = Kind(description: "abandoned")
     /// A store was registered whose reducer overrides none of the methods that answer actions.
+    ///
+    /// Usually the override has another signature. Each action fails until the reducer overrides one of them.
     public static let reducerMissing = Kind(description: "reducerMissing")
-    /// A store was registered under the identifier of another store, or again with other options.
+    /// A store was registered under the identifier of another store, or again with another `waitFor` or ownership.
     ///
-    /// The first registration stays.
-    ///
-    /// The other options are a different `waitFor` or ownership.
+    /// The first registration stays. Usually two parts of the program make the same store. Use the store that
+    /// `register(store:)` returns, or unregister the first one.
     public static let alreadyRegistered = Kind(description: "alreadyRegistered")
-    /// No store responded to an action.
+    /// No store responded to an action; reported once for each action type and dispatcher.
     ///
-    /// Reported once for each action type and dispatcher.
+    /// The dispatch succeeds. Usually the store is not registered yet, or with another dispatcher.
     public static let noResponder = Kind(description: "noResponder")
     /// A reducer refined its `waitFor` by an identifier under which no store is registered.
-    public static let absentPrerequisite = Kind(description: "absentPrerequisite")
-    /// A `didDispatch` hook threw.
     ///
-    /// The hooks of the other middlewares were still called.
+    /// The store waits for the others only. Usually the identifier is misspelt, or its store is registered later.
+    public static let absentPrerequisite = Kind(description: "absentPrerequisite")
+    /// A `didDispatch` hook, or a hook after an action, threw.
+    ///
+    /// The result does not change, and the hooks of the other middlewares are still called. Handle the error in the
+    /// hook.
     public static let middlewareFailed = Kind(description: "middlewareFailed")
     /// An effect threw.
     ///
-    /// Neither the dispatch that it followed nor any other effect is affected.
+    /// Neither the dispatch that it followed nor any other effect is affected. Usually a request of the effect failed.
+    /// Catch the error in the effect, and send an action that records it.
     public static let effectFailed = Kind(description: "effectFailed")
-    /// No dispatch has made progress for a watchdog's limit.
+    /// A dispatch has not moved for the limit of `watchdog(after:report:)`.
     ///
-    /// The message is the watchdog's diagnosis.
+    /// The message is a diagnosis with the waits. Usually a block awaits an answer that does not come: give it a time
+    /// limit.
     public static let stalled = Kind(description: "stalled")
-    /// An effect sent an action after the effect's run had ended.
+    /// An effect sent an action after the effect's run had ended; nothing was dispatched.
     ///
-    /// Nothing was dispatched.
+    /// Usually an unstructured task of the effect goes on after its closure has returned. Await the task in the effect.
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
-    /// So many blocks wait on threads of the library that one more wait was refused, with `wouldDeadlock`.
+    /// So many threads of the library block that one more wait was refused, with `wouldDeadlock`.
+    ///
+    /// Usually blocks wait with `.sync` or `handle.wait()`. Await dispatches in `async` blocks, or chain them.
     public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
     /// A dispatcher was shut down before steps of a group were undone.
+    ///
+    /// The message names the group and the steps. Call `drain` with a limit before `shutDown()`, and undo the named
+    /// steps by hand.
     public static let notCompensated = Kind(description: "notCompensated")
   }
 

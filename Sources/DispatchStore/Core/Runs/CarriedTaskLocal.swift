@@ -19,6 +19,10 @@ public struct CarriedTaskLocal: Sendable {
         clear: { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) },
         bind: { value, body in
           local.withValue(value.assumingMemoryBound(to: Value.self).pointee, operation: body)
+        },
+        bindInTask: { value, body in
+          await local.withValue(
+            value.assumingMemoryBound(to: Value.self).pointee, operation: { await body() })
         }))
   }
 

@@ -42,13 +42,6 @@ extension StoreChange {
   }
 }
 
-extension Interception {
-  /// The changes of the action, like `ModelDiff`; computed at each read.
-  public var differences: [ModelDifference] {
-    oldVersion == newVersion ? [] : ModelDiff(from: oldModel, to: newModel).differences
-  }
-}
-
 extension Store {
   /// Notifies an observer of each commit, with its differences, until its token ends.
   ///

@@ -23,11 +23,9 @@ final class Limit: Middleware {
   }
 
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     guard let action = action as? SetTemperature, action.degrees > highest else { return .pass }
     return .replace(with: SetTemperature(degrees: highest))
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }

@@ -3,12 +3,10 @@ import DispatchStore
 /// A middleware that vetoes: while the bank is closed, no transfer reaches any store.
 final class Maintenance: Middleware {
   func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     action is Transfer ? .veto(reason: "closed for maintenance") : .pass
   }
-
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {}
 }
 
 func transferDuringMaintenance(in bank: Bank) async -> String? {

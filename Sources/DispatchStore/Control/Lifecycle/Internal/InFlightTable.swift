@@ -1,4 +1,4 @@
-/// A middleware with a table of the dispatches in flight.
+/// A watcher with a table of the dispatches in flight.
 protocol InFlightSource: DispatchWatcher {
   var table: InFlightTable { get }
 }
@@ -28,4 +28,12 @@ final class InFlightTable: Sendable {
   private func shard(of id: DispatchID) -> Locked<[DispatchID: DispatchTrace]> {
     shards[Int(truncatingIfNeeded: id.rawValue) & (Self.shardCount - 1)]
   }
+}
+
+extension InFlightTable: InFlightSource {
+  var table: InFlightTable { self }
+
+  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) { insert(trace) }
+
+  func forget(_ trace: DispatchTrace) { remove(trace) }
 }

@@ -1,8 +1,8 @@
-/// A middleware that gets the record of each dispatch in flight, to inspect it from other threads.
+/// An object that gets the record of each dispatch in flight, to inspect it from other threads.
 ///
 /// The seam for tables and diagnoses of dispatches in flight. A dispatcher without a watcher pays nothing. With one,
 /// each dispatch has a record with details from its beginning, and a trace.
-protocol DispatchWatcher: Middleware {
+protocol DispatchWatcher: AnyObject, Sendable {
   /// Called when a dispatch begins: on the dispatching thread, before any hook, with no lock held.
   func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher)
 

@@ -1,19 +1,39 @@
-/// The middlewares of one dispatch, in order of registration, and its followers.
+/// A registered middleware, with the hooks that it has said.
+struct RegisteredMiddleware: Sendable {
+  let middleware: any Middleware
+  let hasStoreHooks: Bool
+  let hasDispatchHooks: Bool
+
+  /// Asks the middleware, so no lock may be held.
+  init(_ middleware: any Middleware) {
+    self.middleware = middleware
+    let hooks = middleware.hooks
+    hasStoreHooks = hooks != .dispatches
+    hasDispatchHooks = hooks != .stores
+  }
+}
+
+/// The middlewares of one dispatch, in order of registration, its watchers and followers.
 ///
 /// Calls all of them for each hook.
 final class MiddlewareChain: @unchecked Sendable {
   // because all of its properties are constants, and so are the objects that `hooks` points to
-  let middlewares: [any Middleware]
-  /// The middlewares that are also called for whole dispatches.
-  let wholes: [any DispatchMiddleware]
-  /// The middlewares that watch dispatches in flight.
+  let registered: [RegisteredMiddleware]
+  /// The middlewares that are called for stores.
+  private let middlewares: [any Middleware]
+  /// The middlewares that are called for whole dispatches.
+  let wholes: [any Middleware]
+  /// The objects that watch dispatches in flight.
   let watchers: [any DispatchWatcher]
   /// The followers of the route's action type, in order of registration.
   let followers: [any DispatchFollower]
   /// Whether whole dispatches have hooks, watchers or followers.
   let hasWholes: Bool
-  /// The middlewares again, callable without writing a reference count that all threads share.
+  /// Whether stores have hooks or watchers, which need to know when a store starts and ends.
+  let followsStores: Bool
+  /// The middlewares for stores again, callable without writing a reference count that all threads share.
   private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
+  /// The number of middlewares that are called for stores.
   let count: Int
 
   private final class Hooks: Sendable {
@@ -24,12 +44,17 @@ final class MiddlewareChain: @unchecked Sendable {
     }
   }
 
-  init(_ middlewares: [any Middleware], followers: [any DispatchFollower] = []) {
-    self.middlewares = middlewares
+  init(
+    _ registered: [RegisteredMiddleware] = [], watchers: [any DispatchWatcher] = [],
+    followers: [any DispatchFollower] = []
+  ) {
+    self.registered = registered
+    self.watchers = watchers
     self.followers = followers
-    wholes = middlewares.compactMap { $0 as? any DispatchMiddleware }
-    watchers = middlewares.compactMap { $0 as? any DispatchWatcher }
+    middlewares = registered.lazy.filter(\.hasStoreHooks).map(\.middleware)
+    wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
     hasWholes = !wholes.isEmpty || !watchers.isEmpty || !followers.isEmpty
+    followsStores = !middlewares.isEmpty || !watchers.isEmpty
     count = middlewares.count
     hooks = .allocate(capacity: count)
     for (index, middleware) in middlewares.enumerated() {
@@ -37,8 +62,8 @@ final class MiddlewareChain: @unchecked Sendable {
     }
   }
 
-  /// Whether there are no middlewares and no followers.
-  var isEmpty: Bool { middlewares.isEmpty && followers.isEmpty }
+  /// Whether there is nothing to call.
+  var isEmpty: Bool { !hasWholes && !followsStores }
 
   deinit {
     for index in 0..<count { hooks[index].release() }
@@ -71,7 +96,7 @@ final class MiddlewareChain: @unchecked Sendable {
   ///
   /// Returns nil if all of them let the action pass.
   func willDispatch(
-    _ context: MiddlewareContext, action: any ActionType, in store: any StoreType
+    _ info: DispatchInfo, action: any ActionType, in store: any StoreType
   ) -> Reply? {
     var reply: Reply?
     func changed() -> Reply {
@@ -83,9 +108,9 @@ final class MiddlewareChain: @unchecked Sendable {
       do {
         let verdict = try hooks[index]._withUnsafeGuaranteedRef {
           if let reply {
-            try $0.middleware.willDispatch(transaction: context, action: reply.action, in: store)
+            try $0.middleware.willDispatch(transaction: info, action: reply.action, in: store)
           } else {
-            try $0.middleware.willDispatch(transaction: context, action: action, in: store)
+            try $0.middleware.willDispatch(transaction: info, action: action, in: store)
           }
         }
         switch verdict {
@@ -110,7 +135,7 @@ final class MiddlewareChain: @unchecked Sendable {
   ///
   /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called.
   func didDispatch(
-    _ context: MiddlewareContext, action: any ActionType, in store: any StoreType,
+    _ info: StoreRunInfo, action: any ActionType, in store: any StoreType,
     notifiedCount: Int
   ) {
     var index = notifiedCount
@@ -118,12 +143,12 @@ final class MiddlewareChain: @unchecked Sendable {
       index -= 1
       do {
         try hooks[index]._withUnsafeGuaranteedRef {
-          try $0.middleware.didDispatch(transaction: context, action: action, in: store)
+          try $0.middleware.didDispatch(transaction: info, action: action, in: store)
         }
       } catch {
         let name = "\(type(of: middlewares[index]))"
-        let message = "\(name) threw in didDispatch of \(context.id): \(error)"
-        context.dispatcher.report(
+        let message = "\(name) threw in didDispatch of \(info.id): \(error)"
+        info.dispatch.dispatcher.report(
           DispatchWarning(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
       }

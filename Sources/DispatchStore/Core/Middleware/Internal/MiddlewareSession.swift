@@ -4,13 +4,9 @@ import Synchronization
 ///
 /// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
 /// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
-final class MiddlewareSession: TransactionScope, @unchecked Sendable {
-  // because the dispatching thread owns it first, and then the step that runs. A hook may keep a context, so the
-  // fields that contexts read change only while the library has the only reference.
-  @exclusivity(unchecked) private(set) var id = DispatchID(rawValue: 0)
-  @exclusivity(unchecked) private(set) var parent: DispatchID?
-  @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
-  @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
+final class MiddlewareSession: DispatchScope, @unchecked Sendable {
+  // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, so the
+  // fields that infos read change only while the library has the only reference.
   /// The action as dispatched.
   @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
   /// Unretained while the inline run in which the session began keeps them alive.
@@ -24,6 +20,8 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   ///
   /// A copy, because it is read often and mostly false.
   @exclusivity(unchecked) private(set) var hasWholes = false
+  /// Whether stores have hooks or watchers; if not, they run as if there were no session.
+  @exclusivity(unchecked) private(set) var followsStores = false
   /// The time after the `willDispatch` hooks, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
   /// Whether the first store starts at `began`.
@@ -60,7 +58,9 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     session._withUnsafeGuaranteedRef {
       $0.action = action
       $0.present = (.passUnretained(dispatcher), chain)
-      $0.hasWholes = chain._withUnsafeGuaranteedRef(\.hasWholes)
+      ($0.hasWholes, $0.followsStores) = chain._withUnsafeGuaranteedRef {
+        ($0.hasWholes, $0.followsStores)
+      }
       $0.id = id
       $0.parent = parent
       $0.mode = mode
@@ -93,7 +93,9 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
     firstStart.store(.max, ordering: .relaxed)
   }
 
-  var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
+  override var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
+  override var actions: [any ActionType] { [action] }
+  override var isSequence: Bool { false }
 
   private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {
     present.1._withUnsafeGuaranteedRef(body)
@@ -119,11 +121,14 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   /// - Parameter startsAtOnce: Whether the stores run next, on this thread.
   func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
     if hasWholes, let trace { trace.prepare(route.identifiers) }
-    for index in 0..<route.count {
-      route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
+    if followsStores {
+      for index in 0..<route.count {
+        route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
+      }
     }
     began = now
     self.startsAtOnce = startsAtOnce
+    if startsAtOnce, !followsStores, route.count > 0 { noteStart(at: began) }
   }
 
   private func willDispatch(_ action: any ActionType, at index: Int, to entry: StoreEntry) {
@@ -135,9 +140,9 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   private func reply(
     to action: any ActionType, at index: Int, of entry: StoreEntry
   ) -> MiddlewareChain.Reply? {
-    let context = MiddlewareContext(self, at: index)
+    let info = DispatchInfo(self, at: index)
     return withChain { chain in
-      entry.withStoreForHooks { chain.willDispatch(context, action: action, in: $0) }
+      entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
     }
   }
 
@@ -162,12 +167,18 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {
     guard hasWholes else { return }
-    firstStart.min(time, ordering: .relaxed)
+    noteStart(at: time)
     if let trace { trace.storeStarts(index, at: time) }
+  }
+
+  /// Notes that the first store starts.
+  func noteStart(at time: Int64) {
+    firstStart.min(time, ordering: .relaxed)
   }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.
   func didDispatch(_ outcome: StoreOutcome, at index: Int, along route: Route) {
+    guard followsStores else { return }
     let endedAt = now
     let startedAt = startedAt.take()
     route.withEntry(at: index) { entry in
@@ -190,28 +201,23 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   ) {
     if hasWholes, let trace { trace.storeEnded(index, at: endedAt) }
     let startedAt = startedAt ?? endedAt
-    let context = MiddlewareContext(
-      self, at: index, outcome, duration: endedAt - startedAt,
-      timeQueued: startedAt - (began ?? self.began))
+    let info = StoreRunInfo(
+      self, at: index, outcome, repeated: began == nil ? nil : reply?.action ?? action,
+      duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began))
     withChain {
       if let reply {
-        $0.didDispatch(
-          context, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
+        $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
       } else {
-        $0.didDispatch(context, action: action, in: store, notifiedCount: $0.count)
+        $0.didDispatch(info, action: action, in: store, notifiedCount: $0.count)
       }
     }
   }
 
   // MARK: Whole dispatches
 
-  /// Calls `dispatchWillBegin` of the middlewares for whole dispatches.
-  func dispatchBegan() {
-    withChain { chain in
-      if chain.wholes.isEmpty { return }
-      let info = info
-      for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
-    }
+  /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
+  func dispatchBegan() -> [CapturedTaskLocal] {
+    withChain { $0.wholes.isEmpty ? [] : begin($0.wholes) }
   }
 
   /// Whether there are watchers.
@@ -228,7 +234,7 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
     withChain { chain in
       if chain.wholes.isEmpty { return }
-      var info = info
+      var info = DispatchInfo(self)
       info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
@@ -243,21 +249,4 @@ final class MiddlewareSession: TransactionScope, @unchecked Sendable {
 
   /// The followers of the dispatch.
   var followers: [any DispatchFollower] { withChain(\.followers) }
-
-  private var info: DispatchInfo {
-    DispatchInfo(
-      id: id, dispatcher: dispatcher, parent: parent, actions: [action], isSequence: false,
-      mode: mode, callSite: callSite, scope: self)
-  }
-}
-
-extension DispatchInfo {
-  /// Sets both durations.
-  ///
-  /// - Parameter started: The start of the first store. Later than the end if none did start.
-  mutating func setTimes(began: Int64, started: Int64, ended: Int64) {
-    let started = min(started, ended)
-    timeQueued = .nanoseconds(started - began)
-    duration = .nanoseconds(ended - started)
-  }
 }

@@ -174,10 +174,14 @@ extension ActionOperation {
       // Jobs on the main queue need an executor; others are the task's own.
       let executor = task.needsMainQueue ? storeRun?.makeExecutor() : nil
       executor?.context = context
+      // A task of the block's own has these from the step that makes it.
+      let bound = storeRun?.dispatch.bound
       return task.run(isOnly: storeRun?.isOnly == true) {
         self.withState { $0.blockNeedsSteps = false }
-        guard let executor else { return await self.run(block, in: context) }
-        await withTaskExecutorPreference(executor) { await self.run(block, in: context) }
+        guard let executor else { return await self.run(block, in: context, binding: bound) }
+        await withTaskExecutorPreference(executor) {
+          await self.run(block, in: context, binding: bound)
+        }
       }
     }
     if storeRun?.runsBlocksInSteps == true { withState { $0.blockNeedsSteps = true } }
@@ -191,6 +195,16 @@ extension ActionOperation {
       return state.life.isCancelled ? task : nil
     }
     cancelled?.cancel()
+  }
+
+  @concurrent
+  private func run(
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    in context: TaskContext?, binding bound: CapturedTaskLocal?
+  ) async {
+    guard let bound else { return await run(block, in: context) }
+    await bound.bindInTask { await self.run(block, in: context) }
   }
 
   @concurrent

@@ -17,7 +17,7 @@ struct Registry {
   private var weakLimit = Self.leastWeakLimit
   private static let leastWeakLimit = 64
   private var sequence: UInt64 = 0
-  private(set) var chain = MiddlewareChain([])
+  private(set) var chain = MiddlewareChain()
   /// The followers of dispatches, in order of registration.
   private(set) var followers: [any DispatchFollower] = []
   /// The routes that were worked out, until a change affects them.
@@ -40,7 +40,7 @@ struct Registry {
     generation = DispatchGeneration(of: dispatcher)
   }
 
-  var middlewares: [any Middleware] { chain.middlewares }
+  var middlewares: [any Middleware] { chain.registered.map(\.middleware) }
 
   /// The number of identifiers that are kept, of stores and of prerequisites.
   var identifierCount: Int { entries.count + awaited.keys.count { entries[$0] == nil } }
@@ -185,7 +185,8 @@ struct Registry {
   private func chain(for type: any ActionType.Type) -> MiddlewareChain {
     if followers.isEmpty { return chain }
     let responding = followers.filter { $0.responds(to: type) }
-    return responding.isEmpty ? chain : MiddlewareChain(middlewares, followers: responding)
+    if responding.isEmpty { return chain }
+    return MiddlewareChain(chain.registered, watchers: chain.watchers, followers: responding)
   }
 
   mutating func insert(_ follower: any DispatchFollower) {
@@ -245,10 +246,12 @@ struct Registry {
     return types
   }
 
-  mutating func insert(_ middleware: any Middleware) {
-    guard !middlewares.contains(where: { $0 === middleware }) else { return }
-    chain = MiddlewareChain(middlewares + [middleware])
-    routes.removeAll()
+  // MARK: Middlewares and watchers
+
+  mutating func insert(_ middleware: RegisteredMiddleware) {
+    let registered = chain.registered
+    if registered.contains(where: { $0.middleware === middleware.middleware }) { return }
+    changeChain(to: registered + [middleware], chain.watchers)
   }
 
   mutating func removeMiddlewares(
@@ -256,9 +259,28 @@ struct Registry {
   ) -> [any Middleware] {
     let matching = middlewares.filter(matches)
     guard !matching.isEmpty else { return [] }
-    chain = MiddlewareChain(middlewares.filter { !matches($0) })
-    routes.removeAll()
+    changeChain(to: chain.registered.filter { !matches($0.middleware) }, chain.watchers)
     return matching
+  }
+
+  /// The watcher of a type.
+  func watcher<Watcher: DispatchWatcher>(_ type: Watcher.Type) -> Watcher? {
+    chain.watchers.lazy.compactMap { $0 as? Watcher }.first
+  }
+
+  /// Replaces the watcher of a type, and returns the former one.
+  mutating func setWatcher<Watcher: DispatchWatcher>(_ watcher: Watcher?) -> Watcher? {
+    let former = self.watcher(Watcher.self)
+    let others = chain.watchers.filter { $0 !== former }
+    changeChain(to: chain.registered, others + (watcher.map { [$0] } ?? []))
+    return former
+  }
+
+  private mutating func changeChain(
+    to registered: [RegisteredMiddleware], _ watchers: [any DispatchWatcher]
+  ) {
+    chain = MiddlewareChain(registered, watchers: watchers)
+    routes.removeAll()
   }
 }
 

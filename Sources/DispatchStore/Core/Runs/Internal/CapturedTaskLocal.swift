@@ -1,17 +1,19 @@
-/// A task-local value captured when an action was dispatched.
+/// A task-local value of a dispatch: captured when its action was dispatched, or bound by a middleware.
 ///
-/// Values of other keys follow in a linked list.
+/// Other values follow in a linked list, and are bound around it.
 @usableFromInline
 final class CapturedTaskLocal: @unchecked Sendable {
-  // because `attachment` belongs to the step that runs, and the rest is constant from the capture until the only
-  // reference reuses it
+  // because `attachment` belongs to the step that runs, and the rest is constant from the time when the dispatch gets
+  // it until the only reference reuses it
   private let calls: Calls
   /// The memory of the value.
   ///
   /// Several threads may read it at a time: the threads of a group's steps, or the thread of a deadline.
   private let value: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var hasValue = false
-  private let next: CapturedTaskLocal?
+  @exclusivity(unchecked) private var next: CapturedTaskLocal?
+  /// Whether a middleware has bound it; then the caller's task does not have it.
+  let isBound: Bool
   /// The number of the dispatcher that carries the values; set in the first element of the list only.
   @exclusivity(unchecked) private var dispatcher = UInt64.max
   /// The attachment that the dispatch keeps besides the task-local values.
@@ -29,6 +31,13 @@ final class CapturedTaskLocal: @unchecked Sendable {
     let clear: @Sendable (_ value: UnsafeMutableRawPointer) -> Void
     /// Runs a closure with the value bound.
     let bind: @Sendable (_ value: UnsafeMutableRawPointer, _ body: () -> Void) -> Void
+    let bindInTask: BindInTask
+
+    @usableFromInline
+    typealias BindInTask =
+      nonisolated(nonsending) @Sendable (
+        _ value: UnsafeMutableRawPointer, _ body: nonisolated(nonsending) () async -> Void
+      ) async -> Void
 
     @usableFromInline
     init(
@@ -39,16 +48,26 @@ final class CapturedTaskLocal: @unchecked Sendable {
           _ value: UnsafeMutableRawPointer, _ memory: UnsafeMutableRawPointer
         ) -> Void,
       clear: @escaping @Sendable (_ value: UnsafeMutableRawPointer) -> Void,
-      bind: @escaping @Sendable (_ value: UnsafeMutableRawPointer, _ body: () -> Void) -> Void
+      bind: @escaping @Sendable (_ value: UnsafeMutableRawPointer, _ body: () -> Void) -> Void,
+      bindInTask: @escaping BindInTask
     ) {
       (self.size, self.alignment) = (size, alignment)
       (self.capture, self.copy, self.clear, self.bind) = (capture, copy, clear, bind)
+      self.bindInTask = bindInTask
     }
   }
 
   private init(_ calls: Calls, before next: CapturedTaskLocal?) {
-    (self.calls, self.next) = (calls, next)
+    (self.calls, self.next, isBound) = (calls, next, false)
     value = .allocate(byteCount: calls.size, alignment: calls.alignment)
+  }
+
+  /// Makes the value that a middleware binds.
+  init<Value: Sendable>(_ local: TaskLocal<Value>, boundTo bound: Value) {
+    (calls, next, isBound) = (CarriedTaskLocal(local).calls, nil, true)
+    value = .allocate(byteCount: calls.size, alignment: calls.alignment)
+    value.initializeMemory(as: Value.self, to: bound)
+    hasValue = true
   }
 
   deinit {
@@ -98,9 +117,28 @@ final class CapturedTaskLocal: @unchecked Sendable {
     }
   }
 
+  /// Adds values that middlewares have bound in this order; the last one is the innermost.
+  static func adding(
+    _ bound: [CapturedTaskLocal], to captured: CapturedTaskLocal?
+  ) -> CapturedTaskLocal? {
+    bound.reduce(captured) { outer, value in
+      value.next = outer
+      return value
+    }
+  }
+
   func bind<Result>(_ body: () -> Result) -> Result {
     var result: Result?
-    calls.bind(value) { result = next?.bind(body) ?? body() }
+    func bindThis() {
+      calls.bind(value) { result = body() }
+    }
+    if let next { next.bind(bindThis) } else { bindThis() }
     return result.unsafelyUnwrapped
+  }
+
+  /// Binds the values of middlewares in the caller's task, which has the captured ones.
+  nonisolated(nonsending) func bindInTask(_ body: nonisolated(nonsending) () async -> Void) async {
+    guard let next, next.isBound else { return await calls.bindInTask(value, body) }
+    await next.bindInTask { await self.calls.bindInTask(self.value, body) }
   }
 }

@@ -112,7 +112,7 @@ extension Dispatch {
     if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     if let session, session.hasWholes {
-      session.dispatchEnded(self.result ?? result)
+      perform(nil) { session.dispatchEnded(self.result ?? result) }
       if !session.followers.isEmpty { beginFollowers(after: session, result) }
     }
     sequence?.dispatchEnded(self, result)

@@ -215,7 +215,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The record has been cleared.
   @inline(never)
   func keepSpare(_ carried: consuming CapturedTaskLocal) {
-    guard isUniquelyReferencedForReuse(&carried), hasNoWeakOrUnownedReferences(carried) else {
+    guard !carried.isBound, isUniquelyReferencedForReuse(&carried),
+      hasNoWeakOrUnownedReferences(carried)
+    else {
       return
     }
     carried.clear()
@@ -228,6 +230,23 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     values.attachment = stored
     stored = .carrying(values)
     isCarrying = true
+  }
+
+  /// Adds the task-local values that middlewares have bound for the dispatch.
+  ///
+  /// They are kept with the carried values, which a dispatch on its caller's thread or in its task has to capture.
+  func bind(_ bound: [CapturedTaskLocal], by dispatcher: Dispatcher) {
+    let present = carried
+    if let present {
+      stored = present.attachment
+      present.attachment = .none
+    }
+    carry(.adding(bound, to: present ?? dispatcher.captureTaskLocals()))
+  }
+
+  /// The task-local values, if middlewares have bound some.
+  var bound: CapturedTaskLocal? {
+    if let carried, carried.isBound { carried } else { nil }
   }
 
   /// The task-local values to bind when the dispatch runs.

@@ -1,16 +1,15 @@
 /// The actions of one dispatch.
 ///
 /// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
-final class DispatchSequence: TransactionScope, @unchecked Sendable {
+final class DispatchSequence: DispatchScope, @unchecked Sendable {
   // because mutable state belongs to the step that runs, and the rest is constant from `make` until the only
   // reference reuses it
   @exclusivity(unchecked) private var ofDispatcher: Dispatcher!
   @exclusivity(unchecked) private(set) var storeIdentifier: String?
-  @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.serial
-  @exclusivity(unchecked) private(set) var actions: [any ActionType] = []
+  @exclusivity(unchecked) private var dispatched: [any ActionType] = []
   /// The dispatch whose result this one returns; only for a sequence without actions.
   @exclusivity(unchecked) private var joined: Dispatch?
-  @exclusivity(unchecked) private var middlewares: [any DispatchMiddleware] = []
+  @exclusivity(unchecked) private var middlewares: [any Middleware] = []
   @exclusivity(unchecked) private var watchers: [any DispatchWatcher] = []
   /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
@@ -48,7 +47,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
       (sequence.middlewares, sequence.watchers) = (route.chain.wholes, route.chain.watchers)
       if !route.chain.wholes.isEmpty { sequence.began = dispatcher.clock.nanoseconds }
     }
-    sequence.actions = actions
+    sequence.dispatched = actions
     if let storeIdentifier { sequence.storeIdentifier = storeIdentifier }
     sequence.mode = mode
     sequence.continuesOnFailure = continuesOnFailure
@@ -97,7 +96,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   func clear() {
     removeValues()
     endAcceptance()
-    (ofDispatcher, actions) = (nil, [])
+    (ofDispatcher, dispatched) = (nil, [])
     if steps.count <= Self.mostSteps { steps.removeAll(keepingCapacity: true) } else { steps = [] }
     if storeIdentifier != nil { storeIdentifier = nil }
     if outer != nil { outer = nil }
@@ -106,7 +105,9 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     (began, startedAt) = (0, .max)
   }
 
-  var dispatcher: Dispatcher { ofDispatcher }
+  override var dispatcher: Dispatcher { ofDispatcher }
+  override var actions: [any ActionType] { dispatched }
+  override var isSequence: Bool { true }
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(ofDispatcher) }
 
@@ -120,13 +121,13 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.failure)
   }
 
-  var isEmpty: Bool { actions.isEmpty }
+  var isEmpty: Bool { dispatched.isEmpty }
 
   /// Whether another action follows the last dispatched one.
-  var isBetweenActions: Bool { steps.count < actions.count }
+  var isBetweenActions: Bool { steps.count < dispatched.count }
 
   /// Whether no action follows the running one.
-  var isAtLastAction: Bool { steps.count + 1 == actions.count }
+  var isAtLastAction: Bool { steps.count + 1 == dispatched.count }
 
   /// Whether all of its actions were dispatched and succeeded.
   var hasSucceeded: Bool {
@@ -136,7 +137,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   /// The next action; nil at the end, and after an action that did not succeed.
   var next: (any ActionType)? {
     guard isBetweenActions, continuesOnFailure || mayContinue, rejection == nil else { return nil }
-    return actions[steps.count]
+    return dispatched[steps.count]
   }
 
   /// Notes the time before its first action is dispatched.
@@ -145,7 +146,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
   }
 
   func append(_ result: DispatchResult) {
-    if steps.isEmpty { steps.reserveCapacity(actions.count) }
+    if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
     steps.append(result)
     if let limited { limited.note(result) }
     if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
@@ -162,7 +163,7 @@ final class DispatchSequence: TransactionScope, @unchecked Sendable {
     if let joined { return result(of: joined, id, refusal ?? rejection ?? error) }
     let results = steps
     return DispatchResult(
-      dispatchID: id, steps: results, skippedActionCount: actions.count - results.count,
+      dispatchID: id, steps: results, skippedActionCount: dispatched.count - results.count,
       error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
         ?? (isBetweenActions ? error : nil))
   }
@@ -177,8 +178,11 @@ extension DispatchSequence {
     return DispatchResult(dispatchID: id, error: error ?? CancellationError())
   }
 
-  func dispatchBegan(_ dispatch: Dispatch) {
-    for middleware in middlewares { middleware.dispatchWillBegin(info(of: dispatch)) }
+  /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
+  func dispatchBegan(_ dispatch: Dispatch) -> [CapturedTaskLocal] {
+    if middlewares.isEmpty { return [] }
+    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
+    return begin(middlewares)
   }
 
   /// Lets other threads watch the dispatch, which therefore gets details, and its scheduler.
@@ -196,15 +200,11 @@ extension DispatchSequence {
     defer { if let trace = trace.take() { for watcher in watchers { watcher.forget(trace) } } }
     guard !middlewares.isEmpty else { return }
     let result = result()
-    var info = info(of: dispatch)
+    var info = DispatchInfo(self)
     info.setTimes(began: began, started: startedAt, ended: dispatcher.clock.nanoseconds)
-    for middleware in middlewares.reversed() { middleware.dispatchDidEnd(info, result: result) }
-  }
-
-  private func info(of dispatch: Dispatch) -> DispatchInfo {
-    DispatchInfo(
-      id: dispatch.id, dispatcher: dispatcher, parent: dispatch.parent, actions: actions,
-      isSequence: true, mode: mode, callSite: dispatch.callSite, scope: self)
+    dispatch.perform(nil) {
+      for middleware in middlewares.reversed() { middleware.dispatchDidEnd(info, result: result) }
+    }
   }
 }
 
@@ -268,9 +268,14 @@ extension Dispatch {
   ) -> Bool {
     var step = makeStep(action, along: route, of: sequence, on: thread)
     if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }
-    if case .continues = Self.runInline(&step, on: thread), resume(after: step, sequence) {
-      return false
-    }
+    // The sequence's own values are bound already.
+    let end =
+      if let bound = step.bound {
+        bound.bind { Self.runInline(&step, on: thread) }
+      } else {
+        Self.runInline(&step, on: thread)
+      }
+    if case .continues = end, resume(after: step, sequence) { return false }
     noteEnd(of: step, sequence)
     Self.recycle(step, on: thread)
     return true

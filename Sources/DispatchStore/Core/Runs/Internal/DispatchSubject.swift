@@ -73,6 +73,7 @@ extension Dispatcher {
       sequence.limited = details
     }
     dispatch.put(sequence)
-    sequence.dispatchBegan(dispatch)
+    let bound = sequence.dispatchBegan(dispatch)
+    if !bound.isEmpty { dispatch.bind(bound, by: self) }
   }
 }

@@ -21,8 +21,9 @@ extension Dispatcher {
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
     return withUnsafeMutablePointer(to: &run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
-        run.prepare(
+        let bound = run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
+        if let bound { return bound.bind { run.runHere(on: thread) } }
       }
       return run.runHere(on: thread)
     }

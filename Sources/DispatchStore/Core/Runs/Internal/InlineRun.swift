@@ -37,7 +37,7 @@ struct InlineRun: ~Copyable {
   var outcomes: [StoreOutcome] = []
   /// The step of the current store, until its end is noted.
   fileprivate var begun: InlineStep?
-  /// Whether there is no session, and all stores have finished so far.
+  /// Whether stores have no hooks and no watchers, and all stores have finished so far.
   fileprivate var isPlain = true
   /// The store that runs; `noStore` in hooks and in the completion.
   fileprivate var index = InlineRun.noStore
@@ -69,7 +69,7 @@ struct InlineRun: ~Copyable {
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
     session = record.takeSession().map(Unmanaged.passRetained)
-    isPlain = session == nil
+    isPlain = session?._withUnsafeGuaranteedRef(\.followsStores) != true
     self.record = .passUnretained(record)
     outer = thread.run
   }
@@ -245,7 +245,7 @@ struct InlineRun: ~Copyable {
   /// Whether only the end of a `.sync` run is left: all stores before this position have finished, and it is the
   /// last.
   fileprivate func isDone(at position: Int) -> Bool {
-    isPlain && completion == nil && record == nil
+    isPlain && completion == nil && record == nil && session == nil
       && route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
   }
 
@@ -253,6 +253,11 @@ struct InlineRun: ~Copyable {
     if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: route.count) }
     outcomes[index] = outcome
     isPlain = false
+  }
+
+  /// Notes that the first store starts, if whole dispatches have hooks.
+  fileprivate func noteStart() {
+    session?._withUnsafeGuaranteedRef { if $0.hasWholes { $0.noteStart(at: $0.now) } }
   }
 
   /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
@@ -314,10 +319,12 @@ struct InlineRun: ~Copyable {
 
 extension InlineRun.Address {
   /// Prepares the run on the dispatching thread, before the stores: refines their order, and calls middlewares.
+  ///
+  /// - Returns: The task-local values to bind, if middlewares have bound some.
   func prepare(
     _ action: @autoclosure () -> any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
-  ) {
+  ) -> CapturedTaskLocal? {
     let outer = thread.run
     thread.run = self
     defer { thread.run = outer }
@@ -329,9 +336,24 @@ extension InlineRun.Address {
         action, chain, pointee.dispatchID, parent: parent(on: thread), mode, pointee.callSite,
         by: dispatcher, on: thread)
       pointee.session = session
-      pointee.isPlain = false
-      if session._withUnsafeGuaranteedRef(\.hasWholes) { begin(session, in: mode, on: thread) }
+      if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
+      if session._withUnsafeGuaranteedRef(\.hasWholes),
+        let bound = begin(session, in: mode, by: dispatcher, on: thread)
+      {
+        bound.bind {
+          prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
+        }
+        return bound
+      }
     }
+    prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
+    return nil
+  }
+
+  private func prepareStores(
+    _ action: any ActionType, to storeIdentifier: String?, _ startsAtOnce: Bool,
+    by dispatcher: Dispatcher, on thread: ThreadState
+  ) {
     if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
       refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
     }
@@ -343,14 +365,21 @@ extension InlineRun.Address {
   }
 
   /// Calls the hooks of the whole dispatch, and lets other threads watch it.
+  ///
+  /// - Returns: The task-local values to bind, if the hooks have bound some.
   @inline(never)
   private func begin(
-    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
-  ) {
-    session._withUnsafeGuaranteedRef {
+    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
+    on thread: ThreadState
+  ) -> CapturedTaskLocal? {
+    let bound = session._withUnsafeGuaranteedRef {
       if $0.isWatched { watch(session, in: mode, on: thread) }
-      $0.dispatchBegan()
+      return $0.dispatchBegan()
     }
+    if bound.isEmpty { return nil }
+    let record = pointee.makeRecord(on: thread)
+    record.bind(bound, by: dispatcher)
+    return record.bound
   }
 
   /// Lets other threads watch the dispatch from now on, which therefore gets details.
@@ -370,7 +399,7 @@ extension InlineRun.Address {
   ) {
     record.keep(
       outer: isPlanted(.hookOutside) ? nil : DispatchContext.enclosing(thread.run, on: thread))
-    prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
+    _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     guard let session = pointee.session.take() else { return }
     session._withUnsafeGuaranteedRef { $0.keepAlive() }
     record.keep(session.takeRetainedValue())
@@ -478,6 +507,7 @@ extension InlineRun.Address {
       if first == 0, route.count > 0, pointee.needsRound {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
+      if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteStart() }
       if pointee.needsConcurrentOrder {
         guard route.isInlineConcurrently || pointee.isCancelled else {
           return InlineRemainder(position: 0, order: nil, begun: nil)

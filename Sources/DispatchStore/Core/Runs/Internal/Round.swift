@@ -212,7 +212,7 @@ final class Round: @unchecked Sendable {
   private func close(
     _ storeRun: StoreRun, _ outcome: StoreOutcome
   ) -> (next: [Int], isClosed: Bool) {
-    if let session {
+    if let session, session.followsStores {
       // Before the hook of the last store, unless that store may be retried.
       if state.withLock(\.haveAllEnded), retry == nil || !outcome.isFailed {
         dispatch.settleDeadline()

@@ -1,4 +1,4 @@
-/// A typed middleware's decision about an action; later versions may add cases.
+/// The decision of a hook before an action; later versions may add cases.
 @nonexhaustive
 public enum ActionVerdict<Action: ActionType>: Sendable {
   /// Passes the action unchanged.

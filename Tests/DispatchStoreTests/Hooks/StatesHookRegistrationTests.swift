@@ -3,79 +3,54 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// For which stores an interceptor is called, for how long, and what it keeps.
+/// For which stores a hook with states is called, for how long, and what it keeps.
 @Suite(.timeLimit(.minutes(10)))
-struct InterceptorRegistrationTests {
+struct StatesHookRegistrationTests {
   private let dispatcher = Dispatcher()
-  private let interceptor = TestInterceptor<Counter, CounterAction>()
+  private let recorder = StateRecorder<Counter, CounterAction>()
 
   @Test func isCalledForStoresThatAreRegisteredLater() async {
-    dispatcher.register(interceptor: interceptor)
+    dispatcher.register(recorder.hook)
     for name in ["a", "b"] {
       let store = dispatcher.register(store: .counter(name))
       _ = await store.dispatch(.add(1)).result
     }
-    #expect(interceptor.interceptions.map(\.storeIdentifier) == ["a", "b"])
+    #expect(recorder.entries.map(\.storeIdentifier) == ["a", "b"])
   }
 
-  @Test func isCalledForOneStoreOnlyWhereThatIsGiven() async {
+  @Test func isCalledForItsStoreOnly() async {
     let (one, other) = (
       dispatcher.register(store: .counter("one")), dispatcher.register(store: .counter("other"))
     )
-    dispatcher.register(interceptor: interceptor, for: one)
+    let counts = Recorder<Int>()
+    dispatcher.register(.states(of: one) { _, new, _ in counts.record(new.count) })
     _ = await dispatcher.dispatch(action: CounterAction.add(1)).result
     _ = await other.dispatch(.add(1)).result
-    #expect(interceptor.interceptions.map(\.storeIdentifier) == ["one"])
-  }
-
-  /// Intercepts while it is open.
-  private final class Choosy: Interceptor {
-    let isOpen: Latch
-    let handled = Recorder<String>()
-
-    init(_ isOpen: Latch) { self.isOpen = isOpen }
-
-    func intercepts(_ store: AnyStore) -> Bool { isOpen.isOpen }
-
-    func didHandle<Model, Action>(_ interception: Interception<Model, Action>) {
-      handled.record("\(interception.action)")
-    }
-  }
-
-  @Test func decidesForEachActionWhenThatIsDispatched() async {
-    let store = dispatcher.register(store: .counter())
-    let choosy = Choosy(Latch())
-    dispatcher.register(interceptor: choosy)
-    _ = await store.dispatch(.add(1)).result
-    dispatcher.queue.isSuspended = true
-    let handle = store.dispatch(.add(2))
-    choosy.isOpen.open()
-    let next = store.dispatch(.add(3))
-    dispatcher.queue.isSuspended = false
-    _ = (await handle.result, await next.result)
-    #expect(choosy.handled.all == ["add(3)"])
+    #expect(counts.all == [1])
+    #expect(other.model.count == 2)
   }
 
   @Test func isCalledOnceHoweverOftenItIsRegistered() async {
     let store = dispatcher.register(store: .counter())
-    let interceptor = interceptor
-    let dispatcher = dispatcher
-    await onOwnThreads(4) { _ in dispatcher.register(interceptor: interceptor) }
-    #expect(dispatcher.interceptors.count == 1)
+    let (dispatcher, hook) = (dispatcher, recorder.hook)
+    await onOwnThreads(4) { _ in dispatcher.register(hook) }
+    #expect(dispatcher.middlewares.count == 1)
     _ = await store.dispatch(.add(1)).result
-    #expect(interceptor.actions == [.add(1)])
+    #expect(recorder.actions == [.add(1)])
   }
 
   @Test func isCalledNoLongerOnceItIsUnregistered() async {
     let store = dispatcher.register(store: .counter())
-    dispatcher.register(interceptor: interceptor)
-    dispatcher.register(interceptor: interceptor, for: store)
+    let counts = Recorder<Int>()
+    let registered = [
+      dispatcher.register(recorder.hook),
+      dispatcher.register(.states(of: store) { _, new, _ in counts.record(new.count) }),
+    ]
     _ = await store.dispatch(.add(1)).result
-    #expect(interceptor.actions.count == 2)
-    #expect(dispatcher.unregister(interceptor: interceptor))
-    #expect(!dispatcher.unregister(interceptor: interceptor))
+    for middleware in registered { #expect(dispatcher.unregister(middleware: middleware)) }
+    #expect(!dispatcher.unregister(middleware: registered[0]))
     _ = await store.dispatch(.add(1)).result
-    #expect(interceptor.actions.count == 2)
+    #expect(recorder.actions.count == 1 && counts.all == [1])
     #expect(dispatcher.middlewares.isEmpty)
   }
 
@@ -83,8 +58,7 @@ struct InterceptorRegistrationTests {
     let store = dispatcher.register(store: .counter())
     let steps = Recorder<String>()
     for name in ["first", "second"] {
-      dispatcher.register(
-        interceptor: StoreInterceptor<Counter, CounterAction> { _ in steps.record(name) })
+      dispatcher.register(.states(of: store) { _, _, _ in steps.record(name) })
     }
     _ = await store.dispatch(.add(1)).result
     #expect(steps.all == ["second", "first"])
@@ -106,7 +80,7 @@ struct InterceptorRegistrationTests {
   func keepsNoModelBetweenActions(_ mode: Dispatcher.Mode) async {
     let released = Latch()
     let store = heldStore(DeinitSignal(released))
-    dispatcher.register(interceptor: StoreInterceptor<Held, CounterAction> { _ in })
+    dispatcher.register(.states(of: store) { _, _, _ in })
     for _ in 0..<3 { _ = await store.dispatch(.add(1), mode: mode).result }
     store.updateModel { $0.signal = nil }
     await released.opened()
@@ -115,21 +89,21 @@ struct InterceptorRegistrationTests {
   @Test func keepsNoModelOnceItIsUnregistered() async {
     let released = Latch()
     let store = heldStore(DeinitSignal(released))
-    let all = StoreInterceptor<Held, CounterAction> { _ in }
-    dispatcher.register(interceptor: all)
+    let hook = dispatcher.register(.states(of: store) { _, _, _ in })
     _ = await store.dispatch(.add(1)).result
-    dispatcher.unregister(interceptor: all)
+    dispatcher.unregister(middleware: hook)
     store.updateModel { $0.signal = nil }
     await released.opened()
   }
 
   @Test func keepsNoStoreAlive() async {
     let released = Latch()
-    dispatcher.register(interceptor: interceptor)
+    dispatcher.register(.printing(details: []) { _ in })
     do {
-      let all = StoreInterceptor<Held, CounterAction> { _ in }
       let store = heldStore(DeinitSignal(released))
-      dispatcher.register(interceptor: all, for: store)
+      for _ in 0..<2 { dispatcher.register(.states(of: store) { _, _, _ in }) }
+      dispatcher.register(.before(store) { _, _ in .pass })
+      dispatcher.register(.after(store) { _, _ in })
       _ = await store.dispatch(.add(1)).result
       dispatcher.unregister(store: store)
       store.updateModel { $0.signal = nil }
@@ -137,25 +111,24 @@ struct InterceptorRegistrationTests {
     await released.opened()
   }
 
-  /// Threads that change both stores at once, and interceptors that come and go.
-  @Test func eachOfManyContendingActionsIsInterceptedOnceWithItsOwnModels() async {
-    let (dispatcher, interceptor) = (dispatcher, interceptor)
+  /// Threads that change both stores at once, and hooks that come and go.
+  @Test func eachOfManyContendingActionsIsThereOnceWithItsOwnModels() async {
+    let dispatcher = dispatcher
     let stores = ["a", "b"].map { dispatcher.register(store: .counter($0)) }
-    dispatcher.register(interceptor: interceptor)
+    dispatcher.register(recorder.hook)
     let rounds = Load.count(500)
     await onOwnThreads(4) { index in
       for round in 0..<rounds {
         let store = stores[(index + round) % 2]
         store.dispatch(.add(index + 1), mode: .sync)
         guard index == 0, round % 50 == 0 else { continue }
-        let other = StoreInterceptor<Counter, CounterAction> { _ in }
-        dispatcher.register(interceptor: other)
+        let other = dispatcher.register(.states(of: store) { _, _, _ in })
         store.dispatch(.add(1), mode: .sync)
-        dispatcher.unregister(interceptor: other)
+        dispatcher.unregister(middleware: other)
       }
     }
     for store in stores {
-      let all = interceptor.interceptions.filter { $0.storeIdentifier == store.identifier }
+      let all = recorder.entries.filter { $0.storeIdentifier == store.identifier }
         .sorted { $0.newVersion < $1.newVersion }
       #expect(all.map(\.newVersion) == Array(1...store.version))
       #expect(all.allSatisfy { $0.oldVersion == $0.newVersion - 1 && $0.commitCount == 1 })

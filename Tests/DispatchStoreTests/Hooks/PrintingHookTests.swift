@@ -2,20 +2,13 @@ import DispatchStore
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))
-struct PrintInterceptorTests {
+struct PrintingHookTests {
   private let dispatcher = Dispatcher()
 
-  /// A stream that records what is written.
-  private final class Pages: TextOutputStream, Sendable {
-    let pages = Recorder<String>()
-
-    func write(_ string: String) { pages.record(string) }
-  }
-
-  @Test func linesNameStoreActionOutcomeVersionsDurationAndTransaction() async throws {
+  @Test func linesNameStoreActionOutcomeVersionsDurationAndDispatch() async throws {
     let counter = dispatcher.register(store: .counter("counter"))
     let pages = Recorder<String>()
-    dispatcher.register(interceptor: PrintInterceptor { pages.record($0) })
+    dispatcher.register(.printing { pages.record($0) })
     let handle = counter.dispatch(.add(2))
     _ = await handle.result
     let lines = pages.all[0].split(separator: "\n")
@@ -27,13 +20,14 @@ struct PrintInterceptorTests {
 
   @Test func writesWhatItsDetailsSay() async {
     let counter = dispatcher.register(store: .counter("counter"))
-    let pages = Pages()
-    dispatcher.register(interceptor: PrintInterceptor(to: pages, details: [.models]))
-    dispatcher.register(interceptor: PrintInterceptor(to: pages, details: []))
+    let pages = Recorder<String>()
+    for details in [.models, []] as [Hook.PrintDetails] {
+      dispatcher.register(.printing(details: details) { pages.record($0) })
+    }
     _ = await counter.dispatch(.note("a\nb")).result
     _ = await counter.dispatch(.fail(1)).result
     #expect(
-      pages.pages.all == [
+      pages.all == [
         "counter: note(\"a\\nb\") finished\n",
         """
         counter: note("a\\nb") finished

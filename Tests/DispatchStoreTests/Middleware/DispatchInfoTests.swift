@@ -1,16 +1,16 @@
 import DispatchStore
 import Testing
 
-/// What a hook gets of a dispatch, where the hook keeps it.
-@Suite("Middleware contexts")
-struct MiddlewareContextTests {
+/// Infos that a hook keeps.
+@Suite("Infos of dispatches and store runs")
+struct DispatchInfoTests {
   private enum Note: DispatchKey {
     typealias Value = Int
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func thatAHookKeepsStayThoseOfTheirActions(mode: Dispatcher.Mode) async {
-    let kept = Recorder<MiddlewareContext>()
+    let kept = Recorder<StoreRunInfo>()
     var handles: [DispatchHandle] = []
     do {
       let dispatcher = Dispatcher(name: "kept")
@@ -34,10 +34,10 @@ struct MiddlewareContextTests {
     let even = handles.map(\.dispatchID).filter { $0.number.isMultiple(of: 2) }
     #expect(kept.all.map(\.id) == even)
     #expect(kept.all.map { $0[Note.self] } == even.map { Int($0.number) })
-    #expect(kept.all.allSatisfy { $0.outcome?.isFinished == true && $0.mode == mode })
-    #expect(kept.all.allSatisfy { $0.duration! >= .zero && $0.timeQueued! >= .zero })
+    #expect(kept.all.allSatisfy { $0.outcome.isFinished && $0.dispatch.mode == mode })
+    #expect(kept.all.allSatisfy { $0.duration >= .zero && $0.timeQueued >= .zero })
     // They keep the dispatcher, too.
-    #expect(kept.all.allSatisfy { $0.dispatcher.name == "kept" })
+    #expect(kept.all.allSatisfy { $0.dispatch.dispatcher.name == "kept" })
   }
 
   @Test func ofADispatchInsideAHookAreOthers() {

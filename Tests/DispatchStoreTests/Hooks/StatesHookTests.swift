@@ -3,39 +3,39 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// What interceptors get of the actions that stores have handled.
+/// What hooks with states get of the actions that stores have handled.
 @Suite(.timeLimit(.minutes(10)))
-struct InterceptorTests {
+struct StatesHookTests {
   private let dispatcher = Dispatcher()
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func getsTheModelBeforeAndAfterEachAction(_ mode: Dispatcher.Mode) async throws {
     let counter = dispatcher.register(store: .counter("counter"))
-    let interceptor = TestInterceptor<Counter, CounterAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
     var transactions: [DispatchID] = []
     for amount in [1, 2] {
       let handle = counter.dispatch(.add(amount), mode: mode)
       #expect(await handle.result.isSuccess)
       transactions.append(handle.dispatchID)
     }
-    let all = interceptor.interceptions
+    let all = recorder.entries
     #expect(all.map(\.action) == [.add(1), .add(2)])
     #expect(all.map(\.oldModel.count) == [0, 1])
     #expect(all.map(\.newModel.count) == [1, 3])
     #expect(all.map(\.oldVersion) == [0, 1])
     #expect(all.map(\.newVersion) == [1, 2])
     #expect(all.map(\.commitCount) == [1, 1])
-    #expect(all.map(\.transaction.id) == transactions)
-    #expect(all.allSatisfy { $0.storeIdentifier == "counter" && $0.outcome.isFinished })
+    #expect(all.map(\.run.id) == transactions)
+    #expect(all.allSatisfy { $0.storeIdentifier == "counter" && $0.run.outcome.isFinished })
   }
 
   /// A block, a callback on another thread, and a task.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func getsAnActionOfSeveralCommitsOnce(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("stage")
-    let interceptor = TestInterceptor<[String], Script>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<[String], Script>()
+    dispatcher.register(recorder.hook)
     let scripts: [Script] = [
       .runs { stage in for name in ["a", "b"] { stage.updateModel { $0.append(name) } } },
       .controls { operation, _ in
@@ -53,7 +53,7 @@ struct InterceptorTests {
     for script in scripts {
       #expect(await dispatcher.dispatch(action: script, mode: mode).result.isSuccess)
     }
-    let all = interceptor.interceptions
+    let all = recorder.entries
     #expect(all.map { $0.oldModel.joined() } == ["", "ab", "abcde"])
     #expect(all.map { $0.newModel.joined() } == ["ab", "abcde", "abcdefg"])
     #expect(all.map(\.commitCount) == [2, 3, 2])
@@ -65,16 +65,18 @@ struct InterceptorTests {
     let steps = Recorder<String>()
     let token = counter.observe { _ in steps.record("observer") }
     dispatcher.register(
-      interceptor: StoreInterceptor<Counter, CounterAction> { _ in steps.record("interceptor") })
+      .states(of: counter) { old, new, run in
+        steps.record("\(old.count) to \(new.count) by \(run.action)")
+      })
     await counter.dispatch(.add(1), mode: mode) { _ in steps.record("completion") }.ended()
-    #expect(steps.all == ["observer", "interceptor", "completion"])
+    #expect(steps.all == ["observer", "0 to 1 by add(1)", "completion"])
     token.cancel()
   }
 
   @Test func commitsOfOthersLieBetweenWhereTheyInterleave() async {
     let stage = dispatcher.addStage("stage")
-    let interceptor = TestInterceptor<[String], Script>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<[String], Script>()
+    dispatcher.register(recorder.hook)
     let (first, second) = (Latch(), Latch())
     let handle = stage.dispatch(
       .suspends { stage in
@@ -88,7 +90,7 @@ struct InterceptorTests {
     second.open()
     _ = await handle.result
     stage.updateModel { $0.append("later") }
-    let all = interceptor.interceptions
+    let all = recorder.entries
     #expect(all.map(\.oldModel) == [[]])
     #expect(all.map(\.newModel) == [["own", "other", "own"]])
     #expect(all.map { $0.newVersion - $0.oldVersion } == [3])
@@ -98,26 +100,25 @@ struct InterceptorTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func anActionThatCommitsNothingHasTheSameModelTwice(_ mode: Dispatcher.Mode) async {
     let stage = dispatcher.addStage("stage")
-    let interceptor = TestInterceptor<[String], Script>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<[String], Script>()
+    dispatcher.register(recorder.hook)
     stage.updateModel { $0.append("present") }
     _ = await stage.dispatch(.runs { _ in }, mode: mode).result
-    #expect(interceptor.interceptions.map(\.oldModel) == [["present"]])
-    #expect(interceptor.interceptions.map(\.newModel) == [["present"]])
-    #expect(interceptor.interceptions.map(\.newVersion) == [1])
-    #expect(interceptor.interceptions[0].differences.isEmpty)
-    #expect(interceptor.changes.isEmpty)
+    #expect(recorder.entries.map(\.oldModel) == [["present"]])
+    #expect(recorder.entries.map(\.newModel) == [["present"]])
+    #expect(recorder.entries.map(\.newVersion) == [1])
+    #expect(recorder.changes.isEmpty)
   }
 
   /// A commit to another store is not this action's there.
   @Test func whatAnActionCommitsToAnotherStoreIsNotItsOwnThere() async {
     let (one, other) = (dispatcher.addStage("one"), dispatcher.addStage("other"))
-    let interceptor = TestInterceptor<[String], Script>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<[String], Script>()
+    dispatcher.register(recorder.hook)
     _ = await other.dispatch(.adds("first")).result
     _ = await one.dispatch(.runs { _ in other.updateModel { $0.append("foreign") } }).result
     _ = await other.dispatch(.adds("last")).result
-    let all = interceptor.interceptions
+    let all = recorder.entries
     #expect(all.map(\.storeIdentifier) == ["other", "one", "other"])
     #expect(all.map(\.commitCount) == [1, 0, 1])
     #expect(all[2].oldModel == ["first", "foreign"])
@@ -126,19 +127,19 @@ struct InterceptorTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func getsAFailedActionWithItsOutcome(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter())
-    let interceptor = TestInterceptor<Counter, CounterAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
     _ = await counter.dispatch(.fail(2), mode: mode).result
-    #expect(interceptor.interceptions.map(\.newModel.count) == [2])
-    #expect(interceptor.interceptions[0].outcome.error is CounterFailure)
+    #expect(recorder.entries.map(\.newModel.count) == [2])
+    #expect(recorder.entries[0].run.outcome.error is CounterFailure)
   }
 
   @Test func doesNotGetWhatWasVetoedOrCancelledBeforeItsStart() async {
     let counter = dispatcher.register(store: .counter())
-    let interceptor = TestInterceptor<Counter, CounterAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
     dispatcher.register(
-      middleware: .on(CounterAction.self) { action, _ in
+      .before(CounterAction.self) { action, _ in
         action == .add(1) ? .veto(reason: "one") : .pass
       })
     _ = await counter.dispatch(.add(1)).result
@@ -148,7 +149,7 @@ struct InterceptorTests {
     _ = await handle.result
     dispatcher.queue.isSuspended = false
     _ = await counter.dispatch(.add(3)).result
-    #expect(interceptor.actions == [.add(3)])
+    #expect(recorder.actions == [.add(3)])
   }
 
   /// `shouldNotifyObservers` is false for notes.
@@ -162,12 +163,12 @@ struct InterceptorTests {
         }
       })
     let store = dispatcher.register(store: CounterStore(reducer: reducer))
-    let interceptor = TestInterceptor<Counter, CounterAction>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
     for action in [CounterAction.add(1), .note("a"), .add(2)] {
       _ = await store.dispatch(action).result
     }
-    let all = interceptor.interceptions
+    let all = recorder.entries
     #expect(all.map(\.oldModel.notes) == [[], [], ["a"]])
     #expect(all.map(\.newModel.notes) == [[], ["a"], ["a"]])
     #expect(all.map(\.commitCount) == [1, 1, 1])
@@ -178,8 +179,8 @@ struct InterceptorTests {
     let clock = VirtualClock()
     let dispatcher = Dispatcher(clock: clock)
     let stage = dispatcher.addStage("stage")
-    let interceptor = TestInterceptor<[String], Script>()
-    dispatcher.register(interceptor: interceptor)
+    let recorder = StateRecorder<[String], Script>()
+    dispatcher.register(recorder.hook)
     let (started, end) = (Latch(), Latch())
     let handle = stage.dispatch(
       .suspends { _ in
@@ -190,6 +191,6 @@ struct InterceptorTests {
     clock.advance(by: .seconds(2))
     end.open()
     _ = await handle.result
-    #expect(interceptor.interceptions.map(\.duration) == [.seconds(2)])
+    #expect(recorder.entries.map(\.run.duration) == [.seconds(2)])
   }
 }

@@ -3,9 +3,9 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// Interceptors in simulated worlds, with commits of several actions in between.
+/// Hooks with states in simulated worlds, with commits of several actions in between.
 @Suite(.timeLimit(.minutes(10)))
-struct InterceptorExplorationTests {
+struct StatesHookExplorationTests {
   private struct Append: ActionType {
     let number: Int
     let isSuspending: Bool
@@ -40,12 +40,12 @@ struct InterceptorExplorationTests {
   }
 
   /// The models are those before the action's first and after its last commit, as observers saw them.
-  @Test func eachInterceptionIsAroundItsOwnCommitsInEverySchedule() async throws {
+  @Test func statesAreAroundTheCommitsOfTheirActionInEverySchedule() async throws {
     try await explore(seeds: 0..<200) { dispatcher in
       let store = dispatcher.register(
         store: Store(identifier: "list", model: [], reducer: AppendingReducer()))
-      let interceptor = TestInterceptor<[Int], Append>()
-      dispatcher.register(interceptor: interceptor)
+      let recorder = StateRecorder<[Int], Append>()
+      dispatcher.register(recorder.hook)
       let commits = Commits()
       let token = store.observe { commits.add($0) }
       await withTaskGroup { group in
@@ -59,16 +59,16 @@ struct InterceptorExplorationTests {
       }
       token.cancel()
       let models = [[]] + commits.now.map(\.model)
-      for interception in interceptor.interceptions {
-        let own = commits.now.filter { $0.dispatchID == interception.transaction.id }
-        let versions = (interception.oldVersion, interception.newVersion)
+      for entry in recorder.entries {
+        let own = commits.now.filter { $0.dispatchID == entry.run.id }
+        let versions = (entry.oldVersion, entry.newVersion)
         guard versions == (own[0].version - 1, own[own.count - 1].version),
-          interception.commitCount == own.count,
-          interception.oldModel == models[Int(versions.0)],
-          interception.newModel == models[Int(versions.1)]
-        else { throw Wrong(description: "\(interception.action): \(versions)") }
+          entry.commitCount == own.count,
+          entry.oldModel == models[Int(versions.0)],
+          entry.newModel == models[Int(versions.1)]
+        else { throw Wrong(description: "\(entry.action): \(versions)") }
       }
-      if interceptor.interceptions.count != 3 { throw Wrong(description: "some are missing") }
+      if recorder.entries.count != 3 { throw Wrong(description: "some are missing") }
     }
   }
 }

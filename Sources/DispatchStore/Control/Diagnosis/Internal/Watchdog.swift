@@ -1,30 +1,13 @@
 import Synchronization
 
-/// A middleware that reports stalls.
-///
-/// It takes a diagnosis once a dispatch has been in flight for a limit in which no part of it has begun or ended.
-///
-/// ```swift
-/// dispatcher.register(middleware: Watchdog(limit: .seconds(10)))
-/// ```
-///
-/// A move is the start or the end of a store, of an attempt, or of a sequence's action. A commit alone is none, since
-/// its dispatch is not noted. A dispatch that waits for a moving one has not stalled.
-///
-/// The report names each dispatch with its waits, and the rings (`Diagnosis`). It comes once for a stall, and again
-/// each time that the stall has lasted twice as long. Dispatches that come to wait for the same one are not reported
-/// again. If that one moves and stalls again, it is reported anew.
-///
-/// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has
-/// one timer, for any number of dispatches. A dispatch costs the same as with an `InFlightDispatches`, which you need
-/// not register besides. For one dispatcher.
-public final class Watchdog: Middleware {
+/// Takes a diagnosis once a dispatch has not moved for a limit; see `Dispatcher.watchdog(after:report:)`.
+final class Watchdog: Sendable {
   let table = InFlightTable()
   private let limit: Int64
   private let body: (@Sendable (Diagnosis) -> Void)?
   /// Whether a timer is set, or a check under way that sets the next one.
   private let isArmed = Atomic(false)
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   private struct State {
     var isCancelled = false
@@ -33,26 +16,17 @@ public final class Watchdog: Middleware {
     var stalls = StallRecord()
   }
 
-  /// Makes a watchdog, to be registered with one dispatcher.
-  ///
-  /// - Parameters:
-  ///   - limit: The time without a move after which a dispatch is reported; more than zero.
-  ///   - report: Called with each diagnosis, with no lock held, on a thread of the library that no other work needs.
-  ///     It is called even if the queue is suspended, or all of its threads block. It may block. By default the
-  ///     dispatcher's `onWarning` gets a warning of the kind `stalled` on such a thread, with the diagnosis as its
-  ///     message.
-  public init(limit: Duration, report: (@Sendable (Diagnosis) -> Void)? = nil) {
+  init(of dispatcher: Dispatcher, limit: Duration, report: (@Sendable (Diagnosis) -> Void)?) {
     if limit <= .zero {
-      stopProgram("A watchdog was made with a limit of \(limit). It needs more than zero.")
+      stopProgram("A watchdog was set with a limit of \(limit). It needs more than zero.")
     }
     self.limit = limit.wholeNanoseconds
     body = report
+    state = Locked(State(dispatcher: dispatcher))
   }
 
   /// Ends the reports.
-  ///
-  /// A report that is under way goes on, and `Dispatcher.diagnosis` still works. May be called from any thread.
-  public func cancel() {
+  func cancel() {
     let (timer, dispatcher) = state.withLock { state in
       state.isCancelled = true
       return (state.timer.take(), state.dispatcher)
@@ -63,16 +37,6 @@ public final class Watchdog: Middleware {
   deinit {
     cancel()
   }
-
-  /// Lets the action pass.
-  public func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict { .pass }
-
-  /// Does nothing.
-  public func didDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
-  ) {}
 }
 
 extension Watchdog: InFlightSource {
@@ -108,7 +72,7 @@ extension Watchdog: InFlightSource {
     let timer = dispatcher.timers.add(
       Alarm(of: self), at: dispatcher.clock.nanoseconds.addingClamped(time))
     let isCancelled = state.withLock { state in
-      (state.timer, state.dispatcher) = (timer, dispatcher)
+      state.timer = timer
       return state.isCancelled
     }
     if isCancelled { dispatcher.timers.remove(timer) }

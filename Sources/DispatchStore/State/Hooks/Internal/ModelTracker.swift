@@ -31,17 +31,15 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
     }
   }
 
-  func end(
-    _ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor
-  ) {
-    guard let store, case .ended(let span, _) = end(transaction.id, in: store),
-      let action = store.reducer.typed(action), transaction.outcome?.isHandled == true
+  func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
+    guard let store, case .ended(let span, _) = end(run.id, in: store),
+      let action = store.reducer.typed(action), run.outcome.isHandled
     else { return }
-    interceptor.didHandle(
-      Interception(
+    receiver.receive(
+      HandledStates(
         storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
         oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
-        commitCount: span.commitCount, transaction: transaction))
+        commitCount: span.commitCount, run: run))
   }
 
   private func end(

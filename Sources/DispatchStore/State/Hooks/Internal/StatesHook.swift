@@ -1,39 +1,33 @@
-/// A registration of an interceptor, as the middleware that calls it.
+/// The middleware of a hook that gets states.
 ///
 /// Follows a store's commits from the first action dispatched to the store. The observer is a `ModelTracker`, which
 /// keeps the model while actions are under way.
-final class InterceptorMiddleware: Middleware, @unchecked Sendable {
+package final class StatesHook: Middleware, @unchecked Sendable {
   // because `store` changes only when the store is released, and a lock guards the rest
-  let interceptor: any Interceptor
-  /// The only store to intercept, if `isForOneStore`.
+  private let receiver: any StatesReceiver
+  /// The only store to follow, if `isForOneStore`.
   private weak var store: AnyStore?
   private let isForOneStore: Bool
   private let trackers = Locked(Trackers())
 
-  init(_ interceptor: any Interceptor, for store: AnyStore?) {
-    self.interceptor = interceptor
+  package init(_ receiver: any StatesReceiver, for store: AnyStore? = nil) {
+    self.receiver = receiver
     self.store = store
     isForOneStore = store != nil
   }
 
-  func isSame(as other: InterceptorMiddleware) -> Bool {
-    interceptor === other.interceptor && isForOneStore == other.isForOneStore
-      && store === other.store
-  }
+  package var hooks: MiddlewareHooks { .stores }
 
-  private func intercepts(_ store: AnyStore) -> Bool {
-    isForOneStore ? self.store === store : interceptor.intercepts(store)
-  }
-
-  func willDispatch(
-    transaction: MiddlewareContext, action: AnyAction, in store: AnyStore
+  package func willDispatch(
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
-    if intercepts(store) { tracker(of: store)?.begin(transaction.id) }
+    let isFollowed = isForOneStore ? self.store === store : receiver.follows(store)
+    if isFollowed { tracker(of: store)?.begin(transaction.id) }
     return .pass
   }
 
-  func didDispatch(transaction: MiddlewareContext, action: AnyAction, in store: AnyStore) {
-    trackers.withLock { $0[store] }?.end(transaction, action, for: interceptor)
+  package func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
+    trackers.withLock { $0[store] }?.end(transaction, action, for: receiver)
   }
 
   private func tracker(of store: AnyStore) -> (any StoreTracker)? {
@@ -46,14 +40,14 @@ final class InterceptorMiddleware: Middleware, @unchecked Sendable {
   }
 }
 
-/// Follows a store's commits on behalf of one interceptor.
+/// Follows a store's commits on behalf of one hook.
 protocol StoreTracker: AnyObject, Sendable {
   /// The store, while it exists.
   var trackedStore: AnyStore? { get }
   /// Begins a store run before it is scheduled; `end` follows.
   func begin(_ id: DispatchID)
-  /// Ends a store run, and calls the interceptor, unless the action was not handled.
-  func end(_ transaction: MiddlewareContext, _ action: AnyAction, for interceptor: any Interceptor)
+  /// Ends a store run, and calls the receiver, unless the action was not handled.
+  func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver)
 }
 
 /// A tracker, and the token that keeps it registered.
@@ -62,7 +56,7 @@ struct Tracking: Sendable {
   let token: ObserverToken
 }
 
-/// The trackers of one registration, by the identity of their stores.
+/// The trackers of one hook, by the identity of their stores.
 private struct Trackers {
   private var present: [ObjectIdentifier: Tracking] = [:]
   /// The count at which trackers of released stores are removed.

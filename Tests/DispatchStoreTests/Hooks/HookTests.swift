@@ -1,9 +1,9 @@
 import DispatchStore
 import Testing
 
-/// Middlewares by action type, by store type, and of one store.
+/// Hooks before and after actions of one type, or of one store.
 @Suite(.timeLimit(.minutes(10)))
-struct TypedMiddlewareTests {
+struct HookTests {
   private let dispatcher = Dispatcher()
 
   private struct Other: ActionType {}
@@ -21,8 +21,8 @@ struct TypedMiddlewareTests {
   func passesReplacesAndVetoesActionsOfItsType(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter("counter"))
     let other = registerOther()
-    dispatcher.register(
-      middleware: .on(CounterAction.self) { action, _ in
+    let hook = dispatcher.register(
+      .before(CounterAction.self) { action, _ in
         switch action {
         case .add(let amount) where amount > 100: .veto(reason: "too much")
         case .add(let amount) where amount > 10: .replace(with: .add(10))
@@ -37,65 +37,57 @@ struct TypedMiddlewareTests {
     #expect(counter.model.count == 11)
     #expect(other.model == 1)
     #expect(outcomes[2].veto?.reason == "too much")
-    #expect(outcomes[2].veto?.middleware is ActionMiddleware<CounterAction>)
+    #expect(outcomes[2].veto?.middleware === hook)
   }
 
-  @Test func afterGetsTheActionThatRanWithItsOutcome() async {
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func afterGetsTheActionThatRanWithItsOutcome(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter("counter"))
     let steps = Recorder<String>()
     dispatcher.register(
-      middleware: .on(CounterAction.self) { action, context in
-        steps.record("before \(action) \(context.outcome == nil)")
+      .before(CounterAction.self) { action, dispatch in
+        steps.record("before \(action) \(dispatch.mode == mode)")
         return .replace(with: .add(7))
-      } after: { action, context in
-        steps.record("after \(action) \(context.outcome.map(String.init(describing:)) ?? "")")
       })
-    _ = await counter.dispatch(.add(1)).result
-    #expect(steps.all == ["before add(1) true", "after add(7) finished"])
-  }
-
-  @Test func ofAStoreTypeGetsTheStoresOfThatType() async {
-    let counter = dispatcher.register(store: .counter("counter"))
-    let other = registerOther()
-    let steps = Recorder<String>()
     dispatcher.register(
-      middleware: .on(CounterStore.self) { action, store, _ in
-        steps.record("before \(store.identifier) \(store.model.count)")
-        return .pass
-      } after: { action, store, _ in
-        steps.record("after \(store.identifier) \(store.model.count)")
+      .after(CounterAction.self) { action, run in
+        steps.record("after \(action) \(run.action) \(run.outcome)")
       })
-    _ = await counter.dispatch(.add(2)).result
-    _ = await other.dispatch(Other()).result
-    #expect(steps.all == ["before counter 0", "after counter 2"])
+    _ = await counter.dispatch(.add(1), mode: mode).result
+    #expect(steps.all == ["before add(1) true", "after add(7) add(7) finished"])
   }
 
-  @Test func ofOneStoreGetsThatAlone() async {
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func ofOneStoreGetsThatAlone(_ mode: Dispatcher.Mode) async {
     let counters = ["a", "b"].map { dispatcher.register(store: .counter($0)) }
-    dispatcher.register(middleware: .on(counters[0]) { _, _, _ in .veto(reason: "closed") })
-    let result = await dispatcher.dispatch(action: CounterAction.add(1)).result
+    let outcomes = Recorder<String>()
+    dispatcher.register(.after(counters[0]) { _, run in outcomes.record("\(run.outcome)") })
+    dispatcher.register(.before(counters[0]) { _, _ in .veto(reason: "closed") })
+    let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(result["a"].veto?.reason == "closed")
     #expect(counters.map(\.model.count) == [0, 1])
+    #expect(outcomes.all == ["vetoed by StoreHook<Counter, CounterAction>: closed"])
   }
 
-  @Test func anErrorFailsTheStoreRun() async {
+  @Test func anErrorBeforeFailsTheStoreRunAndOneAfterIsAWarning() async {
     let counter = dispatcher.register(store: .counter("counter"))
-    dispatcher.register(middleware: .on(counter) { _, _, _ in throw CounterFailure() })
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
+    dispatcher.register(.after(CounterAction.self) { _, _ in throw CounterFailure() })
+    dispatcher.register(.before(counter) { _, _ in throw CounterFailure() })
     let outcome = await counter.dispatch(.add(1)).result["counter"]
     #expect(outcome.errorCode == .middlewareFailed)
     #expect(outcome.dispatchError?.cause is CounterFailure)
+    #expect(warnings.all.map(\.kind) == [.middlewareFailed])
   }
 
-  @Test func isUnregisteredByInstanceAndByType() async {
+  @Test func isUnregisteredByTheMiddlewareThatRegisterReturns() async {
     let counter = dispatcher.register(store: .counter("counter"))
-    let veto = ActionMiddleware<CounterAction>(before: { _, _ in .veto(reason: "all") })
-    dispatcher.register(middleware: veto)
-    dispatcher.register(middleware: .on(counter) { _, _, _ in .veto(reason: "all") })
-    #expect(dispatcher.unregister(middleware: veto))
-    #expect(
-      dispatcher.unregister(
-        middlewaresOfType: StoreMiddleware<Counter, CounterAction>.self
-      ).count == 1)
+    let hooks = [
+      dispatcher.register(.before(CounterAction.self) { _, _ in .veto(reason: "all") }),
+      dispatcher.register(.before(counter) { _, _ in .veto(reason: "all") }),
+    ]
+    for hook in hooks { #expect(dispatcher.unregister(middleware: hook)) }
     _ = await counter.dispatch(.add(1)).result
     #expect(counter.model.count == 1)
   }
@@ -108,8 +100,7 @@ struct TypedMiddlewareTests {
       store: Store(model: 0, reducer: FunctionReducer<Int, Event> { count, _ in count += 1 }))
     let steps = Recorder<Bool>()
     dispatcher.register(
-      middleware: .on(
-        Event.self, after: { event, _ in steps.record(event is SpecialEvent) }))
+      .after(Event.self) { event, _ in steps.record(event is SpecialEvent) })
     _ = await store.dispatch(SpecialEvent()).result
     #expect(steps.all == [true])
   }

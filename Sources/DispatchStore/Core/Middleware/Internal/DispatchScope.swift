@@ -1,10 +1,23 @@
 import Synchronization
 
-/// The values that hooks keep for one transaction.
+/// A dispatch as its hooks see it, with the values that they keep for it.
 ///
 /// Allocates nothing before the first value.
-class TransactionScope: @unchecked Sendable {
-  // because its storage is an atomic and a lock; each subclass gives its own reason
+class DispatchScope: @unchecked Sendable {
+  // because the values are an atomic and locks, and the rest changes only while the library has the only reference;
+  // each subclass gives its own reason
+  @exclusivity(unchecked) final var id = DispatchID(rawValue: 0)
+  @exclusivity(unchecked) final var parent: DispatchID?
+  @exclusivity(unchecked) final var mode = Dispatcher.Mode.sync
+  @exclusivity(unchecked) final var callSite = CallSite(fileID: "", line: 0)
+  /// Whether the `dispatchWillBegin` hooks run.
+  @exclusivity(unchecked) private var isBeginning = false
+
+  var dispatcher: Dispatcher { fatalError("DispatchScope is abstract.") }
+  /// The actions as dispatched.
+  var actions: [any ActionType] { fatalError("DispatchScope is abstract.") }
+  var isSequence: Bool { fatalError("DispatchScope is abstract.") }
+
   /// Address of the owned `Values`, or 0 before they are made.
   ///
   /// Not an `AtomicLazyReference`, because reading one calls unspecialised code: 500 instructions.
@@ -12,6 +25,7 @@ class TransactionScope: @unchecked Sendable {
 
   private final class Values: Sendable {
     let bySlot = Locked<[Slot: any Sendable]>([:])
+    let bound = Locked<[CapturedTaskLocal]>([])
   }
 
   private struct Slot: Hashable {
@@ -35,6 +49,33 @@ class TransactionScope: @unchecked Sendable {
       withExtendedLifetime(former) {}
     }
   }
+
+  // MARK: Task-local values
+
+  /// Calls `dispatchWillBegin`, and returns the values that the hooks have bound, in their order.
+  final func begin(_ middlewares: [any Middleware]) -> [CapturedTaskLocal] {
+    isBeginning = true
+    defer { isBeginning = false }
+    let info = DispatchInfo(self)
+    for middleware in middlewares { middleware.dispatchWillBegin(info) }
+    return values?.bound.withLock { bound in
+      defer { bound = [] }
+      return bound
+    } ?? []
+  }
+
+  final func bind(_ value: CapturedTaskLocal, at callSite: CallSite) {
+    guard isBeginning else {
+      stopProgram(
+        """
+        A middleware bound a task-local value after the dispatch (\(callSite)) had begun, so that some of its code \
+        would not see it. Call bind(_:to:) in dispatchWillBegin.
+        """)
+    }
+    makeValues().bound.withLock { $0.append(value) }
+  }
+
+  // MARK: Storage
 
   private var values: Values? {
     let bits = address.load(ordering: .acquiring)

@@ -1,0 +1,63 @@
+extension Dispatcher {
+  /// Whether the dispatcher keeps a table of its dispatches in flight; false at first.
+  ///
+  /// The table serves a drain's report, an operator's page and `diagnosis`. You can switch it on and off at any time,
+  /// from any thread; the table has the dispatches that were made while it was on. Each of these costs a record and an
+  /// entry in a sharded table, from `dispatch` until its completion has run. `watchdog(after:report:)` switches on a
+  /// table of its own.
+  public var tracksInFlight: Bool {
+    get { watcher(InFlightTable.self) != nil }
+    set {
+      if newValue {
+        setWatcher(InFlightTable(), keepingPresent: true)
+      } else {
+        setWatcher(nil as InFlightTable?)
+      }
+    }
+  }
+
+  /// The dispatches that have not ended, in the order of their identifiers; a sequence has its present action.
+  ///
+  /// Empty unless `tracksInFlight` is set, or a watchdog is. A dispatch that `debounced` or `throttled` delays is there
+  /// once it begins; a drain's report has it before.
+  public var inFlight: [InFlightDispatch] { inFlightTable?.all.map(InFlightDispatch.init) ?? [] }
+
+  /// The table of dispatches in flight, if one is kept.
+  var inFlightTable: InFlightTable? {
+    let watchers = registry.withLock(\.chain.watchers)
+    return watchers.lazy.compactMap { $0 as? any InFlightSource }.first?.table
+  }
+}
+
+/// A dispatch that has not ended.
+public struct InFlightDispatch: Sendable, CustomStringConvertible {
+  /// The identity of the dispatch.
+  ///
+  /// For a sequence, the parent of its actions.
+  public let id: DispatchID
+  /// The dispatch inside which it was made.
+  public let parent: DispatchID?
+  /// The actions as dispatched; one, unless it is a sequence.
+  public let actions: [AnyAction]
+  /// The mode that schedules it.
+  public let mode: Dispatcher.Mode
+  /// The call site of the dispatch.
+  public let callSite: CallSite
+
+  init(_ trace: DispatchTrace) {
+    (id, parent, actions) = (trace.id, trace.parent, trace.actions)
+    (mode, callSite) = (trace.mode, trace.callSite)
+  }
+
+  init(_ delayed: DelayedDispatch) {
+    (id, parent, actions) = (delayed.id, delayed.parent, delayed.actions)
+    (mode, callSite) = (delayed.mode, delayed.callSite)
+  }
+
+  /// The types of the actions, the mode and the call site.
+  public var description: String {
+    let types = actions.prefix(3).map { "\(type(of: $0))" }
+    let more = actions.count > types.count ? ["…"] : []
+    return "\((types + more).joined(separator: ", ")), \(mode), at \(callSite)"
+  }
+}

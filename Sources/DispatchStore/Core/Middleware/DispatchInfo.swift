@@ -1,0 +1,56 @@
+/// A call of `dispatch` or `send`, as hooks receive it.
+public struct DispatchInfo: Sendable {
+  let scope: DispatchScope
+  /// The store's index, in a hook by store.
+  let storeIndex: Int?
+  /// The time from the start of the first store to the end, in `dispatchDidEnd`.
+  ///
+  /// Zero before the end, and if no store was started. Measured by the dispatcher's clock, like `timeQueued`.
+  public private(set) var duration = Duration.zero
+  /// The time before the first store started, or before the end if none did, in `dispatchDidEnd`.
+  ///
+  /// Zero before the end.
+  public private(set) var timeQueued = Duration.zero
+
+  init(_ scope: DispatchScope, at storeIndex: Int? = nil) {
+    (self.scope, self.storeIndex) = (scope, storeIndex)
+  }
+
+  /// The identity of the dispatched action, shared by all of its stores.
+  ///
+  /// For a sequence, the parent of its actions.
+  public var id: DispatchID { scope.id }
+  /// The dispatcher, for hooks that dispatch.
+  public var dispatcher: Dispatcher { scope.dispatcher }
+  /// The dispatch inside which this one was made.
+  public var parent: DispatchID? { scope.parent }
+  /// The actions as dispatched: one, unless it is a sequence.
+  public var actions: [AnyAction] { scope.actions }
+  /// Whether it was dispatched as a list of actions.
+  public var isSequence: Bool { scope.isSequence }
+  /// The mode of the dispatch.
+  public var mode: Dispatcher.Mode { scope.mode }
+  /// The source location of the dispatch.
+  public var callSite: CallSite { scope.callSite }
+
+  /// Binds a task-local value for all code of the dispatch; call it in `dispatchWillBegin`.
+  ///
+  /// The value is bound for later hooks by store, reducers, blocks with their child tasks, inline observers and the
+  /// completion, on every thread and in every mode. A dispatch that such code makes sees it in its own
+  /// `dispatchWillBegin`; effects, and later steps of a group, see it if the dispatcher carries the task-local value
+  /// (`CarriedTaskLocal`). If several middlewares bind the same one, the last wins.
+  ///
+  /// - Precondition: `dispatchWillBegin` of this dispatch runs.
+  public func bind<Value: Sendable>(_ local: TaskLocal<Value>, to value: Value) {
+    scope.bind(CapturedTaskLocal(local, boundTo: value), at: callSite)
+  }
+
+  /// Sets both durations.
+  ///
+  /// - Parameter started: The start of the first store. Later than the end if none did start.
+  mutating func setTimes(began: Int64, started: Int64, ended: Int64) {
+    let started = min(started, ended)
+    timeQueued = .nanoseconds(started - began)
+    duration = .nanoseconds(ended - started)
+  }
+}

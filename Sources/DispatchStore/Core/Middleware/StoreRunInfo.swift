@@ -1,0 +1,54 @@
+/// A store run that has ended, as `didDispatch` and hooks after an action receive it.
+public struct StoreRunInfo: Sendable {
+  private let session: MiddlewareSession
+  private let storeIndex: Int
+  /// Nil in the common case, so that copying counts no reference.
+  private let details: Details?
+  private let nanoseconds: Int64
+  private let nanosecondsQueued: Int64
+
+  private final class Details: Sendable {
+    let outcome: StoreOutcome
+    let action: (any ActionType)?
+
+    init(_ outcome: StoreOutcome, _ action: (any ActionType)?) {
+      (self.outcome, self.action) = (outcome, action)
+    }
+  }
+
+  /// Durations are in nanoseconds.
+  ///
+  /// - Parameter repeated: The action, if a middleware has replaced it for another attempt.
+  init(
+    _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome,
+    repeated: (any ActionType)?, duration: Int64, timeQueued: Int64
+  ) {
+    (self.session, self.storeIndex) = (session, storeIndex)
+    details = outcome.isFinished && repeated == nil ? nil : Details(outcome, repeated)
+    (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
+  }
+
+  /// The dispatch: its parent, mode, call site and dispatcher.
+  public var dispatch: DispatchInfo { DispatchInfo(session, at: storeIndex) }
+
+  /// The identity of the dispatched action, shared by all of its stores.
+  public var id: DispatchID { session.id }
+
+  /// The action that the store got, after replacements.
+  public var action: AnyAction { details?.action ?? session.action(at: storeIndex) }
+
+  /// The outcome of the store run.
+  public var outcome: StoreOutcome { details?.outcome ?? .finished }
+
+  /// The time from the store's start to its end.
+  ///
+  /// Zero if the store was not started. Measured by the dispatcher's clock, like `timeQueued`.
+  public var duration: Duration { .nanoseconds(nanoseconds) }
+
+  /// The time that the action waited before the store's start.
+  ///
+  /// The action waits for its scheduler, for earlier dispatches and stores, and for its operation's dependencies. The
+  /// time counts from the end of the `willDispatch` hooks. If the store was not started, it counts to the end of the
+  /// run.
+  public var timeQueued: Duration { .nanoseconds(nanosecondsQueued) }
+}

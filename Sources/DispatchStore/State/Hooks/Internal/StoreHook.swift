@@ -1,0 +1,33 @@
+/// The middleware of a hook before or after the actions of one store.
+final class StoreHook<Model: Sendable, Action: ActionType>: Middleware, @unchecked Sendable {
+  // because `store` changes only when the store is released
+  typealias Before = @Sendable (Action, DispatchInfo) throws -> ActionVerdict<Action>
+  typealias After = @Sendable (Action, StoreRunInfo) throws -> Void
+
+  private weak var store: Store<Model, Action>?
+  private let before: Before?
+  private let after: After?
+
+  init(for store: Store<Model, Action>, before: Before? = nil, after: After? = nil) {
+    self.store = store
+    (self.before, self.after) = (before, after)
+  }
+
+  var hooks: MiddlewareHooks { .stores }
+
+  private func typed(_ action: AnyAction, in store: AnyStore) -> Action? {
+    guard let own = self.store, own === store else { return nil }
+    return own.reducer.typed(action)
+  }
+
+  func willDispatch(
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict {
+    guard let before, let action = typed(action, in: store) else { return .pass }
+    return try before(action, transaction).untyped
+  }
+
+  func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) throws {
+    if let after, let action = typed(action, in: store) { try after(action, transaction) }
+  }
+}
