@@ -301,6 +301,32 @@ struct BoundTaskLocalTests {
     #expect(log.all == ["none/s"])
   }
 
+  /// Where the dispatcher carries the task-local value, too.
+  @Test(arguments: Way.all)
+  func reachEffectsAndGroupsThatCarryThem(_ way: Way) async {
+    let (dispatcher, log) = (Dispatcher(carrying: [CarriedTaskLocal(Span.$current)]), log)
+    dispatcher.register(middleware: Tracer(Recorder(), .dispatches))
+    dispatcher.addStage()
+    struct Step: ActionType, CustomStringConvertible { let description = "step" }
+    dispatcher.register(
+      store: Store(
+        identifier: "steps", model: 0,
+        reducer: FunctionReducer<Int, Step> { count, _ in
+          count += 1
+          log.record(Span.current)
+        }))
+    dispatcher.register(effect: Effect(Script.self) { _, context in await context.send(Step()) })
+    let script = Script.runs("s") { _ in
+      dispatcher.dispatch(
+        ActionGroup {
+          Step()
+          Step()
+        })
+    }
+    _ = await dispatcher.begin(script, way.mode, DispatchOptions(), sends: way.sends).value
+    #expect(Set(await log.first(3)) == ["none/s/step"])
+  }
+
   @Test func bindingOneLaterStopsTheProgram() async {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]

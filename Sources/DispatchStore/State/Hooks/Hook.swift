@@ -79,10 +79,10 @@ extension Hook {
   /// Makes a hook with the states of one store before and after each action; it does not keep the store alive.
   ///
   /// It is called once for each action that the store has handled, after the store's observers and before the
-  /// completion. That includes an action that failed, or was cancelled after its start, but no vetoed one. An action may
-  /// commit several times, or not at all: the states are those before its first commit and after its last one. If other
-  /// actions change the store meanwhile, their commits in between are included. If the reducer withholds commits from
-  /// observers (`Reducer.shouldNotifyObservers(for:in:)`), `new` is the state at the action's end.
+  /// completion. That includes an action that failed, or was cancelled after its start, but no vetoed one. An action
+  /// may commit several times, or not at all: the states are those before its first commit and after its last one. If
+  /// other actions change the store meanwhile, their commits in between are included. If the reducer withholds commits
+  /// from observers (`Reducer.shouldNotifyObservers(for:in:)`), `new` is the state at the action's end.
   ///
   /// From an action's dispatch to its end, a copy of the store's model is kept, so the action's commits trigger
   /// copy-on-write. For a large model of standard arrays and dictionaries, that takes time linear in their size.
