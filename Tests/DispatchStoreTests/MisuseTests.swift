@@ -4,16 +4,6 @@ import Testing
 /// What stops the program in what is above the core: with its message, in release builds too.
 @Suite("Misuse", .timeLimit(.minutes(10)))
 struct MisuseTests {
-  #if os(Linux)
-    @Test func syncIsNoModeOfIt() async {
-      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        await Dispatcher().send(Ping(), mode: .sync)
-      }
-      let printed = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      #expect(printed.contains("An action was sent with mode .sync"))
-    }
-  #endif
-
   @Test func aModeThatIsNoLaneStopsTheProgram() async {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
