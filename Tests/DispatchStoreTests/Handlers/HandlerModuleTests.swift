@@ -61,7 +61,7 @@ struct HandlerModuleTests {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop { Part(\.drawer) { Self.drawer } }
     let (seen, transactions) = (Recorder<String>(), Recorder<DispatchID?>())
-    let token = desktop.observe { change in
+    let token = desktop.observe(.model) { change in
       seen.record("\(change.action!)")
       transactions.record(change.dispatchID)
     }
@@ -218,8 +218,8 @@ struct HandlerModuleTests {
         store.updateModel { $0.raised = raised - action.by }
       }
       Performing(Fetch.self) { action, store in
-        for await raised in store.values(of: \.raised) {
-          if raised >= action.amount { break }
+        for await change in store.stream(.part(\.raised), initial: true) {
+          if change.value >= action.amount { break }
           store.updateModel { $0.raised += 1 }
         }
       }
@@ -298,7 +298,8 @@ struct OptionalModuleTests {
     let fill = dispatcher.dispatch(action: Fill(papers: 1))
     await began.full()
     desktop.updateModel { $0.secret = nil }
-    let token = isObserved ? desktop.observe { _ in Issue.record("There is no commit.") } : nil
+    let token =
+      isObserved ? desktop.observe(.model) { _ in Issue.record("There is no commit.") } : nil
     goOn.open()
     let result = await fetch.result
     #expect(result["desktop"]?.errorCode == .partMissing)

@@ -63,7 +63,7 @@ struct InterceptorTests {
   func isCalledAfterTheObserversAndBeforeTheCompletion(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter())
     let steps = Recorder<String>()
-    let token = counter.observe { _ in steps.record("observer") }
+    let token = counter.observe(.model) { _ in steps.record("observer") }
     dispatcher.register(
       interceptor: StoreInterceptor<Counter, CounterAction> { _ in steps.record("interceptor") })
     await counter.dispatch(.add(1), mode: mode) { steps.record("completion") }.ended()
