@@ -17,7 +17,7 @@ struct MisuseTests {
   @Test func anObserverOfAnElementCanNotBeAddedInAnExclusiveSection() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = ParcelStore.parcels()
-      store.updateModel { _ in _ = store.observe(\.parcels, id: 1) { _ in } }
+      store.updateModel { _ in _ = store.observe(.element(\.parcels, 1)) { _ in } }
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("observed"))
@@ -25,7 +25,7 @@ struct MisuseTests {
 
   @Test func aNegativeBoundOfDeltasStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
-      _ = ParcelStore.parcels().deltas(of: \.parcels, buffering: .suspending(-1))
+      _ = ParcelStore.parcels().stream(.deltas(\.parcels), buffering: .suspending(-1))
     }
   }
 

@@ -107,7 +107,7 @@ struct Path: Sendable {
 
   private static func observed(_ count: Int) {
     let fixture = Fixture(PlainReducer())
-    let token = fixture.store.observe { _ in }
+    let token = fixture.store.observe(.model) { _ in }
     sync(count, fixture)
     token.cancel()
   }

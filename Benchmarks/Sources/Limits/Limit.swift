@@ -54,7 +54,7 @@ enum Limit: String, CaseIterable {
 
   private static func cancelObservers(_ count: Int) {
     let fixture = Fixture<Add>(PlainReducer())
-    let tokens = (0..<count).map { _ in fixture.store.observe { _ in } }
+    let tokens = (0..<count).map { _ in fixture.store.observe(.model) { _ in } }
     for token in tokens { token.cancel() }
   }
 

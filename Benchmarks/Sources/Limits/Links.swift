@@ -68,7 +68,7 @@ private final class LinkChain: @unchecked Sendable {
       dispatcher.register(middleware: NextInHook { [self] in next() })
     case .observer:
       let store = register { PlainReducer() }
-      token = store.observe { [self] _ in next() }
+      token = store.observe(.model) { [self] _ in next() }
     }
     next()
   }

@@ -77,10 +77,10 @@ public final class RecorderMiddleware: Middleware {
         recordUnnotifiedCommit(of: store, by: transaction)
       }
     }
-    return store.observe(initial: true) { [journal] change in
+    return store.observe(.model, initial: true) { [journal] change in
       journal.change {
         $0.committed(
-          identity, version: change.version, change.model, by: change.dispatchID, isNotified: true)
+          identity, version: change.version, change.value, by: change.dispatchID, isNotified: true)
       }
     }
   }

@@ -47,8 +47,8 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     _ store: Store<Model, Action>,
     _ elements: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> ObserverToken {
-    store.observeDeltas(of: elements, on: .queue(queue)) { [file, name = store.identifier] delta in
-      file.write(FollowLine.text(of: delta, store: name))
+    store.observe(.deltas(elements), on: .queue(queue)) { [file, name = store.identifier] change in
+      file.write(FollowLine.text(of: change.value, store: name))
     }
   }
 

@@ -28,8 +28,8 @@ final class WatchedReplay: ReplayObserver, @unchecked Sendable {
       began: board.clock.now)
     let task = Task(executorPreference: BoardExecutor()) { [board] in
       await board.waitForNextFrame()
-      for await authors in stores.authors.values(of: AuthorsModel.summary) {
-        board.show { source.frame(authors, at: $0) }
+      for await change in stores.authors.stream(.select(AuthorsModel.summary), initial: true) {
+        board.show { source.frame(change.value, at: $0) }
         await board.waitForNextFrame()
       }
     }

@@ -9,21 +9,24 @@ extension FuzzRun {
     let token: ObserverToken
     switch plan.kind {
     case .inline:
-      token = store.observe { self.called(place, [$0.version], $0.model.count) }
+      token = store.observe(.model) { self.called(place, [$0.version], $0.value.count) }
     case .projection:
-      token = store.observe(\.count) { self.called(place, [$0.version], $0.model) }
+      token = store.observe(.part(\.count)) { self.called(place, [$0.version], $0.value) }
     case .queue:
-      token = store.observe(on: .queue(DispatchQueue(label: "fuzz"))) { change in
+      token = store.observe(.model, on: .queue(DispatchQueue(label: "fuzz"))) { change in
         self.called(place, change.commits.map(\.version), nil)
-        let (count, version) = change.withModel { ($0.count, $1) }
-        self.check(count == Int(version), "o\(place): model \(count) with version \(version)")
+        let count = change.value.count
+        let last = Int(change.version)
+        self.check(count >= last, "o\(place): model \(count) after version \(last)")
       }
     case .queuedProjection:
-      token = store.observe(\.count, on: .queue(DispatchQueue(label: "fuzz"))) {
-        self.called(place, [$0.version], $0.model)
+      token = store.observe(.part(\.count), on: .queue(DispatchQueue(label: "fuzz"))) {
+        self.called(place, [$0.version], $0.value)
       }
     case .main:
-      token = store.observe(\.count, on: .main) { self.called(place, [$0.version], $0.model) }
+      token = store.observe(.part(\.count), on: .main) {
+        self.called(place, [$0.version], $0.value)
+      }
     }
     present.with { $0.tokens.append(token) }
   }

@@ -17,12 +17,12 @@ extension Scenario {
     let tokens = Shared([ObserverToken]())
     tokens.with {
       $0 = [
-        copy.observe { change in
+        copy.observe(.model) { change in
           delivered.with { $0["copy", default: []].append(change.version) }
-          if change.action?.number != change.model.entries.last || change.dispatchID == nil {
-            faults.with { $0.append("\(change.action as Any) came with \(change.model.entries)") }
+          if change.action?.number != change.value.entries.last || change.dispatchID == nil {
+            faults.with { $0.append("\(change.action as Any) came with \(change.value.entries)") }
           }
-          dispatcher.dispatch(action: Echo.of(change.model.entries.last ?? 0), mode: .sync)
+          dispatcher.dispatch(action: Echo.of(change.value.entries.last ?? 0), mode: .sync)
         }
       ]
     }
@@ -31,7 +31,7 @@ extension Scenario {
         group.addTask {
           let mode: Dispatcher.Mode = [.sync, .serial, .async][number - 1]
           if number == 2 {
-            let late = echo.observe { change in
+            let late = echo.observe(.model) { change in
               delivered.with { $0["late", default: []].append(change.version) }
             }
             tokens.with { $0.append(late) }

@@ -27,9 +27,9 @@ extension Scenario {
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
     let versions = Shared([UInt64]())
     let deliveredEntries = Shared([Int]())
-    let token = store.observe { change in
+    let token = store.observe(.model) { change in
       versions.with { $0.append(change.version) }
-      if let last = change.model.entries.last { deliveredEntries.with { $0.append(last) } }
+      if let last = change.value.entries.last { deliveredEntries.with { $0.append(last) } }
     }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
     let faults = Shared([String]())

@@ -13,11 +13,13 @@ extension Scenario {
     let delivered = Shared([UInt64]())
     let late = Shared([Int]())
     let parts = Shared([Int]())
-    let token = store.observe { change in
+    let token = store.observe(.model) { change in
       other.updateModel { $0.entries.append(0) }
       delivered.with { $0.append(change.version) }
     }
-    let part = store.observe(\.entries.count) { change in parts.with { $0.append(change.model) } }
+    let part = store.observe(.part(\.entries.count)) { change in
+      parts.with { $0.append(change.value) }
+    }
     let actions: [(Entry, Dispatcher.Mode)] = [
       (.note(1), .async), (.work(2), .serial), (.slow(3), .serial(lane: "a")),
       (.note(4), .serial(lane: "b")), (.work(5), .mainThread), (.note(6), .sync),
@@ -41,8 +43,8 @@ extension Scenario {
 
     // Each notifier waits for an action of its store, which others hold back.
     let waited = Shared([Bool]())
-    let ring = store.observe { change in
-      let number = change.model.entries.last ?? 0
+    let ring = store.observe(.model) { change in
+      let number = change.value.entries.last ?? 0
       guard number < 20 else { return }
       // The completion runs in the wait below, and waits too.
       dispatcher.dispatch(action: Entry.note(number + 40), mode: .sync) {

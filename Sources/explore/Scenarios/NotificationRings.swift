@@ -13,9 +13,9 @@ extension Scenario {
     let completions = Shared([Int]())
     let (delivered, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
     let tokens = [
-      first.observe { change in
+      first.observe(.model) { change in
         delivered.with { $0.append(change.version) }
-        let number = change.model.entries.last ?? 0
+        let number = change.value.entries.last ?? 0
         guard number < 10 else { return }
         // The commit is deferred to this thread, the notifier: it runs the completion in its next wait.
         dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
@@ -30,9 +30,9 @@ extension Scenario {
           completions.with { $0.append(number + 50) }
         }
       },
-      second.observe { change in
+      second.observe(.model) { change in
         echoes.with { $0.append(change.version) }
-        let number = change.model.entries.last ?? 0
+        let number = change.value.entries.last ?? 0
         guard number < 10 else { return }
         let next = dispatcher.dispatch(action: Entry.note(number + 60), mode: .serial)
         dispatcher.dispatch(action: Echo.of(number + 70), mode: .sync, options: .after(next)) {

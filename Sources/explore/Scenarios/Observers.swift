@@ -12,17 +12,17 @@ extension Scenario {
     let echoes = Shared([UInt64]())
     let late = Shared([Int]())
     let tokens = [
-      store.observe { change in
+      store.observe(.model) { change in
         delivered.with { $0.append(change.version) }
-        let number = change.model.entries.last ?? 0
+        let number = change.value.entries.last ?? 0
         dispatcher.dispatch(action: Echo.of(number), mode: .sync) {
           let version = other.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
           if !echoes.now.contains(version ?? 0) { late.with { $0.append(number) } }
         }
       },
-      other.observe { change in
+      other.observe(.model) { change in
         echoes.with { $0.append(change.version) }
-        if change.model.entries.last == 2 { store.updateModel { $0.entries.append(9) } }
+        if change.value.entries.last == 2 { store.updateModel { $0.entries.append(9) } }
       },
     ]
     await withTaskGroup { group in

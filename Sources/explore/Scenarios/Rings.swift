@@ -12,14 +12,14 @@ extension Scenario {
     dispatcher.makeChores()
     // A notifier waits for no other turn: what it dispatches leaves its change, and its completion, to that thread.
     let other = dispatcher.makePlainJournal("other")
-    let otherToken = other.observe { change in
-      guard change.model.entries.last == 100 else { return }
+    let otherToken = other.observe(.model) { change in
+      guard change.value.entries.last == 100 else { return }
       dispatcher.dispatch(storeIdentifier: "observed", action: Entry.note(20), mode: .sync) {
         _ = dispatcher.waitsBehind(.serial)
       }
     }
-    let token = observed.observe { change in
-      guard let number = change.model.entries.last, number < 10 else { return }
+    let token = observed.observe(.model) { change in
+      guard let number = change.value.entries.last, number < 10 else { return }
       dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
         _ = dispatcher.waitsBehind(.serial)
       }

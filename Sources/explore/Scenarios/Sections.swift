@@ -21,8 +21,8 @@ extension Scenario {
         // Those of 2 cancel themselves, behind the dispatch that holds their lane.
         if number % 10 == 2 { handles.now[number]?.cancel() }
       })
-    let token = source.observe { change in
-      if change.model.entries.last == 1 { source.dispatch(.note(9), mode: .sync) }
+    let token = source.observe(.model) { change in
+      if change.value.entries.last == 1 { source.dispatch(.note(9), mode: .sync) }
     }
     @Sendable func change(_ number: Int) {
       source.updateModel { model in

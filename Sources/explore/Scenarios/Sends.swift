@@ -70,7 +70,7 @@ extension Scenario {
     summary: "what is sent inside a lane that it needs is refused, and no other"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
-    let observer = store.observe { _ in }
+    let observer = store.observe(.model) { _ in }
     dispatcher.register(
       store: Store<Journal, Sending>(identifier: "outer", reducer: SendingReducer()))
     let modes: [Dispatcher.Mode] = [

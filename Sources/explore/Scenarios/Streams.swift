@@ -10,10 +10,10 @@ extension Scenario {
     let total = 8
     let faults = Shared([String]())
     await withTaskGroup { group in
-      let changes = store.changes(initial: true)
+      let changes = store.stream(.part(\.self), initial: true, buffering: .unbounded)
       group.addTask { await follow(changes, "first", to: total, faults) }
       group.addTask { await comeAndGo(store, to: total, faults) }
-      group.addTask { await reachEnd(store.models(), to: total, faults) }
+      group.addTask { await reachEnd(store.stream(.model, initial: true), to: total, faults) }
       group.addTask { await answer(store, to: total, faults) }
       for number in 1...3 {
         group.addTask {
@@ -25,8 +25,10 @@ extension Scenario {
         }
       }
       group.addTask {
-        for await count in store.values(of: \.entries.count, buffering: .bufferingNewest(2)) {
-          if count == total { return }
+        for await change in store.stream(
+          .part(\.entries.count), initial: true, buffering: .newest(2))
+        {
+          if change.value == total { return }
         }
       }
     }
@@ -36,19 +38,19 @@ extension Scenario {
 
   /// Takes every change: each follows the one before it.
   @Sendable private static func follow(
-    _ changes: StoreStream<ValueChange<Journal, Entry>>, _ name: String, to last: Int,
+    _ changes: StoreStream<Change<Journal, Entry>>, _ name: String, to last: Int,
     _ faults: Shared<[String]>
   ) async {
     var entries: [Int]?
     for await change in changes {
-      let isNext = change.old.entries == entries ?? change.new.entries
-      let appended = change.new.entries.last
-      if !isNext || change.new.entries.count != change.version
+      let isNext = change.old.map { $0.entries == entries ?? $0.entries } ?? true
+      let appended = change.value.entries.last
+      if !isNext || change.value.entries.count != change.version
         || entries != nil && change.action?.number != appended
       {
         faults.with { $0.append("\(name) got \(change) after \(entries ?? [])") }
       }
-      entries = change.new.entries
+      entries = change.value.entries
       if change.version >= last { return }
     }
   }
@@ -59,12 +61,13 @@ extension Scenario {
   ) async {
     while true {
       var versions: [UInt64] = []
-      for await change in store.changes(of: \.entries.count, initial: true) {
+      for await change in store.stream(.part(\.entries.count), initial: true, buffering: .unbounded)
+      {
         if change.version != versions.last.map({ $0 + 1 }) ?? change.version {
           faults.with { $0.append("\(change.version) came after \(versions)") }
         }
         versions.append(change.version)
-        if change.new == last { return }
+        if change.value == last { return }
         if versions.count == 3 { break }
       }
     }
@@ -72,10 +75,11 @@ extension Scenario {
 
   /// Takes models as they are.
   @Sendable private static func reachEnd(
-    _ models: StoreStream<Journal>, to last: Int, _ faults: Shared<[String]>
+    _ models: StoreStream<Change<Journal, Entry>>, to last: Int, _ faults: Shared<[String]>
   ) async {
     var count = -1
-    for await model in models {
+    for await change in models {
+      let model = change.value
       if model.entries.count <= count { faults.with { $0.append("\(model) came late") } }
       count = model.entries.count
       if count == last { return }
@@ -87,7 +91,7 @@ extension Scenario {
     _ store: JournalStore, to last: Int, _ faults: Shared<[String]>
   ) async {
     var versions: [UInt64] = []
-    for await change in store.changes(buffering: .suspending(0), initial: true) {
+    for await change in store.stream(.part(\.self), initial: true, buffering: .suspending(0)) {
       versions.append(change.version)
       if versions.count == 1 { await store.dispatch(.note(40), mode: .serial).ended() }
       if versions.count == 2 { await store.send(.note(41), mode: .serial(lane: "a")) }

@@ -30,29 +30,24 @@ extension Scenario {
       if number == 2, count == 3 { cancel(3) }
     }
     @Sendable func observe(
-      _ number: Int, _ delivery: ObserverDelivery?, _ initial: Bool = false
+      _ number: Int, _ delivery: ObserverDelivery, _ initial: Bool = false
     ) {
-      let count: @Sendable (Journal) -> Int = { $0.entries.count }
-      let token =
-        if let delivery {
-          store.observe(count, on: delivery, initial: initial) {
-            record(number, $0.version, $0.model)
-          }
-        } else {
-          store.observe(count, initial: initial) { record(number, $0.version, $0.model) }
-        }
+      let count = StateSelector<Journal, Int> { $0.entries.count }
+      let token = store.observe(.select(count), initial: initial, on: delivery) {
+        record(number, $0.version, $0.value)
+      }
       tokens.with { $0[number] = token }
     }
-    observe(1, nil)
+    observe(1, .inline)
     // As the others, but with the whole model.
-    let whole = store.observe { record(2, $0.version, $0.model.entries.count) }
+    let whole = store.observe(.model) { record(2, $0.version, $0.value.entries.count) }
     tokens.with { $0[2] = whole }
-    observe(3, nil)
+    observe(3, .inline)
     observe(4, .queue(DispatchQueue(label: "observer")))
-    let main = store.observe(\.entries.count, on: .main) { record(5, $0.version, $0.model) }
+    let main = store.observe(.part(\.entries.count), on: .main) { record(5, $0.version, $0.value) }
     tokens.with { $0[5] = main }
     let control = dispatcher.simulation
-    control?.atSomeTime { observe(6, nil, true) }
+    control?.atSomeTime { observe(6, .inline, true) }
     control?.atSomeTime { observe(7, .queue(DispatchQueue(label: "late")), true) }
     control?.atSomeTime { cancel(3) }
     control?.atSomeTime { cancel(5) }

@@ -21,7 +21,7 @@ extension Scenario {
       storeIdentifier: "block", action: Entry.note(9), mode: .serial(lane: "b"))
     let bound = Shared<[Int: Int]>([:])
     let isRefused = Shared(false)
-    let observer = store.observe { change in
+    let observer = store.observe(.model) { change in
       guard let number = change.action?.number else { return }
       bound.with { $0[number] = Turn.producer }
       guard number == 21 else { return }

@@ -15,8 +15,8 @@ import Testing
     let store = Store<Elements<Key, Value>, Changed>(
       model: Elements(all: elements), reducer: Reducer())
     let text = Collected()
-    let token = store.observeDeltas(of: \.all) {
-      text.text += FollowLine.text(of: $0, store: "store")
+    let token = store.observe(.deltas(\.all)) {
+      text.text += FollowLine.text(of: $0.value, store: "store")
     }
     store.updateModel { change(&$0.all) }
     token.cancel()

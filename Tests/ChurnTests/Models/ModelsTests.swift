@@ -10,11 +10,11 @@ import Testing
   }
 
   private func change(
-    _ path: String, by author: ByteString, _ kind: Change.Kind = .modified, added: Int = 0,
+    _ path: String, by author: ByteString, _ kind: churn::Change.Kind = .modified, added: Int = 0,
     deleted: Int = 0
   ) -> Event {
     .changed(
-      Change(
+      churn::Change(
         path: Path(ByteString(path)), author: author, kind: kind,
         lines: LineCount(added: added, deleted: deleted)))
   }
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func aPathThatWasEverBinaryHasNoCountOfLines() {
-    let binary = Change(path: Path("a"), author: "Ada", kind: .created, lines: nil)
+    let binary = churn::Change(path: Path("a"), author: "Ada", kind: .created, lines: nil)
     let models = models([.changed(binary), change("a", by: "Ada", added: 3)])
 
     #expect(Answers(models).linesByFile == [Path("a"): .binary])
@@ -72,7 +72,7 @@ import Testing
   @Test func answersAreKeptWhereTheyAreFollowed() {
     let events: [Event] = [
       change("dir/a", by: "Ada", .created, added: 3), change("b", by: "Ben", .created, added: 1),
-      .changed(Change(path: Path("b"), author: "Ada", kind: .modified, lines: nil)),
+      .changed(churn::Change(path: Path("b"), author: "Ada", kind: .modified, lines: nil)),
       change("dir/a", by: "Ben", .deleted, deleted: 3),
       .committed(Commit(author: "Ada", day: Day(ofSecond: 0))),
     ]

@@ -65,7 +65,7 @@ struct EngineRegressionTests {
   {
     try await explore(seeds: seeds(3_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
-      let token = notes.observe { change in
+      let token = notes.observe(.model) { change in
         if change.version == 1 { notes.updateModel { $0.numbers.append(10) } }
       }
       let ended = Counted()
@@ -89,7 +89,7 @@ struct EngineRegressionTests {
   @Test func anObserverMayWaitForWhatStandsBehindTheChangeThatItGets() async throws {
     try await explore(seeds: seeds(3_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
-      let token = notes.observe { change in
+      let token = notes.observe(.model) { change in
         guard change.action == .add(2) else { return }
         let behind = dispatcher.dispatch(action: Note.add(3), mode: .serial)
         dispatcher.dispatch(actions: [], mode: .sync, options: .after(behind))

@@ -33,10 +33,10 @@ struct StatesHookExplorationTests {
 
   private final class Commits: @unchecked Sendable {  // because the lock guards `all`
     private let lock = NSLock()
-    private var all: [StoreChange<[Int], Append>] = []
+    private var all: [Change<[Int], Append>] = []
 
-    func add(_ change: StoreChange<[Int], Append>) { lock.withLock { all.append(change) } }
-    var now: [StoreChange<[Int], Append>] { lock.withLock { all } }
+    func add(_ change: Change<[Int], Append>) { lock.withLock { all.append(change) } }
+    var now: [Change<[Int], Append>] { lock.withLock { all } }
   }
 
   /// The models are those before the action's first and after its last commit, as observers saw them.
@@ -47,7 +47,7 @@ struct StatesHookExplorationTests {
       let recorder = StateRecorder<[Int], Append>()
       dispatcher.register(recorder.hook)
       let commits = Commits()
-      let token = store.observe { commits.add($0) }
+      let token = store.observe(.model) { commits.add($0) }
       await withTaskGroup { group in
         for number in 1...3 {
           group.addTask {
@@ -58,7 +58,7 @@ struct StatesHookExplorationTests {
         group.addTask { store.updateModel { $0.append(1) } }
       }
       token.cancel()
-      let models = [[]] + commits.now.map(\.model)
+      let models = [[]] + commits.now.map(\.value)
       for entry in recorder.entries {
         let own = commits.now.filter { $0.dispatchID == entry.run.id }
         let versions = (entry.oldVersion, entry.newVersion)

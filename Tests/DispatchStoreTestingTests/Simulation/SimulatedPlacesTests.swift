@@ -23,7 +23,7 @@ struct SimulatedPlacesTests {
     try await explore(seeds: 0..<300) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let notified = SimulatedReference(Versions())
-      let token = notes.observe(\.numbers, on: .main) { change in
+      let token = notes.observe(.part(\.numbers), on: .main) { change in
         notified.object?.add(change.version)
       }
       notes.inject(model: Notes(numbers: [1]))

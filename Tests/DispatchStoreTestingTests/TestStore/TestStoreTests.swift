@@ -32,7 +32,7 @@ struct TestStoreTests {
     let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
     testStore.dispatcher.addLedger()
     let dispatcher = testStore.dispatcher
-    let token = testStore.store.observe { change in
+    let token = testStore.store.observe(.model) { change in
       guard change.action == .deposit(1) else { return }
       dispatcher.dispatch(action: AccountAction.deposit(2), mode: .serial) {
         dispatcher.dispatch(action: LedgerAction.entry("both"), mode: mode)
@@ -104,7 +104,7 @@ struct TestStoreTests {
   func receivesEachActionOfASequence(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
     let dispatcher = testStore.dispatcher
-    let token = testStore.store.observe { change in
+    let token = testStore.store.observe(.model) { change in
       guard change.action == .deposit(1) else { return }
       let actions = [AccountAction.deposit(2), AccountAction.deposit(3)]
       dispatcher.dispatch(actions: actions, mode: .serial)

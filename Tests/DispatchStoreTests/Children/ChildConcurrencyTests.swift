@@ -57,9 +57,9 @@ struct ChildConcurrencyTests {
     let count = Load.count(500)
     let shop = ShopStore.shop(Shop(orders: (0..<8).map { Order(id: $0, lines: [Line(id: "a")]) }))
     let lines = (0..<threads).map { shop.child(\.orders, id: $0).child(\.lines, id: "a") }
-    let seen = lines.map { _ in Recorder<ChildChange<Line?>>() }
+    let seen = lines.map { _ in Recorder<Change<Line?, HandledAction>>() }
     let tokens = zip(lines, seen).map { line, seen in
-      line.observe(on: onQueue ? .queue(.global()) : nil) { seen.record($0) }
+      line.observe(on: onQueue ? .queue(.global()) : .inline) { seen.record($0) }
     }
     await onOwnThreads(threads) { index in
       for _ in 0..<count {
@@ -69,7 +69,7 @@ struct ChildConcurrencyTests {
     }
     for seen in seen {
       let changes = await seen.first(count)
-      #expect(changes.map { $0.model?.count } == (1...count).map { $0 })
+      #expect(changes.map { $0.value?.count } == (1...count).map { $0 })
       #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.version < $1.version })
     }
     withExtendedLifetime(tokens) {}
@@ -114,10 +114,10 @@ struct ChildConcurrencyTests {
         } else {
           let last = Recorder<Int>()
           let token = visits.observe(
-            on: index % 4 == 1 ? .queue(.global()) : nil, initial: index > 4
+            initial: index > 4, on: index % 4 == 1 ? .queue(.global()) : .inline
           ) {
-            #expect(last.all.allSatisfy { [new = $0.model] in $0 < new })
-            last.record($0.model)
+            #expect(last.all.allSatisfy { [new = $0.value] in $0 < new })
+            last.record($0.value)
           }
           visits.updateModel { $0 += 1 }
           token.cancel()

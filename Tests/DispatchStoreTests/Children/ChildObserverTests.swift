@@ -11,13 +11,13 @@ struct ChildObserverTests {
 
   private func observe<Model: Sendable & Equatable>(
     _ child: OptionalChildStore<Model, ShopAction>, _ place: Place, initial: Bool = false,
-    _ body: @escaping @Sendable (ChildChange<Model?>) -> Void
+    _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
     switch place {
     case .inline: child.observe(initial: initial, body)
-    case .queue: child.observe(on: .queue(DispatchQueue(label: "q")), initial: initial, body)
-    case .concurrentQueue: child.observe(on: .queue(.global()), initial: initial, body)
-    case .main: child.observe(on: .main, initial: initial) { body($0) }
+    case .queue: child.observe(initial: initial, on: .queue(DispatchQueue(label: "q")), body)
+    case .concurrentQueue: child.observe(initial: initial, on: .queue(.global()), body)
+    case .main: child.observe(initial: initial, on: .main) { body($0) }
     }
   }
 
@@ -25,7 +25,7 @@ struct ChildObserverTests {
   func areCalledWithEachCommitThatChangesThePartAndNoOther(place: Place) async {
     let changes = Recorder<String>()
     let token = observe(ChildStore(shop).child(\.cart).child(\.items).asOptionalChild, place) {
-      changes.record("\($0.version): \($0.model?.joined() ?? "-")")
+      changes.record("\($0.version): \($0.value?.joined() ?? "-")")
     }
     shop.updateModel { $0.visits += 1 }
     shop.updateModel { $0.cart.items = ["a"] }
@@ -42,7 +42,7 @@ struct ChildObserverTests {
   func areNotifiedThatThePartIsGoneAndThatItIsBack(place: Place) async {
     let changes = Recorder<Bool?>()
     let token = observe(shop.child(\.orders, id: 7), place, initial: true) {
-      changes.record($0.model?.isPaid)
+      changes.record($0.value?.isPaid)
     }
     shop.updateModel { $0.orders = [Order(id: 6)] }
     shop.updateModel { $0.orders.append(Order(id: 7)) }
@@ -60,7 +60,7 @@ struct ChildObserverTests {
     shop.updateModel { $0.session = Session(user: "me") }
     let changes = Recorder<String>()
     let token = observe(shop.child(unwrapping: \.session), place, initial: true) {
-      changes.record("\($0.version): \($0.model?.user ?? "-")")
+      changes.record("\($0.version): \($0.value?.user ?? "-")")
     }
     shop.updateModel { $0.visits += 1 }
     shop.updateModel { $0.session?.user = "you" }
@@ -86,11 +86,11 @@ struct ChildObserverTests {
     let dispatcher = Dispatcher()
     dispatcher.register(store: shop)
     let cart = shop.child(\.cart, action: ShopAction.cart)
-    let changes = Recorder<ChildChange<Cart>>()
+    let changes = Recorder<Change<Cart, HandledAction>>()
     let token = cart.observe { changes.record($0) }
     let handle = cart.dispatch(.add("tea"), mode: .sync)
     shop.updateModel { $0.cart = Cart() }
-    #expect(changes.all.map { $0.action as? ShopAction } == [.cart(.add("tea")), nil])
+    #expect(changes.all.map { $0.action?.base as? ShopAction } == [.cart(.add("tea")), nil])
     #expect(changes.all.map(\.dispatchID) == [handle.dispatchID, nil])
     withExtendedLifetime(token) {}
   }
@@ -99,8 +99,8 @@ struct ChildObserverTests {
   func areNotCalledAfterTheirEnd(place: Place) async {
     let changes = Recorder<Int>()
     let visits = shop.child(\.visits).asOptionalChild
-    let token = observe(visits, place) { changes.record($0.model!) }
-    let other = observe(visits, place) { if $0.model! > 1 { changes.record(-$0.model!) } }
+    let token = observe(visits, place) { changes.record($0.value!) }
+    let other = observe(visits, place) { if $0.value! > 1 { changes.record(-$0.value!) } }
     shop.updateModel { $0.visits = 1 }
     _ = await changes.first(1)
     token.cancel()
@@ -113,8 +113,8 @@ struct ChildObserverTests {
     let changes = Recorder<Int>()
     let visits = shop.child(\.visits)
     let token = visits.observe { change in
-      changes.record(change.model)
-      if change.model < 5 { visits.updateModel { $0 += 1 } }
+      changes.record(change.value)
+      if change.value < 5 { visits.updateModel { $0 += 1 } }
     }
     shop.updateModel { $0.visits = 1 }
     #expect(changes.all == [1, 2, 3, 4, 5])
@@ -132,7 +132,7 @@ struct ChildObserverTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: ShopStore(model: Shop(), reducer: Silent()))
     let changes = Recorder<Int>()
-    let token = store.child(\.visits).observe { changes.record($0.model) }
+    let token = store.child(\.visits).observe { changes.record($0.value) }
     store.dispatch(.visit, mode: .sync)
     #expect(changes.count == 0)
     store.updateModel { $0.cart.items = ["tea"] }

@@ -34,7 +34,7 @@ struct CombinedReducerTests {
         NamedReducer("a"), CombinedReducer(NamedReducer("b"), NamedReducer("c")), NamedReducer("d"))
     )
     let models = Recorder<[String]>()
-    let token = store.observe { models.record($0.model) }
+    let token = store.observe(.model) { models.record($0.value) }
     #expect(await store.dispatch(Ping(), mode: mode).result.isSuccess)
     #expect(models.all == [["a", "b", "c", "d"]])
     #expect(store.version == 1)
@@ -48,7 +48,7 @@ struct CombinedReducerTests {
         NamedReducer("a"), CombinedReducer(NamedReducer("b"), CombinedReducer()), NamedReducer("c"))
     )
     let models = Recorder<[String]>()
-    let token = isObserved ? store.observe { models.record($0.model) } : nil
+    let token = isObserved ? store.observe(.model) { models.record($0.value) } : nil
     for name in ["abc", "ab", "bc", "ac", "abc", "c"] {
       store.dispatch(Ping(name: name), mode: .sync)
     }
@@ -92,7 +92,7 @@ struct CombinedReducerTests {
     let store = store(
       WrappedReducer(CombinedReducer(NamedReducer("a"), Discreet()), after: { _, _ in }))
     let models = Recorder<[String]>()
-    let token = store.observe { models.record($0.model) }
+    let token = store.observe(.model) { models.record($0.value) }
     store.dispatch(Ping(name: "secret"), mode: .sync)
     store.dispatch(Ping(name: "a"), mode: .sync)
     #expect(models.all == [["a", "d", "d"]])

@@ -96,7 +96,7 @@ struct OptionalChildStoreTests {
   @Test(arguments: [false, true])
   func anUpdateOfOneThatIsGoneNotifiesNoObserver(isObserved: Bool) throws {
     let versions = Recorder<UInt64>()
-    let token = isObserved ? shop.observe { versions.record($0.version) } : nil
+    let token = isObserved ? shop.observe(.model) { versions.record($0.version) } : nil
     let child = shop.child(\.orders, id: 7)
     #expect(throws: DispatchError.self) { try child.updateModel { $0.isPaid = true } }
     shop.updateModel { $0.orders = [Order(id: 7)] }

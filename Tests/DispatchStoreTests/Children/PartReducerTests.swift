@@ -18,7 +18,7 @@ struct PartReducerTests {
           PartReducer(\.cart, action: \.cart, reducer: CartReducer()),
           ForEachReducer(\.orders, action: \.order, reducer: PayReducer()))))
     let versions = Recorder<UInt64>()
-    let token = isObserved ? store.observe { versions.record($0.version) } : nil
+    let token = isObserved ? store.observe(.model) { versions.record($0.version) } : nil
     for action: ShopAction in [.visit, .cart(.nothing), .order(1, .nothing)] {
       #expect(run(store, action)?.isFinished == true)
     }

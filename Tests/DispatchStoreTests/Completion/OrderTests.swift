@@ -56,7 +56,7 @@ struct OrderTests {
     let (dispatcher, log) = (dispatcher, log)
     dispatcher.register(middleware: RecordingMiddleware("first", to: log))
     dispatcher.register(middleware: RecordingMiddleware("second", to: log))
-    let token = stage.observe { log.record("observer sees \($0.model)") }
+    let token = stage.observe(.model) { log.record("observer sees \($0.value)") }
     let script = script(kind)
     let handle = await onOwnThread {
       let handle = dispatcher.dispatch(action: script, mode: mode) { log.record("completion") }

@@ -178,8 +178,8 @@ struct ConditionTests {
   /// The observer keeps the store's delivery turn while it waits.
   @Test func anObserverOfTheStoreMayWaitForIt() async {
     let (it, stock) = (it, stock)
-    let token = stock.observe { change in
-      guard change.model == 1 else { return }
+    let token = stock.observe(.model) { change in
+      guard change.value == 1 else { return }
       it.log.record("observer")
       it.dispatcher.dispatch(
         action: it.notes("waited"), mode: .sync, options: .when(stock) { $0 >= 2 })

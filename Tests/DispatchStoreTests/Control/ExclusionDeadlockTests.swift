@@ -88,7 +88,7 @@ struct ExclusionDeadlockTests {
       let result = other.dispatch(.adds("x"), mode: .sync, options: .exclusive("a"))
       results.record(result.resultIfEnded!.errorCode)
     }
-    let token = it.stage.observe { _ in run() }
+    let token = it.stage.observe(.model) { _ in run() }
     let handle = await onOwnThread {
       it.stage.dispatch(.adds("y"), mode: mode, options: .exclusive("a")) { _ in run() }
     }

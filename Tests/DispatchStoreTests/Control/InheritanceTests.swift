@@ -324,7 +324,7 @@ struct InheritanceTests {
           storeIdentifier: "inner",
           action: Script.suspends { _ in await free.opened() }, mode: .async))
     }
-    let observer = desk.observe { _ in inner() }
+    let observer = desk.observe(.model) { _ in inner() }
     let middleware = RecordingMiddleware(
       will: { _, action, _ in
         if action is Errand { inner() }

@@ -392,8 +392,8 @@ struct DiagnosisTests {
     let world = DiagnosisWorld(width: 1)
     let (dispatcher, free, blocked) = (world.dispatcher, world.free, Latch())
     let stage = dispatcher.addStage("observed")
-    let token = stage.observe { change in
-      guard change.model == ["first"] else { return }
+    let token = stage.observe(.model) { change in
+      guard change.value == ["first"] else { return }
       blocked.open()
       free.wait()
     }

@@ -22,7 +22,8 @@ struct CancellationLoadTests {
   }
 
   private func dispatch(_ index: Int, _ mode: Dispatcher.Mode) -> DispatchHandle {
-    dispatcher.dispatch(Script.runs { [ran] _ in ran.record(index) }, mode: mode) { [ends] _ in ends.record(End(index: index, outcome: $0["stage"]))
+    dispatcher.dispatch(Script.runs { [ran] _ in ran.record(index) }, mode: mode) { [ends] result in
+      ends.record(End(index: index, outcome: result["stage"]))
     }
   }
 

@@ -25,7 +25,7 @@ struct CarriedTaskLocalTests {
           log.record("will \(Self.seen)")
           return .pass
         }, did: { _, _, _ in log.record("did \(Self.seen)") }))
-    let token = stage.observe { _ in log.record("observer \(Self.seen)") }
+    let token = stage.observe(.model) { _ in log.record("observer \(Self.seen)") }
     let scripts: [Script] = [
       .runs { store in
         log.record("block \(Self.seen)")
@@ -55,7 +55,7 @@ struct CarriedTaskLocalTests {
   func followEachActionOfASequence(_ mode: Dispatcher.Mode) async {
     let log = log
     let stage = dispatcher.addStage()
-    let token = stage.observe { _ in log.record("observer \(Self.seen)") }
+    let token = stage.observe(.model) { _ in log.record("observer \(Self.seen)") }
     let script = Script.suspends { store in
       await Task.yield()
       store.updateModel { $0.append("") }
@@ -104,7 +104,7 @@ struct CarriedTaskLocalTests {
       store: Store(identifier: "outer", model: 0, reducer: PayloadReducer()))
     let inner = Store(identifier: "inner", model: 0, reducer: NoteReducer())
     dispatcher.register(store: inner, ownership: ownership)
-    let token = outer.observe { _ in
+    let token = outer.observe(.model) { _ in
       dispatcher.dispatch(action: Note(), mode: .serial) { count.add() }
     }
     for _ in 0..<10 {

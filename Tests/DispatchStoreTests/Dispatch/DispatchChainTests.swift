@@ -81,7 +81,7 @@ struct DispatchChainTests {
       next(clears)
     case .observer:
       let desk = dispatcher.store(with: "desk") as! Desk
-      let token = desk.observe { _ in next(clears) }
+      let token = desk.observe(.model) { _ in next(clears) }
       next(clears)
       return token
     }

@@ -35,7 +35,9 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
           waitFor: waits ? ["\(place)-\(number - 1)"] : .none)
         if isObserved {
           tokens.append(
-            store.observe { [unowned self] in notified.append(($0.action?.number, $0.dispatchID)) }
+            store.observe(.model) { [unowned self] in
+              notified.append(($0.action?.number, $0.dispatchID))
+            }
           )
         }
       }

@@ -54,7 +54,7 @@ struct PlainSequenceTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func areTheCauseOfWhatObserversOfTheirActionsGet(_ mode: Dispatcher.Mode) async {
     let transactions = Recorder<DispatchID?>()
-    let token = store.observe { transactions.record($0.dispatchID) }
+    let token = store.observe(.model) { transactions.record($0.dispatchID) }
     let handle = dispatcher.dispatch(actions: [PlainText("a"), PlainText("b")], mode: mode)
     let result = await handle.result
     #expect(transactions.all == result.steps.map(\.dispatchID))

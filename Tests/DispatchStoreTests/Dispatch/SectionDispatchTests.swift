@@ -19,7 +19,7 @@ enum SectionPlace: CaseIterable {
     let held = dispatcher.register(store: CounterStore.counter("held"))
     let token =
       self == .observedUpdate || self == .observedReduction
-      ? held.observe { _ in events.record("observed") } : nil
+      ? held.observe(.model) { _ in events.record("observed") } : nil
     switch self {
     case .update, .observedUpdate:
       held.updateModel { model in
@@ -36,7 +36,7 @@ enum SectionPlace: CaseIterable {
     case .reduction, .observedReduction:
       let reducing = dispatcher.register(
         store: ProbeStore(identifier: "reducing", model: 0, reducer: BodyReducer(body)))
-      let other = reducing.observe { _ in events.record("observed") }
+      let other = reducing.observe(.model) { _ in events.record("observed") }
       if self == .reduction { other.cancel() }
       reducing.dispatch(Ping(), mode: .sync)
     }

@@ -46,7 +46,7 @@ struct SendTests {
     let (stage, free) = (dispatcher.addStage(), Latch())
     let holder = isHeld ? await hold(mode, until: free) : nil
     let (log, dispatcher) = (log, dispatcher)
-    let observer = stage.observe { _ in log.record("observer \(Self.trace)") }
+    let observer = stage.observe(.model) { _ in log.record("observer \(Self.trace)") }
     let task = Self.$trace.withValue("mine") {
       Task.immediate {
         let block = Script.suspends { stage in
@@ -296,7 +296,7 @@ struct SendTests {
     let (log, stage) = (log, dispatcher.addStage())
     dispatcher.register(middleware: RecordingMiddleware("1", to: log))
     dispatcher.register(middleware: RecordingMiddleware("2", to: log))
-    let observer = stage.observe { _ in log.record("observer") }
+    let observer = stage.observe(.model) { _ in log.record("observer") }
     await dispatcher.send(Script.adds("x"), mode: mode) { _ in log.record("completion") }
     log.record("returned")
     #expect(
@@ -321,7 +321,7 @@ struct SendTests {
   func followsTheDeliveryOfItsChangesByAnotherThread(_ mode: Dispatcher.Mode) async {
     let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
     let (inside, free) = (Latch(), Latch())
-    let observer = stage.observe { change in
+    let observer = stage.observe(.model) { change in
       if change.version == 1 {
         inside.open()
         free.wait()

@@ -34,7 +34,7 @@ struct StoreDispatchTests {
   @Test func reachesObserversAndMiddlewaresThatHaveComeMeanwhile() {
     let dispatcher = makeDispatcher()
     let (changes, calls) = (Recorder<Int>(), Recorder<String>())
-    let token = store.observe { changes.record($0.action == .add(4) ? $0.model.count : 0) }
+    let token = store.observe(.model) { changes.record($0.action == .add(4) ? $0.value.count : 0) }
     store.dispatch(.add(4), mode: .sync)
     #expect(changes.all == [7])
     token.cancel()

@@ -102,8 +102,8 @@ struct DeltaObserverTests {
   func mergedInAnyGroupsGiveTheSame(seed: UInt64) {
     var dice = SeededGenerator(seed: seed)
     let copy = ParcelCopy()
-    let token = store.observeDeltas(of: \.parcels, initial: seed.isMultiple(of: 2)) {
-      copy.take($0)
+    let token = store.observe(.deltas(\.parcels), initial: seed.isMultiple(of: 2)) {
+      copy.take($0.value)
     }
     let first = store.model
     for _ in 0..<60 {
@@ -143,7 +143,7 @@ struct DeltaObserverTests {
   @Test func aQueueThatIsBehindGetsOneDeltaWithTheNetEffect() async {
     let (queue, proceed) = holdQueue()
     let copy = ParcelCopy()
-    let token = store.observeDeltas(of: \.parcels, on: .queue(queue)) { copy.take($0) }
+    let token = store.observe(.deltas(\.parcels), on: .queue(queue)) { copy.take($0.value) }
     for step in 1...1_000 { store.updateModel { $0.put(step % 10, step) } }
     store.updateModel { book in for id in 5..<10 { book.put(id, nil) } }
     proceed.open()
@@ -157,7 +157,7 @@ struct DeltaObserverTests {
   @Test func whatWasUndoneMeanwhileIsNotDelivered() async {
     let (queue, proceed) = holdQueue()
     let copy = ParcelCopy()
-    let token = store.observeDeltas(of: \.parcels, on: .queue(queue)) { copy.take($0) }
+    let token = store.observe(.deltas(\.parcels), on: .queue(queue)) { copy.take($0.value) }
     store.updateModel { $0.put(1, 1) }
     store.updateModel { $0.put(1, nil) }
     proceed.open()
@@ -186,8 +186,8 @@ struct DeltaObserverTests {
   @Test func anEmptyCollectionBeginsWithAnEmptyReset() async {
     let (inline, queued) = (ParcelCopy([1: Parcel()]), ParcelCopy([1: Parcel()]))
     let tokens = [
-      store.observeDeltas(of: \.parcels, initial: true) { inline.take($0) },
-      store.observeDeltas(of: \.parcels, on: .main, initial: true) { queued.take($0) },
+      store.observe(.deltas(\.parcels), initial: true) { inline.take($0.value) },
+      store.observe(.deltas(\.parcels), initial: true, on: .main) { queued.take($0.value) },
     ]
     await queued.reached(0)
     #expect(inline.copy.isEmpty && queued.copy.isEmpty)
@@ -197,7 +197,7 @@ struct DeltaObserverTests {
   @Test func anotherCollectionThatWasAssignedIsAResetAndReplacedContentsAreChanges() {
     store.updateModel { book in for id in 1...3 { book.put(id, id) } }
     let copy = ParcelCopy(store.model.parcels.dictionary)
-    let token = store.observeDeltas(of: \.parcels) { copy.take($0) }
+    let token = store.observe(.deltas(\.parcels)) { copy.take($0.value) }
     store.updateModel { $0.parcels = [1: Parcel(id: 1, amount: 1), 5: Parcel(id: 5)] }
     #expect(copy.deltas.last?.isReset == true)
     store.updateModel { $0.parcels.replaceContents(with: [1: Parcel(id: 1, amount: 1)]) }
@@ -211,12 +211,12 @@ struct DeltaObserverTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
     let copy = ParcelCopy()
-    let token = store.observeDeltas(of: \.parcels) { copy.take($0) }
+    let token = store.observe(.deltas(\.parcels)) { copy.take($0.value) }
     store.dispatch(.fail(1, 1), mode: .sync)
     store.dispatch(.silent(2, 2), mode: .sync)
     store.dispatch(.quiet(3, 3), mode: .sync)
     let late = ParcelCopy()
-    let lateToken = store.observeDeltas(of: \.parcels, initial: true) { late.take($0) }
+    let lateToken = store.observe(.deltas(\.parcels), initial: true) { late.take($0.value) }
     store.dispatch(.put(4, 4), mode: .sync)
     #expect(copy.deltas.map { $0.inserted.keys.sorted() } == [[1], [2, 3, 4]])
     #expect(late.deltas.map { $0.inserted.keys.sorted() } == [[1, 2, 3], [4]])
@@ -232,7 +232,7 @@ struct DeltaObserverTests {
     ]
     let copies = [ParcelCopy(), ParcelCopy()]
     let tokens = zip(stores, copies).map { store, copy in
-      store.observeDeltas(of: \.parcels) { copy.take($0) }
+      store.observe(.deltas(\.parcels)) { copy.take($0.value) }
     }
     for _ in 0..<100 {
       let index = dice.roll(2)
@@ -248,8 +248,8 @@ struct DeltaObserverTests {
   @Test func cancelledInsideTheirOwnCallTheyGetNoMore() {
     let (tokens, copy) = (Recorder<ObserverToken>(), ParcelCopy())
     tokens.record(
-      store.observeDeltas(of: \.parcels) { delta in
-        copy.take(delta)
+      store.observe(.deltas(\.parcels)) { change in
+        copy.take(change.value)
         for token in tokens.all { token.cancel() }
       })
     store.updateModel { $0.put(1, 1) }
@@ -260,7 +260,7 @@ struct DeltaObserverTests {
 
   @Test func afterTheLastObserverHasGoneTheCollectionSoonNotesNothing() {
     let tokens = [
-      store.observeDeltas(of: \.parcels) { _ in }, store.observe(\.parcels, id: 1) { _ in },
+      store.observe(.deltas(\.parcels)) { _ in }, store.observe(.element(\.parcels, 1)) { _ in },
     ]
     store.updateModel { $0.put(1, 1) }
     #expect(store.model.parcels.log.isRecording)

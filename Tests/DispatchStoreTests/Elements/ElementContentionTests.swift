@@ -23,10 +23,11 @@ struct ElementContentionTests {
         case 1:
           snapshot?.parcels[dice.roll(Self.ids)]?.amount += 1
         case 2:
-          tokens.append(store.observe(\.parcels, id: dice.roll(Self.ids), initial: true) { _ in })
+          tokens.append(
+            store.observe(.element(\.parcels, dice.roll(Self.ids)), initial: true) { _ in })
           if tokens.count > 3 { tokens.removeFirst().cancel() }
         case 3:
-          store.observeDeltas(of: \.parcels, initial: true) { _ in }.cancel()
+          store.observe(.deltas(\.parcels), initial: true) { _ in }.cancel()
         default:
           let (id, amount) = (dice.roll(Self.ids), dice.roll(1_000))
           store.updateModel { $0.parcels[id] = amount < 200 ? nil : Parcel(id: id, amount: amount) }
@@ -43,13 +44,13 @@ struct ElementContentionTests {
     let ends = EventCount(of: 2 * Self.ids)
     let tokens = (0..<Self.ids).flatMap { id in
       [
-        store.observe(\.parcels, id: id, initial: true) { change in
+        store.observe(.element(\.parcels, id), initial: true) { change in
           histories.record((id, change))
-          if change.new?.amount == -1 { ends.add() }
+          if change.value?.amount == -1 { ends.add() }
         },
-        store.observe(\.parcels, id: id, on: .queue(queue), initial: true) { change in
+        store.observe(.element(\.parcels, id), initial: true, on: .queue(queue)) { change in
           histories.record((id + Self.ids, change))
-          if change.new?.amount == -1 { ends.add() }
+          if change.value?.amount == -1 { ends.add() }
         },
       ]
     }
@@ -58,13 +59,13 @@ struct ElementContentionTests {
     let all = Dictionary(grouping: histories.all, by: \.0).mapValues { $0.map(\.1) }
     for (observer, changes) in all {
       for (before, after) in zip(changes, changes.dropFirst()) {
-        #expect(before.new == after.old && before.version < after.version, "\(observer)")
-        #expect(after.old != after.new)
+        #expect(before.value == after.old && before.version < after.version, "\(observer)")
+        #expect(after.old != after.value)
       }
     }
     for id in 0..<Self.ids {
       #expect(all[id]?.map(\.version) == all[id + Self.ids]?.map(\.version))
-      #expect(all[id]?.map(\.new) == all[id + Self.ids]?.map(\.new))
+      #expect(all[id]?.map(\.value) == all[id + Self.ids]?.map(\.value))
     }
     withExtendedLifetime(tokens) {}
   }
@@ -73,10 +74,10 @@ struct ElementContentionTests {
     let (inline, queued) = (ParcelCopy(), ParcelCopy())
     let (queue, wrong) = (DispatchQueue(label: "deltas"), EventCount(of: .max))
     let tokens = [
-      store.observeDeltas(of: \.parcels) { inline.take($0) },
-      store.observeDeltas(of: \.parcels, on: .queue(queue)) { queued.take($0) },
-      store.observe({ $0.parcels.dictionary }) { change in
-        if inline.copy != change.model { wrong.add() }
+      store.observe(.deltas(\.parcels)) { inline.take($0.value) },
+      store.observe(.deltas(\.parcels), on: .queue(queue)) { queued.take($0.value) },
+      store.observe(.select(StateSelector { $0.parcels.dictionary })) { change in
+        if inline.copy != change.value { wrong.add() }
       },
     ]
     await run(Load.count(4_000, long: 40_000))
@@ -99,8 +100,8 @@ struct ElementContentionTests {
     dispatcher.register(store: store)
     let (copy, last) = (ParcelCopy(), Recorder<ParcelChange>())
     let tokens = [
-      store.observeDeltas(of: \.parcels) { copy.take($0) },
-      store.observe(\.parcels, id: 3) { last.record($0) },
+      store.observe(.deltas(\.parcels)) { copy.take($0.value) },
+      store.observe(.element(\.parcels, 3)) { last.record($0) },
     ]
     let count = Load.count(500, long: 5_000)
     await onOwnThreads(Self.threads) { lane in
@@ -115,8 +116,10 @@ struct ElementContentionTests {
       ).result
     }
     #expect(copy.copy == store.model.parcels.dictionary)
-    #expect(last.all.last?.new == store.model.parcels[3])
-    for (before, after) in zip(last.all, last.all.dropFirst()) { #expect(before.new == after.old) }
+    #expect(last.all.last?.value == store.model.parcels[3])
+    for (before, after) in zip(last.all, last.all.dropFirst()) {
+      #expect(before.value == after.old)
+    }
     withExtendedLifetime(tokens) {}
   }
 }

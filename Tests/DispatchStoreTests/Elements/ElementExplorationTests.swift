@@ -28,21 +28,21 @@ struct ElementExplorationTests {
       Locked([Int: Parcel]()), Locked([Int: Parcel]()), Locked([Int: Parcel]())
     )
     let tokens = Locked([ObserverToken]())
-    @Sendable func observe(_ number: Int, _ queue: ObserverDelivery?) {
+    @Sendable func observe(_ number: Int, _ queue: ObserverDelivery) {
       let token = ParcelPath.tracked.observe(store, id: 1, initial: true, on: queue) { change in
         histories.withLock { $0[number, default: []].append(change) }
       }
       tokens.withLock { $0.append(token) }
     }
-    @Sendable func copy(_ place: Locked<[Int: Parcel]>, _ queue: ObserverDelivery?) {
+    @Sendable func copy(_ place: Locked<[Int: Parcel]>, _ queue: ObserverDelivery) {
       let token = ParcelPath.tracked.observeDeltas(store, initial: true, on: queue) { delta in
         place.withLock { delta.apply(to: &$0) }
       }
       tokens.withLock { $0.append(token) }
     }
-    observe(0, nil)
+    observe(0, .inline)
     observe(1, .queue(DispatchQueue(label: "elements")))
-    copy(inline, nil)
+    copy(inline, .inline)
     copy(queued, .queue(DispatchQueue(label: "deltas")))
     await withTaskGroup { group in
       for (id, mode) in [(1, Dispatcher.Mode.async), (2, .serial), (1, .sync), (3, .async)] {
@@ -52,14 +52,14 @@ struct ElementExplorationTests {
       }
       group.addTask { store.updateModel { $0.parcels[1, default: Parcel(id: 1)].amount += 10 } }
       group.addTask {
-        observe(2, nil)
-        copy(late, nil)
+        observe(2, .inline)
+        copy(late, .inline)
       }
-      group.addTask { store.observe(\.parcels, id: 1, initial: true) { _ in }.cancel() }
+      group.addTask { store.observe(.element(\.parcels, 1), initial: true) { _ in }.cancel() }
     }
     store.updateModel { $0.parcels[1] = Parcel(id: 1, amount: -1) }
     let model = store.model.parcels.dictionary
-    while histories.withLock({ $0.values.count { $0.last?.new?.amount == -1 } }) < 3
+    while histories.withLock({ $0.values.count { $0.last?.value?.amount == -1 } }) < 3
       || queued.withLock({ $0 }) != model
     {
       await Task.yield()
@@ -67,7 +67,7 @@ struct ElementExplorationTests {
     for (number, changes) in histories.withLock({ $0 }) {
       for (before, after) in zip(changes, changes.dropFirst()) {
         try check(
-          before.new == after.old && before.version < after.version, "\(number): \(changes)")
+          before.value == after.old && before.version < after.version, "\(number): \(changes)")
       }
     }
     let (all, copies) = (histories.withLock { $0 }, [inline.withLock { $0 }, late.withLock { $0 }])

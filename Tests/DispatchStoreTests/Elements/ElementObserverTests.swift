@@ -3,10 +3,10 @@ import Testing
 
 @testable import DispatchStore
 
-extension ElementChange where Element == Parcel, Action == ParcelAction {
+extension Change where Value == Parcel? {
   /// "version: old amount → new amount".
   var words: String {
-    "\(version): \(old.map { "\($0.amount)" } ?? "-") → \(new.map { "\($0.amount)" } ?? "-")"
+    "\(version): \((old ?? nil).map { "\($0.amount)" } ?? "-") → \(value.map { "\($0.amount)" } ?? "-")"
   }
 }
 
@@ -14,8 +14,8 @@ extension ElementChange where Element == Parcel, Action == ParcelAction {
 enum ElementDelivery: CaseIterable, Sendable {
   case inline, queued
 
-  var queue: ObserverDelivery? {
-    self == .inline ? nil : .queue(DispatchQueue(label: "elements"))
+  var queue: ObserverDelivery {
+    self == .inline ? .inline : .queue(DispatchQueue(label: "elements"))
   }
 
   static let everyPath = allCases.flatMap { way in ParcelPath.allCases.map { (way, $0) } }
@@ -77,14 +77,16 @@ struct ElementObserverTests {
     let dispatcher = Dispatcher()
     let (store, changes) = (dispatcher.register(store: store), Recorder<ParcelChange>())
     let tokens = [
-      store.observe(\.parcels, id: 1) { changes.record($0) },
-      store.observe(\.parcels, id: 1, on: .queue(DispatchQueue(label: "q"))) { changes.record($0) },
+      store.observe(.element(\.parcels, 1)) { changes.record($0) },
+      store.observe(.element(\.parcels, 1), on: .queue(DispatchQueue(label: "q"))) {
+        changes.record($0)
+      },
     ]
     let handle = dispatcher.dispatch(action: ParcelAction.put(1, 3), mode: mode)
     _ = await handle.result
     for change in await changes.first(2) {
       #expect(change.action == .put(1, 3) && change.dispatchID == handle.dispatchID)
-      #expect(change.version == 1 && change.new?.amount == 3)
+      #expect(change.version == 1 && change.value?.amount == 3)
     }
     withExtendedLifetime(tokens) {}
   }
@@ -92,10 +94,10 @@ struct ElementObserverTests {
   @Test func ofOneElementAreNotifiedInOrderOfRegistration() {
     let names = Recorder<Int>()
     var tokens = (0..<10).map { name in
-      store.observe(\.parcels, id: 1) { _ in names.record(name) }
+      store.observe(.element(\.parcels, 1)) { _ in names.record(name) }
     }
     tokens.remove(at: 3).cancel()
-    tokens.append(store.observe(\.parcels, id: 1) { _ in names.record(10) })
+    tokens.append(store.observe(.element(\.parcels, 1)) { _ in names.record(10) })
     store.updateModel { $0.put(1, 1) }
     #expect(names.all == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10])
     withExtendedLifetime(tokens) {}
@@ -126,7 +128,7 @@ struct ElementObserverTests {
     store.updateModel { weights in
       for id in 0..<1_000 { weights.all[id] = Weight(value: id, compared: compared) }
     }
-    let tokens = (0..<1_000).map { store.observe(\.all, id: $0) { _ in } }
+    let tokens = (0..<1_000).map { store.observe(.element(\.all, $0)) { _ in } }
     let before = compared.count
     store.updateModel { $0.all[500]?.value = 0 }
     #expect(compared.count == before + 1)
@@ -135,7 +137,7 @@ struct ElementObserverTests {
 
   @Test func areCalledOnTheMainQueue() async {
     let places = Recorder<Bool>()
-    let token = store.observe(\.parcels, id: 1, on: .main, initial: true) { _ in
+    let token = store.observe(.element(\.parcels, 1), initial: true, on: .main) { _ in
       places.record(Here.isMainQueue)
     }
     #expect(await places.first(1) == [true])
@@ -163,7 +165,7 @@ struct ElementObserverTests {
     let first = observe(1) { change in
       for token in tokens.all { token.cancel() }
       tokens.record(
-        store.observe(\.parcels, id: 1) { received.record("later \($0.words)") })
+        store.observe(.element(\.parcels, 1)) { received.record("later \($0.words)") })
     }
     tokens.record(first)
     tokens.record(observe(1))
@@ -182,7 +184,7 @@ struct ElementObserverTests {
   }
 
   private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
-    store.observe(\.parcels, id: 1) { _ in withExtendedLifetime(signal) {} }
+    store.observe(.element(\.parcels, 1)) { _ in withExtendedLifetime(signal) {} }
   }
 
   @Test func whatTheyCaptureIsReleasedWithTheirTokens() {
@@ -198,7 +200,7 @@ struct ElementObserverTests {
   @Test func mayChangeTheirStore() {
     let store = store
     let token = observe(1) { change in
-      guard let amount = change.new?.amount, amount < 3 else { return }
+      guard let amount = change.value?.amount, amount < 3 else { return }
       store.updateModel { $0.put(1, amount + 1) }
     }
     let second = observe(1)

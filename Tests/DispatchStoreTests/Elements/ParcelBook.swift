@@ -71,7 +71,7 @@ extension ParcelBook {
 }
 
 typealias ParcelStore = Store<ParcelBook, ParcelAction>
-typealias ParcelChange = ElementChange<Parcel, ParcelAction>
+typealias ParcelChange = Change<Parcel?, ParcelAction>
 typealias ParcelDelta = KeyedDelta<Int, Parcel>
 
 extension Store where Model == ParcelBook, Action == ParcelAction {
@@ -86,7 +86,7 @@ enum ParcelPath: CaseIterable, Sendable {
 
   /// Observes one parcel there.
   func observe(
-    _ store: ParcelStore, id: Int, initial: Bool = false, on queue: ObserverDelivery? = nil,
+    _ store: ParcelStore, id: Int, initial: Bool = false, on queue: ObserverDelivery = .inline,
     _ body: @escaping @Sendable (ParcelChange) -> Void
   ) -> ObserverToken {
     switch self {
@@ -99,15 +99,14 @@ enum ParcelPath: CaseIterable, Sendable {
 
   private func observe<Elements: KeyedCollection & Sendable>(
     _ store: ParcelStore, _ path: any KeyPath<ParcelBook, Elements> & Sendable, _ id: Int,
-    _ initial: Bool, _ queue: ObserverDelivery?, _ body: @escaping @Sendable (ParcelChange) -> Void
+    _ initial: Bool, _ queue: ObserverDelivery, _ body: @escaping @Sendable (ParcelChange) -> Void
   ) -> ObserverToken where Elements.ElementKey == Int, Elements.ElementValue == Parcel {
-    if let queue { return store.observe(path, id: id, on: queue, initial: initial, body) }
-    return store.observe(path, id: id, initial: initial, body)
+    store.observe(.element(path, id), initial: initial, on: queue, body)
   }
 
   /// Observes the deltas of all parcels there.
   func observeDeltas(
-    _ store: ParcelStore, initial: Bool = false, on queue: ObserverDelivery? = nil,
+    _ store: ParcelStore, initial: Bool = false, on queue: ObserverDelivery = .inline,
     _ body: @escaping @Sendable (ParcelDelta) -> Void
   ) -> ObserverToken {
     switch self {
@@ -120,10 +119,9 @@ enum ParcelPath: CaseIterable, Sendable {
 
   private func deltas<Elements: KeyedCollection & Sendable>(
     _ store: ParcelStore, _ path: any KeyPath<ParcelBook, Elements> & Sendable, _ initial: Bool,
-    _ queue: ObserverDelivery?, _ body: @escaping @Sendable (ParcelDelta) -> Void
+    _ queue: ObserverDelivery, _ body: @escaping @Sendable (ParcelDelta) -> Void
   ) -> ObserverToken where Elements.ElementKey == Int, Elements.ElementValue == Parcel {
-    if let queue { return store.observeDeltas(of: path, on: queue, initial: initial, body) }
-    return store.observeDeltas(of: path, initial: initial, body)
+    store.observe(.deltas(path), initial: initial, on: queue) { body($0.value) }
   }
 
   /// The parcels there.

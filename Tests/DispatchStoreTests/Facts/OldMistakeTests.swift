@@ -88,8 +88,8 @@ struct OldMistakeTests {
     let (dispatcher, log) = (Dispatcher(), log)
     let stage = dispatcher.addStage()
     let tokens = [
-      stage.observe { _ in log.record("inline") },
-      stage.observe(on: .main) { _ in log.record("main") },
+      stage.observe(.model) { _ in log.record("inline") },
+      stage.observe(.model, on: .main) { _ in log.record("main") },
     ]
     // The main queue is busy here: a call that waited for it would not return.
     dispatcher.dispatch(action: Script.adds("a"), mode: .sync)

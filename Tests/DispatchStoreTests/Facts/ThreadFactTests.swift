@@ -45,7 +45,8 @@ struct ThreadFactTests {
   ) async {
     let (dispatcher, log) = (Dispatcher(), log)
     let stage = dispatcher.addStage()
-    let token = stage.observe(on: .main) { _ in log.record("observed on main: \(Here.isMainQueue)")
+    let token = stage.observe(.model, on: .main) { _ in
+      log.record("observed on main: \(Here.isMainQueue)")
     }
     await Task.yield()
     #expect(Here.isMainQueue)

@@ -60,7 +60,7 @@ struct HandlerModuleTests {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop { Part(\.drawer) { Self.drawer } }
     let (seen, transactions) = (Recorder<String>(), Recorder<DispatchID?>())
-    let token = desktop.observe { change in
+    let token = desktop.observe(.model) { change in
       seen.record("\(change.action!)")
       transactions.record(change.dispatchID)
     }
@@ -311,7 +311,8 @@ struct OptionalModuleTests {
     let fetch = dispatcher.dispatch(action: Fetch(amount: 1))
     await began.opened()
     desktop.updateModel { $0.secret = nil }
-    let token = isObserved ? desktop.observe { _ in Issue.record("There is no commit.") } : nil
+    let token =
+      isObserved ? desktop.observe(.model) { _ in Issue.record("There is no commit.") } : nil
     goOn.open()
     let result = await fetch.result
     #expect(result["desktop"].errorCode == .partMissing)

@@ -67,7 +67,7 @@ import Testing
       }
     }
     for isObserved in [false, true] {
-      let token = isObserved ? desktop.observe { _ in } : nil
+      let token = isObserved ? desktop.observe(.model) { _ in } : nil
       let version = desktop.version
       await dispatcher.dispatch(action: Raise(by: 0), mode: mode).ended()
       #expect(desktop.version == version)

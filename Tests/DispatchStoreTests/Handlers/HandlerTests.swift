@@ -26,7 +26,7 @@ import Testing
     let lowers = dispatcher.addDesktop("lowers") {
       On(Lower.self) { desktop, action in desktop.raised -= action.by }
     }
-    let token = lowers.observe { _ in observed.add() }
+    let token = lowers.observe(.model) { _ in observed.add() }
     let result = await dispatcher.dispatch(action: Raise(), mode: mode).result
     #expect(result.stores.map(\.storeIdentifier) == ["raises"])
     #expect(raises.version == 1 && lowers.version == 0 && observed.count == 0)
@@ -87,7 +87,7 @@ import Testing
       }
     }
     let seen = Recorder<String>()
-    let token = desktop.observe { seen.record("\($0.action!)") }
+    let token = desktop.observe(.model) { seen.record("\($0.action!)") }
     await dispatcher.dispatch(action: Raise(by: 2), mode: mode).ended()
     await dispatcher.dispatch(action: Lower(by: 3), mode: mode).ended()
     await dispatcher.dispatch(action: Fetch(amount: 4), mode: mode).ended()
@@ -191,7 +191,7 @@ import Testing
       On(Raise.self) { desktop, action in desktop.raised += action.by }
     }
     let seen = Recorder<HandledAction>()
-    let token = desktop.observe { if let action = $0.action { seen.record(action) } }
+    let token = desktop.observe(.model) { if let action = $0.action { seen.record(action) } }
     desktop.dispatch(Raise(by: 4), mode: .sync)
     token.cancel()
     let wrapped = try #require(seen.all.first)

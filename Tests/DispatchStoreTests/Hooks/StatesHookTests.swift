@@ -63,7 +63,7 @@ struct StatesHookTests {
   func isCalledAfterTheObserversAndBeforeTheCompletion(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter())
     let steps = Recorder<String>()
-    let token = counter.observe { _ in steps.record("observer") }
+    let token = counter.observe(.model) { _ in steps.record("observer") }
     dispatcher.register(
       .states(of: counter) { old, new, run in
         steps.record("\(old.count) to \(new.count) by \(run.action)")

@@ -70,8 +70,8 @@ struct CloseTests {
     mode: Dispatcher.Mode, inner: Dispatcher.Mode
   ) async {
     let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
-    let token = stage.observe { change in
-      guard change.model.last == "a" else { return }
+    let token = stage.observe(.model) { change in
+      guard change.value.last == "a" else { return }
       dispatcher.dispatch(action: Script.adds("by an observer"), mode: inner) {
         log.record("observer's")
       }

@@ -82,7 +82,8 @@ struct BoundTaskLocalTests {
   func areCurrentInAllCodeOfTheDispatch(_ way: Way, _ options: DispatchOptions) async {
     let log = log
     dispatcher.register(middleware: Tracer(log))
-    let token = dispatcher.addStage().observe { _ in log.record("observer \(Span.current)") }
+    let token = dispatcher.addStage().observe(.model) { _ in log.record("observer \(Span.current)")
+    }
     for script in scripts({ log.record("block \(Span.current) \(Span.depth)") }) {
       let task = dispatcher.begin(script, way.mode, options, sends: way.sends) { _ in
         log.record("then \(Span.current)")
@@ -105,8 +106,8 @@ struct BoundTaskLocalTests {
     let stage = dispatcher.addStage()
     let counter = dispatcher.register(store: .counter("counter"))
     let tokens = [
-      stage.observe { _ in log.record("observer \(Span.current)") },
-      counter.observe { _ in log.record("observer \(Span.current)") },
+      stage.observe(.model) { _ in log.record("observer \(Span.current)") },
+      counter.observe(.model) { _ in log.record("observer \(Span.current)") },
     ]
     for script in scripts({ log.record("block \(Span.current)") }) {
       let task = dispatcher.begin(script, way.mode, DispatchOptions(), sends: way.sends) { _ in
@@ -159,15 +160,18 @@ struct BoundTaskLocalTests {
     dispatcher.register(middleware: Tracer(log))
     dispatcher.addStage()
     let counter = dispatcher.register(store: .counter("counter"))
-    let token = counter.observe { _ in log.record("observer \(Span.current)") }
+    let token = counter.observe(.model) { _ in log.record("observer \(Span.current)") }
     let held = dispatcher.dispatch(
       action: Script.suspends("h") { _ in await free.opened() }, mode: mode)
     let task = Task {
       await Span.$current.withValue("task") {
         if sends {
-          await counter.send(.add(1), mode: .init(mode)!) { _ in log.record("then \(Span.current)") }
+          await counter.send(.add(1), mode: Dispatcher.SendMode(mode)!) { _ in
+            log.record("then \(Span.current)")
+          }
         } else {
-          await counter.dispatch(.add(1), mode: mode) { _ in log.record("then \(Span.current)") }.ended()
+          await counter.dispatch(.add(1), mode: mode) { _ in log.record("then \(Span.current)") }
+            .ended()
         }
         #expect(Span.current == "task")
       }

@@ -21,7 +21,7 @@ struct MiddlewareVerdictTests {
           },
           did: { _, action, _ in steps.record("\(name) did \(action)") }))
     }
-    let token = store.observe { steps.record("observer \($0.action!)") }
+    let token = store.observe(.model) { steps.record("observer \($0.action!)") }
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(result.isSuccess)
     #expect(store.model.count == 100)

@@ -41,7 +41,8 @@ struct OperationMiddlewareTests {
   ) async {
     dispatcher.addStage("b", waitFor: ["a"])
     dispatcher.addStage("a")
-    let observed = dispatcher.store(storeIdentifier: "a", as: Stage.self)?.observe { [steps] _ in
+    let observed = dispatcher.store(storeIdentifier: "a", as: Stage.self)?.observe(.model) {
+      [steps] _ in
       steps.record("observer")
     }
     for name in ["1", "2"] { addMiddleware(name) { _, _, _ in .pass } }

@@ -39,7 +39,7 @@ struct LeftChangeTests {
       let (mode, held, steps) = (modes[mode], HeldStore(), Recorder<String>())
       held.dispatcher.register(
         middleware: RecordingMiddleware(did: { _, _, _ in steps.record("did") }))
-      let token = held.store.observe { if $0.version == 2 { steps.record("delivered") } }
+      let token = held.store.observe(.model) { if $0.version == 2 { steps.record("delivered") } }
       let returned = Latch()
       held.afterCommit { returned.open() }
       await held.begin()
@@ -106,7 +106,7 @@ struct LeftChangeTests {
       let commits = Recorder<Int>()
       held.commits = 60
       held.afterCommit { commits.record(0) }
-      let token = held.store.observe { if $0.version == 66 { more.wait() } }
+      let token = held.store.observe(.model) { if $0.version == 66 { more.wait() } }
       // Both have begun before the first leaves a change.
       let (begun, proceed) = (Recorder<Int>(), Latch())
       held.beforeCommits {
@@ -140,7 +140,7 @@ struct LeftChangeTests {
       let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
       held.afterCommit { returned.open() }
       let ends = Recorder<Bool>()
-      let token = held.store.observe { change in
+      let token = held.store.observe(.model) { change in
         guard change.version == 1 else { return }
         other.dispatch(.add(1), mode: .sync, options: .after(behind.all[0])) {
           ends.record($0.isSuccess)
@@ -171,7 +171,7 @@ struct LeftChangeTests {
       let (returned, handle) = (Latch(), Recorder<DispatchHandle>())
       let ends = Recorder<DispatchError.Code?>()
       held.afterCommit { returned.open() }
-      let token = held.store.observe { change in
+      let token = held.store.observe(.model) { change in
         guard change.version == 2 else { return }
         other.dispatch(.add(1), mode: .sync, options: .after(handle.all[0])) {
           ends.record($0.dispatchError?.code)
@@ -234,7 +234,7 @@ struct LeftChangeTests {
           if action is CounterAction { parents.record(context.parent) }
           return .pass
         }))
-      let token = held.store.observe { change in
+      let token = held.store.observe(.model) { change in
         if change.version == 2 { other.dispatch(.add(1), mode: .sync) }
       }
       let handle = await held.leaveOne(mode)
@@ -293,12 +293,12 @@ private final class HeldStore: @unchecked Sendable {
     store = dispatcher.register(store: ProbeStore(identifier: "held", model: 0, reducer: reducer))
     dispatcher.register(store: .counter("counter"))
     tokens = [
-      store.observe { [entered, proceed, delivered] change in
+      store.observe(.model) { [entered, proceed, delivered] change in
         if change.version == 1 {
           entered.open()
           proceed.wait()
         }
-        delivered.record(change.model)
+        delivered.record(change.value)
       }
     ]
   }

@@ -13,7 +13,7 @@ struct NestedWaitRingTests {
       alarm(20)
       let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
       let store = dispatcher.addProbe("s", to: Recorder())
-      let token = store.observe { change in
+      let token = store.observe(.model) { change in
         guard change.version == 1 else { return }
         let handle = dispatcher.dispatch(actions: [Ping()], mode: .sync)
         dispatcher.dispatch(Ping(), mode: .sync, options: .after(handle)) {
@@ -34,7 +34,7 @@ struct NestedWaitRingTests {
       let (dispatcher, outcomes) = (Dispatcher(), Recorder<Bool>())
       let store = dispatcher.addProbe("s", to: Recorder())
       let behind = dispatcher.addProbe("behind", waitFor: ["s"], to: Recorder())
-      let token = store.observe { change in
+      let token = store.observe(.model) { change in
         guard change.version == 1 else { return }
         let handle = dispatcher.dispatch(action: Ping(), mode: .sync)
         store.dispatch(Ping(), mode: .sync, options: .after(handle)) {
@@ -62,7 +62,7 @@ struct NestedWaitRingTests {
       }
       stage.dispatch(holder, mode: .serial)
       let next = other.dispatch(Ping(), mode: .serial)
-      let token = stage.observe { change in
+      let token = stage.observe(.model) { change in
         guard change.version == 1 else { return }
         isNotifying.open()
         other.dispatch(Ping(), mode: .sync, options: .after(next)) {

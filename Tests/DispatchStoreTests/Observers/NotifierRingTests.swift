@@ -17,12 +17,12 @@ struct NotifierRingTests {
       let (before, after) = (Recorder<Int>(), Recorder<Int>())
       let results = Recorder<DispatchResult>()
       let tokens = [
-        store.observe { before.record($0.model) },
-        store.observe { change in
-          guard change.model == 100 else { return }
+        store.observe(.model) { before.record($0.value) },
+        store.observe(.model) { change in
+          guard change.value == 100 else { return }
           dispatcher.dispatch(Ping(), mode: .sync) { results.record($0) }
         },
-        store.observe { after.record($0.model) },
+        store.observe(.model) { after.record($0.value) },
       ]
       store.updateModel { $0 = 100 }
       #expect(before.all == [100, 101])
@@ -43,7 +43,7 @@ struct NotifierRingTests {
       let store = dispatcher.addProbe("s", style: .callback, to: Recorder())
       let other = dispatcher.register(store: .counter("other"))
       let (handles, ends) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
-      let token = store.observe { _ in
+      let token = store.observe(.model) { _ in
         handles.waitFor(1)
         other.dispatch(.add(1), mode: .sync, options: .after(handles.all[0])) {
           ends.record($0.dispatchError?.code)
@@ -65,11 +65,11 @@ struct NotifierRingTests {
       let received = Recorder<Int>()
       let results = Recorder<DispatchResult>()
       let tokens = [
-        store.observe { change in
-          guard change.model == 100 else { return }
+        store.observe(.model) { change in
+          guard change.value == 100 else { return }
           dispatcher.dispatch(Ping(), mode: .sync) { results.record($0) }
         },
-        store.observe { received.record($0.model) },
+        store.observe(.model) { received.record($0.value) },
       ]
       store.updateModel { $0 = 100 }
       #expect(received.all == [100, 101])
@@ -96,12 +96,12 @@ struct NotifierRingTests {
       dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
       let received = Recorder<Int>()
       let tokens = [
-        store.observe { change in
-          guard change.model.count == 100 else { return }
+        store.observe(.model) { change in
+          guard change.value.count == 100 else { return }
           dispatcher.dispatch(action: Ping(), mode: .sync)
           #expect(store.model.count == 101)
         },
-        store.observe { received.record($0.model.count) },
+        store.observe(.model) { received.record($0.value.count) },
       ]
       await onOwnThread { store.updateModel { $0.count = 100 } }
       #expect(received.all == [100, 101])
@@ -120,22 +120,22 @@ struct NotifierRingTests {
       let (receivedA, receivedB) = (Recorder<Int>(), Recorder<Int>())
       let ends = Recorder<Bool>()
       let tokens = [
-        a.observe { change in
+        a.observe(.model) { change in
           guard change.version == 1 else { return }
           met.record("a")
           met.waitFor(2)
           b.dispatch(.add(10), mode: .sync) { ends.record($0.isSuccess) }
           #expect(b.model.count == 11)
         },
-        b.observe { change in
+        b.observe(.model) { change in
           guard change.version == 1 else { return }
           met.record("b")
           met.waitFor(2)
           a.dispatch(.add(10), mode: .sync) { ends.record($0.isSuccess) }
           #expect(a.model.count == 11)
         },
-        a.observe { receivedA.record($0.model.count) },
-        b.observe { receivedB.record($0.model.count) },
+        a.observe(.model) { receivedA.record($0.value.count) },
+        b.observe(.model) { receivedB.record($0.value.count) },
       ]
       await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
       #expect(await receivedA.first(2) == [1, 11])
@@ -154,7 +154,7 @@ struct NotifierRingTests {
       dispatcher.addProbe("other", to: Recorder())
       let codes = Recorder<DispatchError.Code?>()
       let ends = Recorder<Bool>()
-      let token = store.observe { change in
+      let token = store.observe(.model) { change in
         guard change.version == 1 else { return }
         let left = store.dispatch(.add(1), mode: .sync) { ends.record($0.isSuccess) }
         dispatcher.dispatch(Ping(), mode: .sync, options: .after(left)) {
@@ -192,7 +192,7 @@ struct NotifierRingTests {
       let received = Recorder<Int>()
       let ends = Recorder<String>()
       let tokens = [
-        store.observe { change in
+        store.observe(.model) { change in
           guard change.version == 1 else { return }
           let handle = dispatcher.dispatch(action: Ping(), mode: .async) { ends.record("left") }
           if commitsFirst { entered.wait() } else { proceed.open() }
@@ -200,7 +200,7 @@ struct NotifierRingTests {
             action: CounterAction.add(1), mode: .sync, options: .after(handle)
           ) { ends.record("waiter") }
         },
-        store.observe { received.record($0.model) },
+        store.observe(.model) { received.record($0.value) },
       ]
       await onOwnThread { store.updateModel { $0 = 100 } }
       #expect(await received.first(2) == [100, 101])
@@ -230,10 +230,10 @@ struct NotifierRingTests {
         }
       }
       let tokens = [
-        a.observe { if $0.version == 1 { meet(b) } },
-        b.observe { if $0.version == 1 { meet(a) } },
-        a.observe { receivedA.record($0.model.count) },
-        b.observe { receivedB.record($0.model.count) },
+        a.observe(.model) { if $0.version == 1 { meet(b) } },
+        b.observe(.model) { if $0.version == 1 { meet(a) } },
+        a.observe(.model) { receivedA.record($0.value.count) },
+        b.observe(.model) { receivedB.record($0.value.count) },
       ]
       await onOwnThreads(2) { ($0 == 0 ? a : b).updateModel { $0.count = 1 } }
       #expect(await receivedA.first(2) == [1, 11])

@@ -16,8 +16,8 @@ struct ObserverDeliveryTests {
   func onAQueueTheOrderIsKept(queue: DispatchQueue) async {
     let store = store
     let received = Recorder<UInt64>()
-    let token = store.observe(\.count, on: .queue(queue)) { change in
-      received.record(change.model == Int(change.version) ? change.version : 0)
+    let token = store.observe(.part(\.count), on: .queue(queue)) { change in
+      received.record(change.value == Int(change.version) ? change.version : 0)
     }
     await onOwnThreads(4) { _ in
       for _ in 0..<100 { store.updateModel { $0.count += 1 } }
@@ -30,11 +30,11 @@ struct ObserverDeliveryTests {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let behind = Latch()
     let received = Recorder<UInt64>()
-    let token = store.observe(\.count, on: .queue(queue)) { change in
+    let token = store.observe(.part(\.count), on: .queue(queue)) { change in
       if change.version == 1 { behind.wait() }
       received.record(change.version)
     }
-    for _ in 0..<50 { store.updateModel { _ in } }
+    for _ in 0..<50 { store.updateModel { $0.count += 1 } }
     // The queue starts its blocks in order: what could overtake has been started before these.
     for _ in 0..<5 { await onOwnThread { queue.sync {} } }
     behind.open()
@@ -45,8 +45,8 @@ struct ObserverDeliveryTests {
   @Test func noCommitWaitsForAnObserverOnAQueue() async {
     let queue = DispatchQueue(label: "held")
     let received = Recorder<Int>()
-    let token = store.observe(\.count, on: .queue(queue), initial: true) {
-      received.record($0.model)
+    let token = store.observe(.part(\.count), initial: true, on: .queue(queue)) {
+      received.record($0.value)
     }
     _ = await received.first(1)
     let (entered, proceed) = (Latch(), Latch())
@@ -67,13 +67,13 @@ struct ObserverDeliveryTests {
     let proceed = Latch()
     queue.async { proceed.wait() }
     let received = Recorder<UInt64>()
-    let token = store.observe(on: .queue(queue)) { received.record($0.version) }
-    let other = store.observe(on: .queue(queue)) { _ in }
+    let token = store.observe(.model, on: .queue(queue)) { received.record($0.version) }
+    let other = store.observe(.model, on: .queue(queue)) { _ in }
     store.updateModel { _ in }
     token.cancel()
     proceed.open()
     let drained = Latch()
-    let last = store.observe(on: .queue(queue), initial: true) { _ in drained.open() }
+    let last = store.observe(.model, initial: true, on: .queue(queue)) { _ in drained.open() }
     await drained.opened()
     await onOwnThread { queue.sync(flags: .barrier) {} }
     #expect(received.all.isEmpty)
@@ -85,11 +85,11 @@ struct ObserverDeliveryTests {
     let key = DispatchSpecificKey<Int>()
     queue.setSpecific(key: key, value: 1)
     let places = Recorder<Int?>()
-    let token = store.observe(on: .queue(queue)) { _ in
+    let token = store.observe(.model, on: .queue(queue)) { _ in
       places.record(DispatchQueue.getSpecific(key: key))
     }
     let inline = Recorder<Int?>()
-    let other = store.observe { _ in
+    let other = store.observe(.model) { _ in
       inline.record(DispatchQueue.getSpecific(key: key))
     }
     store.updateModel { _ in }
@@ -103,10 +103,10 @@ struct ObserverDeliveryTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
     let received = Recorder<Int>()
-    let token = store.observe(\.count, on: .main, initial: true) { change in
+    let token = store.observe(.part(\.count), initial: true, on: .main) { change in
       MainActor.assertIsolated()
       dispatchPrecondition(condition: .onQueue(.main))
-      received.record(change.model)
+      received.record(change.value)
     }
     for _ in 0..<50 { dispatcher.dispatch(action: CounterAction.add(1), mode: mode) }
     #expect(await received.first(51) == Array(0...50))
@@ -116,7 +116,7 @@ struct ObserverDeliveryTests {
   @Test func anObserverOnTheMainQueueIsNotCalledInline() async {
     let store = store
     let received = Recorder<UInt64>()
-    let token = store.observe(on: .main) { received.record($0.version) }
+    let token = store.observe(.model, on: .main) { received.record($0.version) }
     let count = await MainActor.run {
       store.updateModel { _ in }
       return received.count
@@ -130,9 +130,9 @@ struct ObserverDeliveryTests {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)
     let received = Recorder<Int>()
-    let token = store.observe(\.count, on: .queue(DispatchQueue(label: "own"))) { change in
-      received.record(change.model)
-      if change.model < 5 { store.dispatch(.add(1), mode: .sync) }
+    let token = store.observe(.part(\.count), on: .queue(DispatchQueue(label: "own"))) { change in
+      received.record(change.value)
+      if change.value < 5 { store.dispatch(.add(1), mode: .sync) }
     }
     store.dispatch(.add(1), mode: .sync)
     #expect(await received.first(5) == [1, 2, 3, 4, 5])

@@ -8,13 +8,13 @@ struct ObserverOrderTests {
 
   @Test func eachCommitIsDeliveredOnceInCommitOrderBeforeTheUpdateReturns() {
     let store = CounterStore.counter()
-    let received = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { received.record($0) }
+    let received = Recorder<Change<Counter, CounterAction>>()
+    let token = store.observe(.model) { received.record($0) }
     for count in 1...10 {
       store.updateModel { $0.count = count }
       #expect(received.count == count)
     }
-    #expect(received.all.map(\.model.count) == Array(1...10))
+    #expect(received.all.map(\.value.count) == Array(1...10))
     #expect(received.all.map(\.version) == Array(1...10))
     token.cancel()
   }
@@ -22,7 +22,7 @@ struct ObserverOrderTests {
   @Test func anEqualModelIsDeliveredLikeAnyOther() {
     let store = CounterStore.counter()
     let received = Recorder<UInt64>()
-    let token = store.observe { received.record($0.version) }
+    let token = store.observe(.model) { received.record($0.version) }
     store.updateModel { _ in }
     store.inject(model: store.model)
     #expect(received.all == [1, 2])
@@ -33,7 +33,7 @@ struct ObserverOrderTests {
     let store = CounterStore.counter()
     let received = Recorder<String>()
     let tokens = ["a", "b", "c"].map { name in
-      store.observe { received.record("\(name)\($0.version)") }
+      store.observe(.model) { received.record("\(name)\($0.version)") }
     }
     store.updateModel { _ in }
     store.updateModel { _ in }
@@ -43,17 +43,17 @@ struct ObserverOrderTests {
 
   @Test func commitOrderIsKeptAmongContendingThreads() async {
     let store = CounterStore.counter()
-    let received = Recorder<StoreChange<Counter, CounterAction>>()
+    let received = Recorder<Change<Counter, CounterAction>>()
     let late = Recorder<Int>()
     let overlapping = Recorder<Int>()
     let inside = NSLock()
-    let token = store.observe { change in
+    let token = store.observe(.model) { change in
       // One at a time: no other thread is in here.
       if inside.try() {
         received.record(change)
         inside.unlock()
       } else {
-        overlapping.record(change.model.count)
+        overlapping.record(change.value.count)
       }
     }
     await onOwnThreads(4) { _ in
@@ -67,7 +67,7 @@ struct ObserverOrderTests {
       }
     }
     #expect(received.all.map(\.version) == Array(1...1_000))
-    #expect(received.all.map(\.model.count) == Array(1...1_000))
+    #expect(received.all.map(\.value.count) == Array(1...1_000))
     #expect(late.all.isEmpty)
     #expect(overlapping.all.isEmpty)
     token.cancel()
@@ -81,7 +81,7 @@ struct ObserverOrderTests {
     let store = dispatcher.register(
       store: ProbeStore(identifier: "s", model: 0, reducer: .committing(3, style)))
     dispatcher.register(middleware: RecordingMiddleware(to: steps))
-    let token = store.observe { steps.record("delivered \($0.model)") }
+    let token = store.observe(.model) { steps.record("delivered \($0.value)") }
     let handle = dispatcher.dispatch(action: Ping(), mode: mode) { steps.record("completion") }
     if mode == .sync { #expect(steps.count == 6) }
     #expect(await handle.result.isSuccess)
@@ -101,7 +101,7 @@ struct ObserverOrderTests {
     let store = dispatcher.register(
       store: ProbeStore(model: 0, reducer: .committing(3, .callback)))
     let versions = Recorder<UInt64>()
-    let token = store.observe { change in
+    let token = store.observe(.model) { change in
       versions.record(change.version)
       if let transaction = change.dispatchID { deliveredByTransaction.record(transaction) }
     }
@@ -127,8 +127,8 @@ struct ObserverOrderTests {
   ) async {
     let store = dispatcher.register(
       store: ProbeStore(model: 0, reducer: .committing(2, style)))
-    let received = Recorder<StoreChange<Int, Ping>>()
-    let token = store.observe { received.record($0) }
+    let received = Recorder<Change<Int, Ping>>()
+    let token = store.observe(.model) { received.record($0) }
     let handle = dispatcher.dispatch(action: Ping(name: "ping"), mode: mode)
     _ = await handle.result
     store.updateModel { $0 += 1 }
@@ -139,7 +139,7 @@ struct ObserverOrderTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aCommitOfATaskThatOutlivesItsOperationCarriesNoAction(mode: Dispatcher.Mode) async {
-    let (hasEnded, received) = (Latch(), Recorder<StoreChange<Int, Ping>>())
+    let (hasEnded, received) = (Latch(), Recorder<Change<Int, Ping>>())
     let reducer = ClosureReducer<Int, Ping> { action, store in
       ActionOperation(action: action, store: store) { _, store async in
         store.updateModel { $0 += 1 }
@@ -150,7 +150,7 @@ struct ObserverOrderTests {
       }
     }
     let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
-    let token = store.observe { received.record($0) }
+    let token = store.observe(.model) { received.record($0) }
     let handle = dispatcher.dispatch(action: Ping(name: "ping"), mode: mode)
     _ = await handle.result
     hasEnded.open()
@@ -174,8 +174,8 @@ struct ObserverOrderTests {
       dispatcher.register(middleware: RecordingMiddleware(did: { _, _, _ in steps.record("did") }))
       // The block returns while the second observer has not been called.
       let tokens = [
-        store.observe { _ in entered.open() },
-        store.observe { steps.record("delivered \($0.action?.name ?? "")") },
+        store.observe(.model) { _ in entered.open() },
+        store.observe(.model) { steps.record("delivered \($0.action?.name ?? "")") },
       ]
       // The block's task needs a thread of the cooperative pool, which `.sync` would block.
       let handle = await onOwnThread {
@@ -200,7 +200,7 @@ struct ObserverOrderTests {
     let store = dispatcher.register(store: ProbeStore(model: 0, reducer: reducer))
     let other = dispatcher.register(store: .counter("other"))
     let ends = Recorder<Bool>()
-    let token = store.observe { _ in
+    let token = store.observe(.model) { _ in
       entered.open()
       handles.waitFor(1)
       other.dispatch(.add(1), mode: .sync, options: .after(handles.all[0])) {
@@ -216,8 +216,8 @@ struct ObserverOrderTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aReductionsChangeCarriesItsActionAndTransaction(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter())
-    let received = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { received.record($0) }
+    let received = Recorder<Change<Counter, CounterAction>>()
+    let token = store.observe(.model) { received.record($0) }
     let handle = dispatcher.dispatch(action: CounterAction.add(3), mode: mode)
     _ = await handle.result
     #expect(received.all.map(\.action) == [.add(3)])

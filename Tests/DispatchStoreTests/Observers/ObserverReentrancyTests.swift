@@ -14,18 +14,18 @@ struct ObserverReentrancyTests {
     let (before, after) = (Recorder<Int>(), Recorder<Int>())
     let ends = Recorder<Bool>()
     let tokens = [
-      store.observe { before.record($0.model.count) },
-      store.observe { change in
-        guard change.model.count < 5 else { return }
+      store.observe(.model) { before.record($0.value.count) },
+      store.observe(.model) { change in
+        guard change.value.count < 5 else { return }
         dispatcher.dispatch(CounterAction.add(1), mode: inner) {
           ends.record($0.isSuccess)
         }
         if inner == .sync {
           // A caller of .sync reads its own writes.
-          #expect(store.model.count > change.model.count)
+          #expect(store.model.count > change.value.count)
         }
       },
-      store.observe { after.record($0.model.count) },
+      store.observe(.model) { after.record($0.value.count) },
     ]
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: outer).result
     #expect(result.isSuccess)
@@ -43,13 +43,13 @@ struct ObserverReentrancyTests {
     dispatcher.register(
       middleware: RecordingMiddleware(did: { _, action, _ in steps.record("did \(action)") }))
     let tokens = [
-      store.observe { change in
+      store.observe(.model) { change in
         guard change.version == 1 else { return }
         steps.record("nested begins")
         store.dispatch(.add(10), mode: .sync) { _ in steps.record("nested completion") }
         steps.record("nested returned, \(store.model.count)")
       },
-      store.observe { steps.record("delivered \($0.model.count)") },
+      store.observe(.model) { steps.record("delivered \($0.value.count)") },
     ]
     let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: mode) {
       steps.record("completion")
@@ -72,11 +72,11 @@ struct ObserverReentrancyTests {
     let store = dispatcher.register(store: .counter("s"))
     let other = dispatcher.addProbe("other", to: Recorder())
     let tokens = [
-      store.observe { _ in
+      store.observe(.model) { _ in
         dispatcher.dispatch(action: Ping(), mode: .sync) { steps.record("nested completion") }
         steps.record("nested returned")
       },
-      other.observe { steps.record("delivered \($0.model)") },
+      other.observe(.model) { steps.record("delivered \($0.value)") },
     ]
     _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(steps.all == ["delivered 1", "nested completion", "nested returned"])
@@ -87,10 +87,10 @@ struct ObserverReentrancyTests {
     let store = CounterStore.counter()
     let received = Recorder<Int>()
     let tokens = [
-      store.observe { change in
-        if change.model.count < 3 { store.updateModel { $0.count += 1 } }
+      store.observe(.model) { change in
+        if change.value.count < 3 { store.updateModel { $0.count += 1 } }
       },
-      store.observe { received.record($0.model.count) },
+      store.observe(.model) { received.record($0.value.count) },
     ]
     store.updateModel { $0.count = 1 }
     #expect(received.all == [1, 2, 3])
@@ -107,7 +107,7 @@ struct ObserverReentrancyTests {
         if action is Ping { parents.record(transaction.parent) }
         return .pass
       }))
-    let token = store.observe { _ in dispatcher.dispatch(action: Ping(), mode: .sync) }
+    let token = store.observe(.model) { _ in dispatcher.dispatch(action: Ping(), mode: .sync) }
     let handle = dispatcher.dispatch(action: CounterAction.add(1), mode: .serial)
     _ = await handle.result
     #expect(parents.all == [handle.dispatchID])
@@ -119,12 +119,12 @@ struct ObserverReentrancyTests {
     let (entered, proceed, committing) = (Latch(), Latch(), Latch())
     let received = Recorder<String>()
     let tokens = [
-      store.observe { change in
+      store.observe(.model) { change in
         guard change.version == 1 else { return }
         entered.open()
         proceed.wait()
       },
-      store.observe { received.record("delivered \($0.model.count)") },
+      store.observe(.model) { received.record("delivered \($0.value.count)") },
     ]
     async let slow: Void = onOwnThread {
       store.updateModel { $0.count = 1 }
@@ -158,11 +158,11 @@ struct ObserverReentrancyTests {
     let (entered, proceed) = (Latch(), Latch())
     let received = Recorder<Int>()
     let tokens = [
-      store.observe { _ in
+      store.observe(.model) { _ in
         entered.open()
         proceed.wait()
       },
-      other.observe { received.record($0.model.count) },
+      other.observe(.model) { received.record($0.value.count) },
     ]
     async let slow: Void = onOwnThread { store.updateModel { $0.count = 1 } }
     await entered.opened()

@@ -18,7 +18,7 @@ struct ObserverTokenTests {
     _ name: String, initial: Bool = false, _ body: @escaping @Sendable (UInt64) -> Void = { _ in }
   ) -> ObserverToken {
     let received = received
-    return store.observe(initial: initial) { change in
+    return store.observe(.model, initial: initial) { change in
       received.record("\(name)\(change.version)")
       body(change.version)
     }
@@ -53,7 +53,7 @@ struct ObserverTokenTests {
   }
 
   private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
-    store.observe { _ in withExtendedLifetime(signal) {} }
+    store.observe(.model) { _ in withExtendedLifetime(signal) {} }
   }
 
   @Test func anObserverThatUnsubscribesItselfAndOthersMidRoundSilencesOnlyThose() {
@@ -78,7 +78,7 @@ struct ObserverTokenTests {
     let tokens = TokenBox()
     let first = observe("a") { version in
       guard version == 1 else { return }
-      tokens.put(store.observe { received.record("new\($0.version)") })
+      tokens.put(store.observe(.model) { received.record("new\($0.version)") })
     }
     let last = observe("z")
     store.updateModel { _ in }
@@ -94,8 +94,8 @@ struct ObserverTokenTests {
       guard version == 1 else { return }
       // Commit 2 is made, and its delivery is pending, before the observers are added.
       store.updateModel { $0.count = 2 }
-      tokens.put(store.observe { received.record("new\($0.version)") })
-      tokens.put(store.observe(initial: true) { received.record("initial\($0.version)") })
+      tokens.put(store.observe(.model) { received.record("new\($0.version)") })
+      tokens.put(store.observe(.model, initial: true) { received.record("initial\($0.version)") })
       store.updateModel { $0.count = 3 }
     }
     store.updateModel { $0.count = 1 }
@@ -107,10 +107,10 @@ struct ObserverTokenTests {
     store.updateModel { $0.count = 7 }
     let plain = observe("plain")
     #expect(received.all.isEmpty)
-    let changes = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe(initial: true) { changes.record($0) }
+    let changes = Recorder<Change<Counter, CounterAction>>()
+    let token = store.observe(.model, initial: true) { changes.record($0) }
     #expect(changes.count == 1)
-    #expect(changes.all[0].model.count == 7)
+    #expect(changes.all[0].value.count == 7)
     #expect(changes.all[0].version == 1)
     #expect(changes.all[0].action == nil)
     #expect(changes.all[0].dispatchID == nil)
@@ -131,7 +131,7 @@ struct ObserverTokenTests {
     let store = store
     for _ in 0..<50 {
       let calls = Recorder<Int>()
-      let token = store.observe { calls.record($0.model.count) }
+      let token = store.observe(.model) { calls.record($0.value.count) }
       let reached = Recorder<Int>()
       await onOwnThreads(2) { thread in
         if thread == 0 {
@@ -155,7 +155,7 @@ struct ObserverTokenTests {
   /// Where each cancellation looked at all observers, this would take a quarter of an hour.
   @Test func cancellingCostsTheSameHoweverManyObserversThereAre() {
     let (store, received) = (store, received)
-    var tokens = (0..<40_000).map { _ in store.observe { _ in } }
+    var tokens = (0..<40_000).map { _ in store.observe(.model) { _ in } }
     let last = observe("last")
     // In the order in which they were registered, in the other one, and from inside an exclusive section.
     for token in tokens[..<10_000] { token.cancel() }
@@ -170,7 +170,7 @@ struct ObserverTokenTests {
   @Test func aTokenDoesNotKeepTheModelOfAStoreThatIsGone() async {
     let released = Latch()
     var store: Store<DeinitSignal, Ping>? = Store(model: DeinitSignal(released), reducer: Reducer())
-    let token = store?.observe { _ in }
+    let token = store?.observe(.model) { _ in }
     store = nil
     #expect(released.isOpen)
     token?.cancel()
@@ -181,7 +181,7 @@ struct ObserverTokenTests {
     do {
       let store = Store<DeinitSignal, Ping>(model: DeinitSignal(released), reducer: Reducer())
       let box = TokenBox()
-      box.put(store.observe { _ in box.cancel() })
+      box.put(store.observe(.model) { _ in box.cancel() })
     }
     #expect(released.isOpen)
   }

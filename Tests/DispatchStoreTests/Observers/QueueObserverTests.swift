@@ -42,9 +42,11 @@ struct QueueObserverTests {
     let (dispatcher, store) = (dispatcher, dispatcher.register(store: store))
     let (proceed, ends) = (holdQueue(), Recorder<String>())
     let tokens = [
-      store.observe(on: .queue(queue), initial: true) { _ in ends.record("whole") },
-      store.observe(\.rows[0], on: .queue(queue)) { if $0.model == 50 { ends.record("part") } },
-      store.observe(\.rows[0]) { if $0.model == 50 { ends.record("inline") } },
+      store.observe(.model, initial: true, on: .queue(queue)) { _ in ends.record("whole") },
+      store.observe(.part(\.rows[0]), on: .queue(queue)) {
+        if $0.value == 50 { ends.record("part") }
+      },
+      store.observe(.part(\.rows[0])) { if $0.value == 50 { ends.record("inline") } },
     ]
     let place = place
     for _ in 0..<50 { _ = await dispatcher.dispatch(action: TableAction.add(1), mode: mode).result }
@@ -58,11 +60,11 @@ struct QueueObserverTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func wholeModelsCoalesceAndEachCommitIsNamed(mode: Dispatcher.Mode) async {
     let (dispatcher, store) = (dispatcher, dispatcher.register(store: store))
-    let received = Recorder<CoalescedChange<Table, TableAction>>()
+    let received = Recorder<Change<Table, TableAction>>()
     let shown = Recorder<(Int, UInt64)>()
     let proceed = holdQueue()
-    let token = store.observe(on: .queue(queue)) { change in
-      shown.record((change.model.rows[0], change.version))
+    let token = store.observe(.model, on: .queue(queue)) { change in
+      shown.record((change.value.rows[0], change.version))
       received.record(change)
     }
     var transactions: [DispatchID?] = []
@@ -87,11 +89,11 @@ struct QueueObserverTests {
     let received = Recorder<String>()
     store.updateModel { $0.rows[0] = 3 }
     let tokens = [
-      store.observe(on: .queue(queue), initial: true) {
-        received.record("whole \($0.commits.count) \($0.version) \($0.model.rows[0])")
+      store.observe(.model, initial: true, on: .queue(queue)) {
+        received.record("whole \($0.commits.count) \($0.version) \($0.value.rows[0])")
       },
-      store.observe(\.rows[0], on: .queue(queue), initial: true) {
-        received.record("part \($0.version) \($0.model)")
+      store.observe(.part(\.rows[0]), initial: true, on: .queue(queue)) {
+        received.record("part \($0.version) \($0.value)")
       },
     ]
     #expect(await received.first(2).sorted() == ["part 1 3", "whole 0 1 3"])
@@ -102,9 +104,9 @@ struct QueueObserverTests {
   @Test(arguments: [false, true])
   func aCallCostsOneCopyAtMost(readsInPlace: Bool) async {
     let (store, entered, proceed) = (store, Recorder<Int>(), Latch())
-    let token = store.observe(on: .queue(queue)) { change in
-      let snapshot = readsInPlace ? nil : change.model
-      entered.record(change.withModel { model, version in version == 0 ? -1 : model.rows[0] })
+    let token = store.observe(.model, on: .queue(queue)) { change in
+      let snapshot = readsInPlace ? nil : change.value
+      entered.record(store.withModel { $0.rows[0] })
       proceed.wait()
       withExtendedLifetime(snapshot) {}
     }
@@ -123,7 +125,9 @@ struct QueueObserverTests {
 
   @Test func aProjectionIsThatOfItsCommit() async {
     let (proceed, received) = (holdQueue(), Recorder<Int>())
-    let token = store.observe({ $0.rows[0] }, on: .queue(queue)) { received.record($0.model) }
+    let token = store.observe(.select(StateSelector { $0.rows[0] }), on: .queue(queue)) {
+      received.record($0.value)
+    }
     for number in 1...200 { store.updateModel { $0.rows[0] = number } }
     proceed.open()
     #expect(await received.first(200) == Array(1...200))
@@ -135,11 +139,11 @@ struct QueueObserverTests {
     holdingInline proceed: Latch, _ entered: Latch, andOnQueue received: Recorder<UInt64>
   ) -> [ObserverToken] {
     [
-      store.observe { _ in
+      store.observe(.model) { _ in
         entered.open()
         proceed.wait()
       },
-      store.observe(\.rows[0], on: .queue(queue)) { received.record($0.version) },
+      store.observe(.part(\.rows[0]), on: .queue(queue)) { received.record($0.version) },
     ]
   }
 
@@ -173,7 +177,7 @@ struct QueueObserverTests {
     var token: ObserverToken?
     do {
       let store = Store<Table, TableAction>(identifier: "brief", reducer: TableReducer())
-      token = store.observe(on: .queue(queue)) { received.record($0.model.rows[0]) }
+      token = store.observe(.model, on: .queue(queue)) { received.record($0.value.rows[0]) }
       store.updateModel { $0.rows[0] = 5 }
     }
     proceed.open()
@@ -185,11 +189,11 @@ struct QueueObserverTests {
   @Test func anInlineProjectionIsDeliveredWithItsOwnCommit() {
     let (store, received) = (store, Recorder<String>())
     let tokens = [
-      store.observe(\.rows[0]) { change in
-        if change.model < 3 { store.updateModel { $0.rows[0] += 1 } }
+      store.observe(.part(\.rows[0])) { change in
+        if change.value < 3 { store.updateModel { $0.rows[0] += 1 } }
       },
-      store.observe(\.rows[0]) { received.record("part \($0.version) \($0.model)") },
-      store.observe { received.record("whole \($0.version) \($0.model.rows[0])") },
+      store.observe(.part(\.rows[0])) { received.record("part \($0.version) \($0.value)") },
+      store.observe(.model) { received.record("whole \($0.version) \($0.value.rows[0])") },
     ]
     store.updateModel { $0.rows[0] = 1 }
     #expect(
@@ -208,13 +212,13 @@ struct QueueObserverTests {
   }
 
   private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
-    store.observe(\.rows[0], on: .queue(queue)) { _ in withExtendedLifetime(signal) {} }
+    store.observe(.part(\.rows[0]), on: .queue(queue)) { _ in withExtendedLifetime(signal) {} }
   }
 
   @Test func aProjectionThatReadsAStoreStopsTheProgramAndNamesIt() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let (store, other) = (CounterStore.counter("seen"), CounterStore.counter("other"))
-      let token = store.observe({ $0.count + other.model.count }) { _ in }
+      let token = store.observe(.select(StateSelector { $0.count + other.model.count })) { _ in }
       store.updateModel { $0.count = 1 }
       token.cancel()
     }

@@ -195,7 +195,7 @@ struct OutcomeTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func allItsCommitsComeBeforeItsEndAlsoThoseUnderWay(_ mode: Dispatcher.Mode) async {
     let log = Recorder<String>()
-    let token = stage.observe { log.record($0.model.last ?? "") }
+    let token = stage.observe(.model) { log.record($0.value.last ?? "") }
     let middleware = RecordingMiddleware("m", to: log)
     dispatcher.register(middleware: middleware)
     let script = Script.controls { operation, _ in

@@ -121,7 +121,7 @@ struct OwnQueueTests {
   func whatItsBlockCommitsCarriesItsAction(isAsync: Bool) async {
     let stage = stage
     let actions = Recorder<String>()
-    let token = stage.observe { actions.record($0.action.map { "\($0)" } ?? "none") }
+    let token = stage.observe(.model) { actions.record($0.action.map { "\($0)" } ?? "none") }
     let script = Script.adds("own")
     let operation =
       isAsync

@@ -40,7 +40,7 @@ struct SuperOperationTests {
       returned.open()
       return nil
     }
-    let token = store.observe { _ in log.record("reduced") }
+    let token = store.observe(.model) { _ in log.record("reduced") }
     async let result = dispatch(mode)
     await returned.opened()
     #expect(log.count == 0)
@@ -108,7 +108,7 @@ struct SuperOperationTests {
       queue.addOperation(after)
       return nil
     }
-    let token = store.observe { _ in log.record("reduced") }
+    let token = store.observe(.model) { _ in log.record("reduced") }
     for round in 1...20 {
       #expect(await dispatch(mode).isSuccess)
       _ = await log.first(2 * round)

@@ -51,7 +51,7 @@ struct FunctionReducerTests {
       store: Store(
         model: tally, reducer: FunctionReducer<Tally, Ping>(object: { tally, _ in tally.add() })))
     let changes = Recorder<(UInt64, Bool)>()
-    let token = store.observe { changes.record(($0.version, $0.model === tally)) }
+    let token = store.observe(.model) { changes.record(($0.version, $0.value === tally)) }
     for _ in 0..<3 { _ = await store.dispatch(Ping(), mode: mode).result }
     #expect(store.model === tally)
     #expect(tally.count == 3)

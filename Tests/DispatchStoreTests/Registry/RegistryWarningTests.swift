@@ -58,7 +58,7 @@ struct RegistryWarningTests {
       store: Store(identifier: "idle", model: 0, reducer: Reducer<Int, Ping>()))
     let changes = Recorder<UInt64>()
     for isObserved in [false, true] {
-      let token = isObserved ? store.observe { changes.record($0.version) } : nil
+      let token = isObserved ? store.observe(.model) { changes.record($0.version) } : nil
       let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
       #expect(result["idle"].errorCode == .reducerMissing)
       withExtendedLifetime(token) {}

@@ -65,7 +65,7 @@ struct AsyncModeTests {
     let places = Recorder<Bool>()
     let middleware = RecordingMiddleware(did: { _, _, _ in places.record(Here.isMainQueue) })
     dispatcher.register(middleware: middleware)
-    let token = stage.observe { _ in places.record(Here.isMainQueue) }
+    let token = stage.observe(.model) { _ in places.record(Here.isMainQueue) }
     for mode in [Dispatcher.Mode.async, .serial, .serial(lane: "named")] {
       await MainActor.run {
         _ = dispatcher.dispatch(

@@ -34,7 +34,7 @@ struct AsyncStoresTests {
     let waiting = addCount("waiting", waitFor: ["blocking"])
     let free = addCount("free")
     let observed = Latch()
-    let token = free.observe { _ in observed.open() }
+    let token = free.observe(.model) { _ in observed.open() }
     let handle = dispatcher.dispatch(action: blocks)
     await observed.opened()
     await began.opened()
@@ -50,7 +50,7 @@ struct AsyncStoresTests {
     dispatcher.addStage("other")
     let behind = addCount("behind", waitFor: ["other"])
     let observed = Latch()
-    let token = behind.observe { _ in observed.open() }
+    let token = behind.observe(.model) { _ in observed.open() }
     let handle = dispatcher.dispatch(action: blocks)
     await observed.opened()
     await began.opened()

@@ -54,8 +54,8 @@ struct DeadlockRingTests {
       let waits: @Sendable () -> Void = {
         refused.record(Self.waitsBehind(dispatcher, .serial))
       }
-      let token = observed.observe { change in
-        guard change.model.last == "first" else { return }
+      let token = observed.observe(.model) { change in
+        guard change.value.last == "first" else { return }
         dispatcher.dispatch(
           storeIdentifier: "observed", action: Script.adds("left"), mode: .sync)
       }
@@ -80,8 +80,8 @@ struct DeadlockRingTests {
     try await explore(seeds: 0..<300) { dispatcher in
       let observed = dispatcher.addStage("observed")
       dispatcher.addStage("stage")
-      let token = observed.observe { change in
-        guard change.model.last == "first" else { return }
+      let token = observed.observe(.model) { change in
+        guard change.value.last == "first" else { return }
         dispatcher.dispatch(
           storeIdentifier: "observed", action: Script.adds("left"), mode: .sync
         ) {

@@ -35,7 +35,7 @@ struct MainThreadModeTests {
     let places = Recorder<Bool>()
     let middleware = RecordingMiddleware(did: { _, _, _ in places.record(Here.isMainQueue) })
     dispatcher.register(middleware: middleware)
-    let token = stage.observe { _ in places.record(Here.isMainQueue) }
+    let token = stage.observe(.model) { _ in places.record(Here.isMainQueue) }
     let scripts: [Script] = [
       .runs { store in
         places.record(Here.isMainQueue)

@@ -52,7 +52,7 @@ struct NoDeadlockTests {
         if (action as? Script)?.description == "outer" { awaits() }
         return .pass
       }))
-    let token = stage.observe { if $0.model.last == "outer" { awaits() } }
+    let token = stage.observe(.model) { if $0.value.last == "outer" { awaits() } }
     let scripts = [
       Script.runs("outer") { stage in
         awaits()

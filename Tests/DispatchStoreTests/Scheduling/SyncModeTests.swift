@@ -22,7 +22,7 @@ struct SyncModeTests {
         return .pass
       }, did: { _, _, _ in threads.record(Here.thread) })
     dispatcher.register(middleware: middleware)
-    let token = stage.observe { _ in threads.record(Here.thread) }
+    let token = stage.observe(.model) { _ in threads.record(Here.thread) }
     let block: @Sendable (Stage) -> Void = { store in
       threads.record(Here.thread)
       store.updateModel { $0.append("ran") }

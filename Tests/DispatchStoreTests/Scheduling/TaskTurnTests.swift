@@ -55,7 +55,7 @@ struct TaskTurnTests {
       store: Store(identifier: "holder", reducer: HoldingReducer(hasBegun, until: mayEnd)))
     let store = dispatcher.register(
       store: Store(identifier: "turns", reducer: ContextReducer(to: log)))
-    let observer = store.observe { _ in log.record("observer " + ContextReducer.context) }
+    let observer = store.observe(.model) { _ in log.record("observer " + ContextReducer.context) }
     let first = holder.dispatch(Turn(producer: 0, step: nil), mode: mode)
     await hasBegun.full()
     let sent = Task {
@@ -166,7 +166,7 @@ extension TaskTurnTests {
     let second = dispatcher.register(store: Store(identifier: "second", reducer: TurnReducer()))
     let visits = dispatcher.register(
       store: Store(identifier: "visits", reducer: VisitingReducer(of: home)))
-    let observer = second.observe { _ in
+    let observer = second.observe(.model) { _ in
       visits.dispatch(Turn(producer: 0, step: nil), mode: .sync)
     }
     async let ofHome: Void = home.send(1, by: 0, to: first, mode)

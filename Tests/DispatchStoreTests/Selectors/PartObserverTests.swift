@@ -14,12 +14,12 @@ struct PartObserverTests {
 
   private func observe<Value>(
     _ selector: StateSelector<PricedCart, Value>, at place: Place, initial: Bool = false,
-    _ body: @escaping @Sendable (PartChange<Value, PricedAction>) -> Void
+    _ body: @escaping @Sendable (Change<Value, PricedAction>) -> Void
   ) -> ObserverToken {
     switch place {
-    case .inline: store.observe(changesOf: selector, initial: initial, body)
-    case .queue: store.observe(changesOf: selector, on: .queue(queue), initial: initial, body)
-    case .main: store.observe(changesOf: selector, on: .main, initial: initial, body)
+    case .inline: store.observe(.select(selector), initial: initial, body)
+    case .queue: store.observe(.select(selector), initial: initial, on: .queue(queue), body)
+    case .main: store.observe(.select(selector), initial: initial, on: .main, body)
     }
   }
 
@@ -68,8 +68,8 @@ struct PartObserverTests {
   func getsActionVersionAndTransaction(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher(name: "cart")
     dispatcher.register(store: store)
-    let received = Recorder<PartChange<Int, PricedAction>>()
-    let token = store.observe(changesOf: \.discount) { received.record($0) }
+    let received = Recorder<Change<Int, PricedAction>>()
+    let token = store.observe(.part(\.discount)) { received.record($0) }
     let result = await dispatcher.dispatch(action: PricedAction.discount(20), mode: mode).result
     let change = received.all.first
     #expect(change?.action == .discount(20))
@@ -81,8 +81,8 @@ struct PartObserverTests {
   @Test func ofAKeyPathMayBeOnAQueueOrTheMainQueue() async {
     let received = Recorder<String>()
     let tokens = [
-      store.observe(changesOf: \.note, on: .queue(queue)) { received.record("queue \($0.value)") },
-      store.observe(changesOf: \.note, on: .main) { received.record("main \($0.value)") },
+      store.observe(.part(\.note), on: .queue(queue)) { received.record("queue \($0.value)") },
+      store.observe(.part(\.note), on: .main) { received.record("main \($0.value)") },
     ]
     store.updateModel { $0.note = "a" }
     #expect(await received.first(2).sorted() == ["main a", "queue a"])
@@ -93,7 +93,7 @@ struct PartObserverTests {
     let dispatcher = Dispatcher(name: "cart")
     dispatcher.register(store: store)
     let received = Recorder<String>()
-    let token = store.observe(changesOf: \.note) { received.record("\($0.old!)→\($0.value)") }
+    let token = store.observe(.part(\.note)) { received.record("\($0.old!)→\($0.value)") }
     for note in ["a", "hidden", "a", "hidden", "b"] {
       dispatcher.dispatch(action: PricedAction.note(note), mode: .sync)
     }
@@ -107,14 +107,14 @@ struct PartObserverTests {
     let store = Store<Int, Ping>(model: 0, reducer: Reducer())
     let half = StateSelector { (model: Int) in model / 2 }
     let received = Recorder<[Int]>()
-    let body: @Sendable (PartChange<Int, Ping>) -> Void = { change in
+    let body: @Sendable (Change<Int, Ping>) -> Void = { change in
       received.record([change.old!, change.value, Int(change.version)])
     }
     let token =
       switch place {
-      case .inline: store.observe(changesOf: half, body)
-      case .queue: store.observe(changesOf: half, on: .queue(queue), body)
-      case .main: store.observe(changesOf: half, on: .main, body)
+      case .inline: store.observe(.select(half), body)
+      case .queue: store.observe(.select(half), on: .queue(queue), body)
+      case .main: store.observe(.select(half), on: .main, body)
       }
     await onOwnThreads(4) { _ in
       for _ in 0..<rounds { store.updateModel { $0 += 1 } }
@@ -136,14 +136,14 @@ struct PartObserverTests {
         for _ in 0..<rounds { store.updateModel { $0 += 1 } }
       } else {
         for history in histories {
-          let body: @Sendable (PartChange<Int, Ping>) -> Void = {
+          let body: @Sendable (Change<Int, Ping>) -> Void = {
             history.record([$0.old, $0.value])
           }
           switch place {
-          case .inline: tokens.record(store.observe(changesOf: root, initial: true, body))
+          case .inline: tokens.record(store.observe(.select(root), initial: true, body))
           case .queue:
-            tokens.record(store.observe(changesOf: root, on: .queue(queue), initial: true, body))
-          case .main: tokens.record(store.observe(changesOf: root, on: .main, initial: true, body))
+            tokens.record(store.observe(.select(root), initial: true, on: .queue(queue), body))
+          case .main: tokens.record(store.observe(.select(root), initial: true, on: .main, body))
           }
         }
       }
@@ -165,7 +165,7 @@ struct PartObserverTests {
     let blocked = Latch()
     queue.async { blocked.wait() }
     let received = Recorder<Int>()
-    let token = store.observe(changesOf: \.count, on: .queue(queue)) { received.record($0.value) }
+    let token = store.observe(.part(\.count), on: .queue(queue)) { received.record($0.value) }
     store.updateModel { $0.append(nil) }
     store.updateModel { $0[0] = nil }
     // The model was the only one to refer to it, though the queue has not come to the change.
@@ -193,7 +193,7 @@ struct PartObserverTests {
       return items.count
     }
     let received = Recorder<Int>()
-    tokens.record(store.observe(changesOf: count) { received.record($0.value) })
+    tokens.record(store.observe(.select(count)) { received.record($0.value) })
     store.updateModel { $0.items = [] }
     store.updateModel {
       $0.items = [PricedItem(name: "a", price: 1), PricedItem(name: "b", price: 2)]
@@ -204,7 +204,7 @@ struct PartObserverTests {
   @Test func mayChangeItsStoreAndIsCalledWithThatNext() {
     let received = Recorder<[Int?]>()
     let store = store
-    let token = store.observe(changesOf: \.discount) { change in
+    let token = store.observe(.part(\.discount)) { change in
       received.record([change.old, change.value])
       if change.value < 3 { store.updateModel { $0.discount += 1 } }
     }
@@ -218,7 +218,7 @@ struct PartObserverTests {
     var token: ObserverToken?
     do {
       let mortal = Mortal(deaths)
-      token = store.observe(changesOf: \.discount) { _ in withExtendedLifetime(mortal) {} }
+      token = store.observe(.part(\.discount)) { _ in withExtendedLifetime(mortal) {} }
     }
     #expect(deaths.count == 0)
     withExtendedLifetime(token) {}

@@ -195,7 +195,7 @@ struct ModelDiffTests {
     dispatcher.register(recorder.hook)
     let lines = Recorder<String>()
     let old = counter.model
-    let one = counter.observe { change in
+    let one = counter.observe(.model) { change in
       for difference in change.differences(from: old) { lines.record("one \(difference)") }
     }
     let two = counter.observeDifferences { change, diff in

@@ -120,8 +120,8 @@ struct SerializationTests {
 
   @Test func theInjectedModelIsOneCommitWithItsAction() throws {
     let store = makeStore(Shop())
-    let changes = Recorder<StoreChange<Shop, Reset>>()
-    let token = store.observe { changes.record($0) }
+    let changes = Recorder<Change<Shop, Reset>>()
+    let token = store.observe(.model) { changes.record($0) }
     let plain = try PlainEncoder().encode(Self.shop)
     try store.inject(decoding: plain, with: PlainDecoder(), action: Reset())
     #expect(changes.all.map(\.version) == [1])

@@ -62,7 +62,7 @@ struct ApplyTests {
     dispatcher.addDesk("plain")
     let desk = dispatcher.addDesk("observed")
     dispatcher.addDesk("after")
-    let token = desk.observe { steps.record("\($0.model) \($0.action!) \($0.dispatchID!)") }
+    let token = desk.observe(.model) { steps.record("\($0.value) \($0.action!) \($0.dispatchID!)") }
     let errand = Errand("adds") { desk in
       for name in ["a", "b"] { desk.updateModel { $0 = [desk.identifier, name] } }
     }
@@ -81,18 +81,18 @@ struct ApplyTests {
   /// The store has no observer when the action begins.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func notifiesObserversThatAreAddedMeanwhile(_ mode: Dispatcher.Mode) async {
-    let received = Recorder<StoreChange<[String], Errand>>()
+    let received = Recorder<Change<[String], Errand>>()
     let tokens = Recorder<ObserverToken>()
     let desk = dispatcher.addDesk()
     let errand = Errand("late") { desk in
       desk.updateModel { $0.append("before") }
-      tokens.record(desk.observe { received.record($0) })
+      tokens.record(desk.observe(.model) { received.record($0) })
       desk.updateModel { $0.append("after") }
     }
     warmUp()
     let handle = dispatcher.dispatch(action: errand, mode: mode)
     #expect(await handle.result.isSuccess)
-    #expect(received.all.map(\.model) == [["before", "after"]])
+    #expect(received.all.map(\.value) == [["before", "after"]])
     #expect(received.all.map(\.action?.description) == ["late"])
     #expect(received.all.map(\.dispatchID) == [handle.dispatchID])
     desk.updateModel { $0 = [] }
@@ -124,7 +124,7 @@ struct ApplyTests {
     let inner = Recorder<DispatchID>()
     dispatcher.addStage()
     let desk = dispatcher.addDesk()
-    let token = desk.observe { received.record($0.dispatchID) }
+    let token = desk.observe(.model) { received.record($0.dispatchID) }
     let errand = Errand { desk in
       @Sendable func dispatch(_ action: Errand) {
         inner.record(dispatcher.dispatch(action: action, mode: .sync).dispatchID)
@@ -150,7 +150,7 @@ struct ApplyTests {
   @Test func isForgottenByItsThreadOnceItHasEnded() async {
     let (dispatcher, parents) = (dispatcher, Recorder<DispatchID?>())
     let desk = dispatcher.addDesk()
-    let token = desk.observe { _ in }
+    let token = desk.observe(.model) { _ in }
     let other = Dispatcher()
     other.addStage()
     other.register(
@@ -200,15 +200,15 @@ struct ApplyTests {
     let (first, second) = (dispatcher.addDesk("first"), dispatcher.addDesk("second"))
     let (isNotifying, mayContinue) = (Latch(), Latch())
     let (handles, received) = (Recorder<DispatchHandle>(), Recorder<[String]>())
-    let slow = second.observe { change in
-      if change.model == ["slow"] {
+    let slow = second.observe(.model) { change in
+      if change.value == ["slow"] {
         isNotifying.open()
         mayContinue.wait()
       }
-      received.record(change.model)
+      received.record(change.value)
     }
-    let nesting = first.observe { change in
-      guard change.model == ["first"] else { return }
+    let nesting = first.observe(.model) { change in
+      guard change.value == ["first"] else { return }
       dispatcher.dispatch(storeIdentifier: "second", action: Errand { _ in }, mode: .sync)
       handles.record(
         dispatcher.dispatch(storeIdentifier: "second", action: Errand.adds("left"), mode: .sync))

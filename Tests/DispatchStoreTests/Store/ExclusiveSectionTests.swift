@@ -43,7 +43,7 @@ extension ExclusiveMisuse {
     case .model: _ = store.model
     case .version: _ = store.version
     case .withModel: store.withModel { _ in }
-    case .observe: withExtendedLifetime(store.observe { _ in }) {}
+    case .observe: withExtendedLifetime(store.observe(.model) { _ in }) {}
     case .synchronousDispatch: store.dispatch(.add(1), mode: .sync)
     }
   }
@@ -55,7 +55,7 @@ extension ExclusiveMisuse {
     case .model: _ = store.model
     case .version: _ = store.version
     case .withModel: store.withModel { _ in }
-    case .observe: withExtendedLifetime(store.observe { _ in }) {}
+    case .observe: withExtendedLifetime(store.observe(.model) { _ in }) {}
     case .synchronousDispatch: store.dispatch(Ping(), mode: .sync)
     }
   }
@@ -165,7 +165,7 @@ struct ExclusiveSectionTests {
       alarm(30)
       let store = CounterStore.counter("held")
       let received = Recorder<Int>()
-      let token = store.observe { received.record($0.model.count) }
+      let token = store.observe(.model) { received.record($0.value.count) }
       store.updateModel { model in
         model.count = 1
         token.cancel()

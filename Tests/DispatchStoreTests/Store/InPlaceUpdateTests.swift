@@ -48,7 +48,7 @@ struct InPlaceUpdateTests {
 
   @Test func anUpdateThatIsDeliveredCopiesNothing() {
     let versions = Recorder<UInt64>()
-    let token = store.observe { versions.record($0.version) }
+    let token = store.observe(.model) { versions.record($0.version) }
     let place = store.withModel { $0.place }
     for index in 0..<100 { store.updateModel { $0.entries[index] = 1 } }
     #expect(store.withModel { $0.place } == place)

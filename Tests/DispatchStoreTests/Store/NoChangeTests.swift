@@ -64,7 +64,7 @@ struct NoChangeTests {
       store: ProbeStore(identifier: "s", model: 0, reducer: kind.makeReducer()))
     for isObserved in [false, true] {
       let before = store.version
-      let token = isObserved ? store.observe { [changes] in changes.record($0.model) } : nil
+      let token = isObserved ? store.observe(.model) { [changes] in changes.record($0.value) } : nil
       #expect(await run(store, "no", mode)?.isFinished == true)
       #expect(await run(store, "no fail", mode)?.error is PingFailure)
       #expect(store.version == before)
@@ -81,7 +81,7 @@ struct NoChangeTests {
   func isThatOfTheStoresOwnReducerAlone(isObserved: Bool) {
     let store = dispatcher.register(
       store: ProbeStore(identifier: "s", model: 0, reducer: ComposedReducer()))
-    let token = isObserved ? store.observe { [changes] in changes.record($0.model) } : nil
+    let token = isObserved ? store.observe(.model) { [changes] in changes.record($0.value) } : nil
     store.dispatch(Ping(name: "no"), mode: .sync)
     #expect(store.version == 1)
     #expect(store.model == 10)

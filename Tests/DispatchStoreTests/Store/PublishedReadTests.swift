@@ -44,7 +44,7 @@ import Testing
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: makeStore())
     let seen = Recorder<[Int]>()
-    let token = store.observe { [weak store] change in
+    let token = store.observe(.model) { [weak store] change in
       seen.record([Int(change.version), Int(store!.version), store!.model.second[0]])
     }
     for count in 1...5 {

@@ -56,7 +56,7 @@ struct ReducerTests {
   func aReducerMayKeepObserversFromBeingNotifiedOfAnAction(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: CounterStore(reducer: QuietReducer()))
     let received = Recorder<CounterAction?>()
-    let token = store.observe { received.record($0.action) }
+    let token = store.observe(.model) { received.record($0.action) }
     _ = await dispatcher.dispatch(
       actions: [CounterAction.add(1), CounterAction.note("quiet"), CounterAction.add(2)], mode: mode
     ).result

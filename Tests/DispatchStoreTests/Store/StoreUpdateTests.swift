@@ -27,12 +27,12 @@ struct StoreUpdateTests {
   }
 
   @Test func injectReplacesTheModelAndIsDelivered() {
-    let changes = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { changes.record($0) }
+    let changes = Recorder<Change<Counter, CounterAction>>()
+    let token = store.observe(.model) { changes.record($0) }
     store.inject(model: Counter(count: 5))
     store.inject(model: Counter(count: 6), action: .add(6))
     #expect(store.model.count == 6)
-    #expect(changes.all.map(\.model.count) == [5, 6])
+    #expect(changes.all.map(\.value.count) == [5, 6])
     #expect(changes.all.map(\.action) == [nil, .add(6)])
     #expect(changes.all.map(\.version) == [1, 2])
     #expect(changes.all.allSatisfy { $0.dispatchID == nil })
@@ -41,7 +41,7 @@ struct StoreUpdateTests {
 
   @Test func anUpdateThatThrowsIsCommittedAndDeliveredAndTheErrorIsThrownOn() {
     let changes = Recorder<Int>()
-    let token = store.observe { changes.record($0.model.count) }
+    let token = store.observe(.model) { changes.record($0.value.count) }
     #expect(throws: CounterFailure(amount: 4)) {
       try store.updateModel { model in
         model.count = 4
@@ -61,12 +61,12 @@ struct StoreUpdateTests {
   func aReductionThatThrowsIsCommittedAndDeliveredAndFails(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     dispatcher.register(store: store)
-    let changes = Recorder<StoreChange<Counter, CounterAction>>()
-    let token = store.observe { changes.record($0) }
+    let changes = Recorder<Change<Counter, CounterAction>>()
+    let token = store.observe(.model) { changes.record($0) }
     let result = await dispatcher.dispatch(action: CounterAction.fail(2), mode: mode).result
     #expect(result.error as? CounterFailure == CounterFailure(amount: 2))
     #expect(store.model.count == 2)
-    #expect(changes.all.map(\.model.count) == [2])
+    #expect(changes.all.map(\.value.count) == [2])
     #expect(changes.all.first?.action == .fail(2))
     token.cancel()
   }

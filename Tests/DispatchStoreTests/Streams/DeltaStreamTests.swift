@@ -4,18 +4,22 @@ import Testing
 
 @testable import DispatchStore
 
-typealias ParcelDeltas = StoreStream<ParcelDelta>
+typealias ParcelDeltas = AsyncMapSequence<
+  StoreStream<Change<ParcelDelta, ParcelAction>>, ParcelDelta
+>
 
 extension ParcelPath {
   /// The deltas of all parcels there.
   func deltas(
-    _ store: ParcelStore, buffering policy: DeltaBufferingPolicy = .merging, initial: Bool = false
+    _ store: ParcelStore, buffering policy: StreamBuffering = .newest(1), initial: Bool = false
   ) -> ParcelDeltas {
     switch self {
-    case .tracked: store.deltas(of: \.parcels, buffering: policy, initial: initial)
-    case .computed: store.deltas(of: \.computed, buffering: policy, initial: initial)
-    case .plain: store.deltas(of: \.plain, buffering: policy, initial: initial)
-    case .list: store.deltas(of: \.list, buffering: policy, initial: initial)
+    case .tracked:
+      store.stream(.deltas(\.parcels), initial: initial, buffering: policy).map(\.value)
+    case .computed:
+      store.stream(.deltas(\.computed), initial: initial, buffering: policy).map(\.value)
+    case .plain: store.stream(.deltas(\.plain), initial: initial, buffering: policy).map(\.value)
+    case .list: store.stream(.deltas(\.list), initial: initial, buffering: policy).map(\.value)
     }
   }
 }
@@ -24,7 +28,7 @@ extension ParcelPath {
 struct DeltaStreamTests {
   private let store = ParcelStore.parcels()
 
-  static let everyPolicy: [DeltaBufferingPolicy] = [.merging, .unbounded, .suspending(3)]
+  static let everyPolicy: [StreamBuffering] = [.newest(1), .unbounded, .suspending(3)]
 
   @Test(arguments: ParcelPath.allCases)
   func mergeWhatTheConsumerIsBehind(path: ParcelPath) async {
@@ -41,9 +45,10 @@ struct DeltaStreamTests {
     #expect(second?.versions == 103...103 && second?.changed[1]?.new.amount == 7)
   }
 
-  @Test(arguments: [DeltaBufferingPolicy.unbounded, .suspending(0), .suspending(9)])
-  func thatAreNotMergedAreOneForEachCommit(policy: DeltaBufferingPolicy) async {
-    var deltas = store.deltas(of: \.parcels, buffering: policy).makeAsyncIterator()
+  @Test(arguments: [StreamBuffering.unbounded, .suspending(0), .suspending(9)])
+  func thatAreNotMergedAreOneForEachCommit(policy: StreamBuffering) async {
+    var deltas = store.stream(.deltas(\.parcels), buffering: policy).map(\.value)
+      .makeAsyncIterator()
     for step in 1...20 { store.updateModel { $0.put(1, step) } }
     store.updateModel { $0.put(1, nil) }
     #expect(await deltas.next()?.inserted[1]?.amount == 1)
@@ -57,7 +62,7 @@ struct DeltaStreamTests {
 
   @Test(arguments: ParcelPath.allCases, everyPolicy)
   func beginWithThePresentContentAsInsertions(
-    path: ParcelPath, policy: DeltaBufferingPolicy
+    path: ParcelPath, policy: StreamBuffering
   ) async {
     var empty = path.deltas(store, buffering: policy, initial: true).makeAsyncIterator()
     let nothing = await empty.next()
@@ -77,7 +82,7 @@ struct DeltaStreamTests {
   @Test func areNotDeliveredWhereALaterCommitHasUndoneThem() async {
     let seen = Recorder<ParcelDelta>()
     let consumer = Task { [store] in
-      for await delta in store.deltas(of: \.parcels, initial: true) {
+      for await delta in store.stream(.deltas(\.parcels), initial: true).map(\.value) {
         seen.record(delta)
         if delta.inserted[2] != nil { break }
       }
@@ -96,7 +101,7 @@ struct DeltaStreamTests {
   }
 
   @Test func eachIteratorHasDeltasOfItsOwn() async {
-    let deltas = store.deltas(of: \.parcels)
+    let deltas = store.stream(.deltas(\.parcels)).map(\.value)
     var first = deltas.makeAsyncIterator()
     store.updateModel { $0.put(1, 1) }
     var second = deltas.makeAsyncIterator()
@@ -152,9 +157,11 @@ struct DeltaStreamTests {
   @Test func producersWaitWhereTheConsumerIsTooFarBehind() async {
     let dispatcher = Dispatcher(name: "deltas")
     dispatcher.register(store: store)
-    var deltas = store.deltas(of: \.parcels, buffering: .suspending(1)).makeAsyncIterator()
+    var deltas = store.stream(.deltas(\.parcels), initial: true, buffering: .suspending(1))
+      .map(\.value).makeAsyncIterator()
+    #expect(await deltas.next()?.isReset == true)
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
-    let token = store.observe(\.note) { committed.record($0.version) }
+    let token = store.observe(.model) { committed.record($0.version) }
     store.dispatch(.put(1, 1), mode: .serial) { _ in ended.record(1) }
     _ = await ended.first(1)
     store.dispatch(.put(1, 2), mode: .serial) { _ in ended.record(2) }
@@ -178,10 +185,10 @@ struct DeltaStreamEndTests {
   }
 
   @Test(arguments: DeltaStreamTests.everyPolicy)
-  func theirStoreIsNotKeptAliveAndWhatIsKeptCanBeTaken(policy: DeltaBufferingPolicy) async {
+  func theirStoreIsNotKeptAliveAndWhatIsKeptCanBeTaken(policy: StreamBuffering) async {
     var store: ParcelStore? = .parcels()
     weak let departed = store
-    let stream = store!.deltas(of: \.parcels, buffering: policy)
+    let stream = store!.stream(.deltas(\.parcels), buffering: policy).map(\.value)
     var deltas = stream.makeAsyncIterator()
     store!.updateModel { $0.put(1, 1) }
     store = nil
@@ -193,7 +200,9 @@ struct DeltaStreamEndTests {
 
   @Test func aConsumerThatWaitsForADeltaIsResumedWhenTheStoreGoes() async {
     var store: ParcelStore? = .parcels()
-    let (deltas, seen) = (store!.deltas(of: \.parcels, initial: true), Recorder<ParcelDelta>())
+    let (deltas, seen) = (
+      store!.stream(.deltas(\.parcels), initial: true).map(\.value), Recorder<ParcelDelta>()
+    )
     let consumer = Task { for await delta in deltas { seen.record(delta) } }
     _ = await seen.first(1)
     store = nil
@@ -202,9 +211,11 @@ struct DeltaStreamEndTests {
   }
 
   @Test(arguments: DeltaStreamTests.everyPolicy)
-  func leavingTheLoopReleasesWhatTheCollectionNotes(policy: DeltaBufferingPolicy) async {
+  func leavingTheLoopReleasesWhatTheCollectionNotes(policy: StreamBuffering) async {
     func consume() async {
-      for await delta in store.deltas(of: \.parcels, buffering: policy, initial: true) {
+      for await delta in store.stream(.deltas(\.parcels), initial: true, buffering: policy).map(
+        \.value)
+      {
         guard delta.isReset else { break }
         store.updateModel { $0.put(1, 1) }
       }
@@ -216,7 +227,9 @@ struct DeltaStreamEndTests {
   @Test func cancellingTheConsumerReleasesWhatTheCollectionNotes() async {
     let seen = Recorder<ParcelDelta>()
     let consumer = Task { [store] in
-      for await delta in store.deltas(of: \.parcels, initial: true) { seen.record(delta) }
+      for await delta in store.stream(.deltas(\.parcels), initial: true).map(\.value) {
+        seen.record(delta)
+      }
     }
     _ = await seen.first(1)
     consumer.cancel()
@@ -225,8 +238,10 @@ struct DeltaStreamEndTests {
   }
 
   @Test func anIteratorOfDeltasMayBeReleasedInAnExclusiveSection() async {
-    nonisolated(unsafe) var deltas: ParcelDeltas.Iterator? = store.deltas(of: \.parcels)
-      .makeAsyncIterator()
+    nonisolated(unsafe) var deltas: ParcelDeltas.Iterator? = store.stream(.deltas(\.parcels)).map(
+      \.value
+    )
+    .makeAsyncIterator()
     store.updateModel { $0.put(1, 1) }
     #expect(await deltas?.next()?.inserted.count == 1)
     store.updateModel { book in
@@ -251,8 +266,9 @@ struct DeltaStreamLoadTests {
     let dispatcher = Dispatcher(name: "delta load")
     let store = dispatcher.register(store: ParcelStore.parcels())
     let (history, copies) = (History([0: [Int: Parcel]().hashValue]), Recorder<(UInt64, Int)>())
-    let token = store.observe({ $0.parcels.dictionary.hashValue }) { change in
-      history.withLock { $0[change.version] = change.model }
+    let token = store.observe(.model) { change in
+      let hash = change.value.parcels.dictionary.hashValue
+      history.withLock { $0[change.version] = hash }
     }
     await withTaskGroup { group in
       for number in 0..<9 {
@@ -293,14 +309,16 @@ struct DeltaStreamLoadTests {
 
   /// Subscribes again and again, and takes some deltas each time; the content then is that of the delta's version.
   private static func comeAndGo(
-    _ store: ParcelStore, _ policy: DeltaBufferingPolicy, _ seed: UInt64,
+    _ store: ParcelStore, _ policy: StreamBuffering, _ seed: UInt64,
     _ copies: Recorder<(UInt64, Int)>
   ) async {
     var dice = SeededGenerator(seed: seed)
     while true {
       var (copy, left) = ([Int: Parcel](), 1 + dice.roll(200))
       var version: UInt64?
-      for await delta in store.deltas(of: \.parcels, buffering: policy, initial: true) {
+      for await delta in store.stream(.deltas(\.parcels), initial: true, buffering: policy).map(
+        \.value)
+      {
         #expect(delta.isReset == (version == nil))
         if let version { #expect(delta.versions.lowerBound > version) }
         delta.apply(to: &copy)
@@ -321,9 +339,11 @@ struct DeltaStreamLoadTests {
   @Sendable private static func explore(_ dispatcher: Dispatcher) async throws {
     let store = dispatcher.register(store: ParcelStore.parcels())
     let copies = Locked<[[Int: Parcel]]>([])
-    @Sendable func consume(_ policy: DeltaBufferingPolicy, leaves: Bool) async {
+    @Sendable func consume(_ policy: StreamBuffering, leaves: Bool) async {
       var copy: [Int: Parcel] = [:]
-      for await delta in store.deltas(of: \.parcels, buffering: policy, initial: true) {
+      for await delta in store.stream(.deltas(\.parcels), initial: true, buffering: policy).map(
+        \.value)
+      {
         delta.apply(to: &copy)
         if leaves { break }
         if copy[-1] != nil { break }
@@ -331,10 +351,10 @@ struct DeltaStreamLoadTests {
       if !leaves { copies.withLock { $0.append(copy) } }
     }
     await withTaskGroup { group in
-      for policy in [DeltaBufferingPolicy.merging, .merging, .unbounded, .suspending(1)] {
+      for policy in [StreamBuffering.newest(1), .newest(1), .unbounded, .suspending(1)] {
         group.addTask { await consume(policy, leaves: false) }
       }
-      group.addTask { for _ in 0..<3 { await consume(.merging, leaves: true) } }
+      group.addTask { for _ in 0..<3 { await consume(.newest(1), leaves: true) } }
       group.addTask {
         await withTaskGroup { group in
           for (id, mode) in [(1, Dispatcher.Mode.async), (2, .serial), (1, .sync), (3, .async)] {

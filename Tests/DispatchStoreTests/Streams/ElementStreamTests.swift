@@ -7,14 +7,17 @@ import Testing
 extension ParcelPath {
   /// The states of one parcel there.
   func values(
-    _ store: ParcelStore, id: Int, buffering policy: StreamBufferingPolicy = .bufferingNewest(1),
+    _ store: ParcelStore, id: Int, buffering policy: StreamBuffering = .newest(1),
     initial: Bool = true
-  ) -> StoreStream<Parcel?> {
+  ) -> AsyncMapSequence<StoreStream<ParcelChange>, Parcel?> {
     switch self {
-    case .tracked: store.values(of: \.parcels, id: id, buffering: policy, initial: initial)
-    case .computed: store.values(of: \.computed, id: id, buffering: policy, initial: initial)
-    case .plain: store.values(of: \.plain, id: id, buffering: policy, initial: initial)
-    case .list: store.values(of: \.list, id: id, buffering: policy, initial: initial)
+    case .tracked:
+      store.stream(.element(\.parcels, id), initial: initial, buffering: policy).map(\.value)
+    case .computed:
+      store.stream(.element(\.computed, id), initial: initial, buffering: policy).map(\.value)
+    case .plain:
+      store.stream(.element(\.plain, id), initial: initial, buffering: policy).map(\.value)
+    case .list: store.stream(.element(\.list, id), initial: initial, buffering: policy).map(\.value)
     }
   }
 }
@@ -60,10 +63,14 @@ struct ElementStreamTests {
   }
 
   @Test func keepWhatTheirPolicySays() async {
-    var newest = store.values(of: \.parcels, id: 1, buffering: .bufferingNewest(2))
-      .makeAsyncIterator()
-    var oldest = store.values(of: \.parcels, id: 1, buffering: .bufferingOldest(2))
-      .makeAsyncIterator()
+    var newest = store.stream(.element(\.parcels, 1), initial: true, buffering: .newest(2)).map(
+      \.value
+    )
+    .makeAsyncIterator()
+    var oldest = store.stream(.element(\.parcels, 1), initial: true, buffering: .oldest(2)).map(
+      \.value
+    )
+    .makeAsyncIterator()
     for amount in 1...5 { store.updateModel { $0.put(1, amount) } }
     for amount in [4, 5] { #expect(await newest.next()??.amount == amount) }
     for amount in [nil, 1] { #expect(await oldest.next()??.amount == amount) }
@@ -73,8 +80,10 @@ struct ElementStreamTests {
 
   @Test func anEqualElementIsNotDeliveredAgain() async {
     store.updateModel { $0.put(1, 1) }
-    var values = store.values(of: \.parcels, id: 1, buffering: .bufferingNewest(2))
-      .makeAsyncIterator()
+    var values = store.stream(.element(\.parcels, 1), initial: true, buffering: .newest(2)).map(
+      \.value
+    )
+    .makeAsyncIterator()
     #expect(await values.next()??.amount == 1)
     for amount in [1, 2, 1, 3] { store.updateModel { $0.put(1, amount) } }
     #expect(await values.next()??.amount == 3, "2 was dropped, and 1 is what was delivered.")
@@ -85,20 +94,21 @@ struct ElementStreamTests {
     let dispatcher = Dispatcher(name: "element streams")
     dispatcher.register(store: store)
     store.updateModel { $0.put(1, 7) }
-    var changes = store.changes(of: \.parcels, id: 1).makeAsyncIterator()
-    var present = store.changes(of: \.parcels, id: 1, initial: true).makeAsyncIterator()
+    var changes = store.stream(.element(\.parcels, 1), buffering: .unbounded).makeAsyncIterator()
+    var present = store.stream(.element(\.parcels, 1), initial: true, buffering: .unbounded)
+      .makeAsyncIterator()
     _ = await store.dispatch(.put(2, 2), mode: mode).result
     let result = await store.dispatch(.put(1, 8), mode: mode).result
     _ = await store.dispatch(.remove(1), mode: mode).result
     let first = await present.next()
-    #expect(first?.old == nil && first?.new?.amount == 7 && first?.version == 1)
+    #expect(first?.old == nil && first?.value?.amount == 7 && first?.version == 1)
     #expect(first?.action == nil && first?.dispatchID == nil)
     for change in [await changes.next(), await present.next()] {
-      #expect(change?.old?.amount == 7 && change?.new?.amount == 8 && change?.version == 3)
+      #expect(change?.old??.amount == 7 && change?.value?.amount == 8 && change?.version == 3)
       #expect(change?.action == .put(1, 8) && change?.dispatchID == result.dispatchID)
     }
     let last = await changes.next()
-    #expect(last?.old?.amount == 8 && last?.new == nil && last?.action == .remove(1))
+    #expect(last?.old??.amount == 8 && last?.value == .some(nil) && last?.action == .remove(1))
   }
 
   @Test func commitsToOtherElementsCompareNothingAndResumeNoConsumer() async {
@@ -108,9 +118,11 @@ struct ElementStreamTests {
     store.updateModel { shelf in
       for id in 0..<100 { shelf.all[id] = ComparedParcel(amount: id, compared: compared) }
     }
-    let iterators = (1..<100).map { store.values(of: \.all, id: $0).makeAsyncIterator() }
+    let iterators = (1..<100).map {
+      store.stream(.element(\.all, $0), initial: true).map(\.value).makeAsyncIterator()
+    }
     let consumer = Task {
-      for await value in store.values(of: \.all, id: 0) {
+      for await value in store.stream(.element(\.all, 0), initial: true).map(\.value) {
         resumed.record(value?.amount)
         if value == nil { break }
       }
@@ -128,10 +140,11 @@ struct ElementStreamTests {
   @Test func ofAnElementHaveProducersWaitWhereTheyAreTo() async {
     let dispatcher = Dispatcher(name: "element streams")
     dispatcher.register(store: store)
-    var values = store.values(of: \.parcels, id: 1, buffering: .suspending(1), initial: false)
-      .makeAsyncIterator()
+    var values = store.stream(.element(\.parcels, 1), initial: true, buffering: .suspending(1))
+      .map(\.value).makeAsyncIterator()
+    #expect(await values.next() == .some(nil))
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
-    let token = store.observe(\.note) { committed.record($0.version) }
+    let token = store.observe(.model) { committed.record($0.version) }
     for amount in 1...2 {
       store.dispatch(.put(2, amount), mode: .serial(lane: "other")) { _ in ended.record(-amount) }
       store.dispatch(.put(1, amount), mode: .serial) { _ in ended.record(amount) }
@@ -146,7 +159,7 @@ struct ElementStreamTests {
   @Test func ofAnElementEndWithTheStore() async {
     var store: ParcelStore? = .parcels()
     weak let departed = store
-    let stream = store!.values(of: \.parcels, id: 1)
+    let stream = store!.stream(.element(\.parcels, 1), initial: true).map(\.value)
     var values = stream.makeAsyncIterator()
     store!.updateModel { $0.put(1, 1) }
     store = nil
@@ -159,18 +172,20 @@ struct ElementStreamTests {
   @Test func ofAnElementLeaveNothingWhenTheyEnd() async {
     let seen = Recorder<Parcel?>()
     let consumer = Task { [store] in
-      for await parcel in store.values(of: \.parcels, id: 1) { seen.record(parcel) }
+      for await parcel in store.stream(.element(\.parcels, 1), initial: true).map(\.value) {
+        seen.record(parcel)
+      }
     }
     func consume() async {
-      for await parcel in store.values(of: \.parcels, id: 1) where parcel == nil { break }
+      for await parcel in store.stream(.element(\.parcels, 1), initial: true).map(\.value)
+      where parcel == nil { break }
     }
     _ = await seen.first(1)
     await consume()
     consumer.cancel()
     await consumer.value
-    nonisolated(unsafe) var values: StoreStream<Parcel?>.Iterator? = store.values(
-      of: \.parcels, id: 1
-    ).makeAsyncIterator()
+    nonisolated(unsafe) var values: AsyncMapSequence<StoreStream<ParcelChange>, Parcel?>.Iterator? =
+      store.stream(.element(\.parcels, 1), initial: true).map(\.value).makeAsyncIterator()
     #expect(await values?.next() != nil)
     store.updateModel { book in
       book.put(1, 1)
@@ -191,15 +206,15 @@ struct ElementStreamTests {
           var dice = SeededGenerator(seed: UInt64(number))
           while true {
             var (last, left) = (ParcelChange?.none, 1 + dice.roll(300))
-            let policy: StreamBufferingPolicy = number % 2 == 0 ? .unbounded : .suspending(8)
-            for await change in store.changes(
-              of: \.parcels, id: number % ids, buffering: policy, initial: true)
+            let policy: StreamBuffering = number % 2 == 0 ? .unbounded : .suspending(8)
+            for await change in store.stream(
+              .element(\.parcels, number % ids), initial: true, buffering: policy)
             {
               if let last {
-                #expect(change.old == last.new && change.version > last.version)
-                #expect(change.old != change.new)
+                #expect(change.old == last.value && change.version > last.version)
+                #expect(change.old != change.value)
               }
-              if change.new?.amount == -1 { return }
+              if change.value?.amount == -1 { return }
               (last, left) = (change, left - 1)
               if left == 0 { break }
             }

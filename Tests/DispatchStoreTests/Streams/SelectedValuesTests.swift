@@ -10,7 +10,7 @@ struct SelectedValuesTests {
   }
 
   @Test func beginWithThePresentOneAndLeaveOutEqualOnes() async {
-    var values = store.values(of: total).makeAsyncIterator()
+    var values = store.stream(.select(total), initial: true).map(\.value).makeAsyncIterator()
     #expect(await values.next() == 0)
     store.updateModel { $0.note = "elsewhere" }
     store.updateModel { $0.items.append(PricedItem(name: "free", price: 0)) }
@@ -22,20 +22,23 @@ struct SelectedValuesTests {
   }
 
   @Test func areComputedOnceForAllConsumers() async {
-    let totals = [store.values(of: total), store.values(of: total)]
+    var (one, other) = (
+      store.stream(.select(total), initial: true).makeAsyncIterator(),
+      store.stream(.select(total), initial: true).makeAsyncIterator()
+    )
+    for first in [await one.next(), await other.next()] { #expect(first?.value == 0) }
     for number in 1...5 {
       store.updateModel { $0.items.append(PricedItem(name: "\(number)", price: 1)) }
-      for values in totals {
-        var values = values.makeAsyncIterator()
-        #expect(await values.next() == number)
+      for next in [await one.next(), await other.next()] {
+        #expect(next?.value == number && next?.old == number - 1)
       }
     }
-    #expect(store.computationCount(of: total) == 5)
+    #expect(store.computationCount(of: total) == 6)
   }
 
   @Test func endWithTheStore() async {
     var store: PricedStore? = .priced()
-    var values = store!.values(of: total).makeAsyncIterator()
+    var values = store!.stream(.select(total), initial: true).map(\.value).makeAsyncIterator()
     #expect(await values.next() == 0)
     store = nil
     #expect(await values.next() == nil)

@@ -2,6 +2,8 @@ import DispatchStore
 import Foundation
 import Testing
 
+private typealias Counts = AsyncMapSequence<StoreStream<Change<Int, CounterAction>>, Int>
+
 /// How a subscription ends, and that nothing of it stays.
 @Suite(.timeLimit(.minutes(5)))
 struct StreamLifetimeTests {
@@ -9,29 +11,34 @@ struct StreamLifetimeTests {
 
   /// A stream of values that keeps an object for as long as there is a sequence, or a subscription.
   private func stream(
-    until released: Latch, _ policy: StreamBufferingPolicy = .unbounded
-  ) -> StoreStream<Int> {
+    until released: Latch, _ policy: StreamBuffering = .unbounded
+  ) -> Counts {
     let signal = DeinitSignal(released)
-    return store.values(
-      of: { model in withExtendedLifetime(signal) { model.count } }, buffering: policy)
+    return store.stream(
+      .select(StateSelector { model in withExtendedLifetime(signal) { model.count } }),
+      initial: true, buffering: policy
+    ).map(\.value)
   }
 
   @Test func theStoreIsNotKeptAliveAndItsStreamsEnd() async {
     var store: CounterStore? = .counter("short")
     weak let departed = store
-    var all = store!.changes(of: \.count).makeAsyncIterator()
-    var models = store!.models().makeAsyncIterator()
-    let sequence = store!.values(of: \.count)
+    var all = store!.stream(.part(\.count), buffering: .unbounded).makeAsyncIterator()
+    var models = store!.stream(.model, initial: true).map(\.value).makeAsyncIterator()
+    let sequence = store!.stream(.part(\.count), initial: true).map(\.value)
     store!.updateModel { $0.count = 1 }
     store!.updateModel { $0.count = 2 }
     store = nil
     #expect(departed == nil)
     #expect(await models.next()?.count == 2, "The last model can still be taken.")
     #expect(await models.next() == nil)
-    #expect(await all.next()?.new == 1)
-    #expect(await all.next()?.new == 2)
+    #expect(await all.next()?.value == 1)
+    #expect(await all.next()?.value == 2)
     #expect(await all.next() == nil)
     #expect(await all.next() == nil)
+    var seen: [Int] = []
+    for await count in sequence { seen.append(count) }
+    #expect(seen == [2], "What was kept can be taken.")
     for await _ in sequence { Issue.record("The store has gone.") }
   }
 
@@ -39,10 +46,10 @@ struct StreamLifetimeTests {
   @Test(.timeLimit(.minutes(1)))
   func streamsEndWithTheirStoreWhereAnotherHasNotTakenItsLastModel() async {
     var store: CounterStore? = .counter("short")
-    var models = store!.models().makeAsyncIterator()
-    var coming = store!.models(initial: false).makeAsyncIterator()
-    var none = store!.models(initial: false).makeAsyncIterator()
-    var counts = store!.values(of: \.count).makeAsyncIterator()
+    var models = store!.stream(.model, initial: true).map(\.value).makeAsyncIterator()
+    var coming = store!.stream(.model).map(\.value).makeAsyncIterator()
+    var none = store!.stream(.model).map(\.value).makeAsyncIterator()
+    var counts = store!.stream(.part(\.count), initial: true).map(\.value).makeAsyncIterator()
     #expect(await counts.next() == 0)
     store!.updateModel { $0.count = 1 }
     #expect(await none.next()?.count == 1)
@@ -57,10 +64,12 @@ struct StreamLifetimeTests {
     #expect(await coming.next() == nil)
   }
 
-  @Test(arguments: [StreamBufferingPolicy.unbounded, .bufferingNewest(1), .suspending(0)])
-  func aConsumerThatWaitsIsResumedWhenTheStoreGoes(policy: StreamBufferingPolicy) async {
+  @Test(arguments: [StreamBuffering.unbounded, .newest(1), .suspending(0)])
+  func aConsumerThatWaitsIsResumedWhenTheStoreGoes(policy: StreamBuffering) async {
     var store: CounterStore? = .counter("short")
-    let (models, seen) = (store!.models(buffering: policy), Recorder<Int>())
+    let (models, seen) = (
+      store!.stream(.model, initial: true, buffering: policy).map(\.value), Recorder<Int>()
+    )
     let consumer = Task { for await model in models { seen.record(model.count) } }
     _ = await seen.first(1)
     store = nil
@@ -92,8 +101,8 @@ struct StreamLifetimeTests {
   /// The next commit releases what was left then.
   @Test func anIteratorMayBeReleasedInAnExclusiveSection() async {
     let released = Latch()
-    nonisolated(unsafe) var iterator: StoreStream<Int>.Iterator? = stream(
-      until: released, .bufferingNewest(1)
+    nonisolated(unsafe) var iterator: Counts.Iterator? = stream(
+      until: released, .newest(1)
     ).makeAsyncIterator()
     #expect(await iterator?.next() == 0)
     store.updateModel { model in
@@ -118,7 +127,9 @@ struct StreamLifetimeTests {
   @Test func aCancelledConsumerTakesNothingThatIsLeft() async {
     let (began, cancelled, seen) = (Latch(), Latch(), Recorder<Int>())
     let consumer = Task { [store] in
-      for await count in store.values(of: \.count, buffering: .unbounded) {
+      for await count in store.stream(.part(\.count), initial: true, buffering: .unbounded).map(
+        \.value)
+      {
         seen.record(count)
         began.open()
         await cancelled.opened()
@@ -137,7 +148,7 @@ struct StreamLifetimeTests {
     let consumer = Task { [store] in
       withUnsafeCurrentTask { $0?.cancel() }
       var count = 0
-      for await _ in store.models() { count += 1 }
+      for await _ in store.stream(.model, initial: true).map(\.value) { count += 1 }
       return count
     }
     #expect(await consumer.value == 0)
@@ -150,11 +161,11 @@ struct StreamLifetimeTests {
       store: Store<Int, Ping>(identifier: "drops", model: 0, reducer: ApplyingReducer { _, _ in }))
     let deaths = EventCount(of: 8)
     func consume() async {
-      var iterator = store.values(
-        of: { _ in Using(store, deaths) }, buffering: .bufferingNewest(2)
-      ).makeAsyncIterator()
+      var iterator = store.stream(
+        .select(StateSelector { _ in Using(store, deaths) }), initial: true, buffering: .newest(2)
+      ).map(\.value).makeAsyncIterator()
       for _ in 1...7 { store.updateModel { $0 += 1 } }
-      #expect(deaths.count == 6, "Of 8, two are kept.")
+      #expect(deaths.count == 5, "Of 8, two are kept, and the one at the subscription.")
       _ = await iterator.next()
     }
     await consume()
@@ -171,14 +182,14 @@ struct StreamLifetimeTests {
       for number in 0..<400 {
         group.addTask { [store] in
           let mortal = Mortal(deaths)
-          let stream = store.changes(
-            of: { model in withExtendedLifetime(mortal) { model.count } },
-            buffering: [.unbounded, .bufferingNewest(2), .suspending(1)][number % 3], initial: true)
+          let stream = store.stream(
+            .select(StateSelector { model in withExtendedLifetime(mortal) { model.count } }),
+            initial: true, buffering: [.unbounded, .newest(2), .suspending(1)][number % 3])
           var last = -1
           for await change in stream {
-            #expect(change.new > last)
-            last = change.new
-            if number % 2 == 0 || change.new > 1_000 + number { break }
+            #expect(change.value > last)
+            last = change.value
+            if number % 2 == 0 || change.value > 1_000 + number { break }
           }
         }
         if number % 5 == 4 { await group.next() }

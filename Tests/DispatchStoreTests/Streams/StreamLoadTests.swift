@@ -32,13 +32,15 @@ struct StreamLoadTests {
       for number in 0..<6 {
         // From the first change to the last.
         group.addTask { [store, total] in
-          var changes = store.changes(buffering: number < 3 ? .unbounded : .suspending(100))
-            .makeAsyncIterator()
+          var changes = store.stream(
+            .part(\.self), buffering: number < 3 ? .unbounded : .suspending(100)
+          )
+          .makeAsyncIterator()
           begun.add()
           for version in 1...total {
             let change = await changes.next()
-            guard change?.version == UInt64(version), change?.new.count == version,
-              change?.old.count == version - 1
+            guard change?.version == UInt64(version), change?.value.count == version,
+              change?.old?.count == version - 1
             else {
               Issue.record("\(version) is missing: \(String(describing: change))")
               return
@@ -50,11 +52,15 @@ struct StreamLoadTests {
       for number in 0..<8 {
         group.addTask { [store, total] in await comeAndGo(number, store, total) }
       }
-      for policy in [StreamBufferingPolicy.bufferingNewest(1), .bufferingNewest(16), .unbounded] {
-        group.addTask { [store, total] in await reachEnd(store.models(buffering: policy), total) }
+      for policy in [StreamBuffering.newest(1), .newest(16), .unbounded] {
+        group.addTask { [store, total] in
+          await reachEnd(store.stream(.model, initial: true, buffering: policy), total)
+        }
         group.addTask { [store, total] in
           var last = -1
-          for await count in store.values(of: \.count, buffering: policy) {
+          for await count in store.stream(.part(\.count), initial: true, buffering: policy).map(
+            \.value)
+          {
             #expect(count > last)
             last = count
             if count == total { return }
@@ -65,9 +71,12 @@ struct StreamLoadTests {
       #expect(store.model.count == total)
     }
 
-    @Sendable func reachEnd(_ models: StoreStream<Counter>, _ total: Int) async {
+    @Sendable func reachEnd(
+      _ models: StoreStream<Change<Counter, CounterAction>>, _ total: Int
+    ) async {
       var last = -1
-      for await model in models {
+      for await change in models {
+        let model = change.value
         #expect(model.count > last)
         last = model.count
         if last == total { return }
@@ -79,10 +88,10 @@ struct StreamLoadTests {
       var round = 0
       while true {
         var (expected, taken): (UInt64?, Int) = (nil, 0)
-        for await change in store.changes(initial: true) {
+        for await change in store.stream(.part(\.self), initial: true, buffering: .unbounded) {
           #expect(change.version == expected ?? change.version)
-          #expect(change.new.count == change.version)
-          #expect(change.old.count == Int(change.version) - (expected == nil ? 0 : 1))
+          #expect(change.value.count == change.version)
+          #expect(change.old?.count == expected.map { _ in Int(change.version) - 1 })
           expected = change.version + 1
           taken += 1
           if change.version == total { return }

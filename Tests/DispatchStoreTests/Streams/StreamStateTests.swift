@@ -6,10 +6,17 @@ import Testing
 struct StreamStateTests {
   typealias State = StreamState<Int, String, String>
 
-  private func filled(
-    _ policy: StreamBufferingPolicy, _ elements: ClosedRange<Int>
-  ) -> (state: State, kept: [Bool]) {
+  /// A stream whose consumer has asked once.
+  private func begun(_ policy: StreamBuffering) -> State {
     var state = State(policy)
+    _ = state.next()
+    return state
+  }
+
+  private func filled(
+    _ policy: StreamBuffering, _ elements: ClosedRange<Int>
+  ) -> (state: State, kept: [Bool]) {
+    var state = begun(policy)
     let kept = elements.map { element in state.push(element) { "\(element)" }.isKept }
     return (state, kept)
   }
@@ -24,6 +31,10 @@ struct StreamStateTests {
     state.suspend(waiter)
   }
 
+  private func watches(_ state: inout State, _ catchUp: CatchUp = CatchUp(with: [])) -> Bool {
+    state.watch(catchUp)
+  }
+
   @Test func anUnboundedStreamKeepsAllInOrder() {
     var (state, kept) = filled(.unbounded, 1...100)
     #expect(kept.allSatisfy { $0 })
@@ -31,7 +42,7 @@ struct StreamStateTests {
   }
 
   @Test func theNewestElementsReplaceOlderOnesWhichAreReleasedLater() {
-    var (state, kept) = filled(.bufferingNewest(2), 1...5)
+    var (state, kept) = filled(.newest(2), 1...5)
     #expect(kept.allSatisfy { $0 })
     #expect(state.wake().dropped == [1, 2, 3])
     #expect(state.wake().dropped.isEmpty)
@@ -39,7 +50,7 @@ struct StreamStateTests {
   }
 
   @Test func theOldestElementsStayAndTheOthersAreNotKept() {
-    var (state, kept) = filled(.bufferingOldest(2), 1...4)
+    var (state, kept) = filled(.oldest(2), 1...4)
     #expect(kept == [true, true, false, false])
     #expect(drain(&state) == [1, 2])
     #expect(state.push(5) { nil }.isKept)
@@ -65,7 +76,7 @@ struct StreamStateTests {
   }
 
   @Test func aProducerThatCannotWaitIsPassedOver() {
-    var state = State(.suspending(0))
+    var state = begun(.suspending(0))
     _ = state.push(1) { nil }
     _ = state.push(2) { "2" }
     guard case .element(1, nil) = state.next() else { return #expect(Bool(false)) }
@@ -138,5 +149,38 @@ struct StreamStateTests {
     #expect(suspends(&state, "consumer"))
     #expect(state.close() == "consumer")
     #expect(!suspends(&state, "consumer"))
+  }
+
+  @Test func beforeTheFirstNextNoProducerWaits() {
+    var state = State(.suspending(0))
+    for element in 1...2 { #expect(state.push(element) { "\(element)" }.isKept) }
+    guard case .element(1, nil) = state.next() else { return #expect(Bool(false)) }
+    #expect(state.push(3) { "3" }.isKept)
+    guard case .element(2, nil) = state.next() else { return #expect(Bool(false)) }
+    guard case .element(3, "3") = state.next() else { return #expect(Bool(false)) }
+  }
+
+  @Test func theConsumerHasCaughtUpWhenItAsksForMoreThanWasKept() {
+    var (state, _) = filled(.unbounded, 1...2)
+    let catchUp = CatchUp(with: [])
+    #expect(watches(&state, catchUp))
+    _ = state.push(3) { nil }
+    for _ in 1...2 {
+      #expect(state.takeCaughtUp().isEmpty)
+      _ = state.next()
+    }
+    #expect(state.takeCaughtUp().count == 1)
+    #expect(state.takeCaughtUp().isEmpty)
+  }
+
+  @Test func aConsumerThatWaitsHasCaughtUpAndSoHasOneThatIsGone() {
+    var state = State(.unbounded)
+    #expect(suspends(&state, "consumer"))
+    #expect(!watches(&state))
+    _ = state.push(1) { nil }
+    #expect(watches(&state))
+    _ = state.close()
+    #expect(state.takeCaughtUp().count == 1)
+    #expect(!watches(&state))
   }
 }

@@ -13,15 +13,15 @@ struct StreamTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func changesHaveVersionActionTransactionOldAndNew(mode: Dispatcher.Mode) async {
-    var changes = store.changes().makeAsyncIterator()
+    var changes = store.stream(.part(\.self), buffering: .unbounded).makeAsyncIterator()
     var transactions: [DispatchID] = []
     for amount in 1...3 {
       transactions.append(await store.dispatch(.add(amount), mode: mode).result.dispatchID)
     }
     for (index, new) in [1, 3, 6].enumerated() {
       let change = await changes.next()
-      #expect(change?.old.count == new - index - 1)
-      #expect(change?.new.count == new)
+      #expect(change?.old?.count == new - index - 1)
+      #expect(change?.value.count == new)
       #expect(change?.version == UInt64(index + 1))
       #expect(change?.action == .add(index + 1))
       #expect(change?.dispatchID == transactions[index])
@@ -29,44 +29,49 @@ struct StreamTests {
   }
 
   @Test func aChangeOutsideADispatchHasNoActionAndNoTransaction() async {
-    var changes = store.changes(of: \.count).makeAsyncIterator()
+    var changes = store.stream(.part(\.count), buffering: .unbounded).makeAsyncIterator()
     store.updateModel { $0.count = 7 }
     store.inject(model: Counter(count: 8), action: .add(1))
     let (first, second) = (await changes.next(), await changes.next())
-    #expect(first == ValueChange(old: 0, new: 7, version: 1, action: nil, dispatchID: nil))
-    #expect(second == ValueChange(old: 7, new: 8, version: 2, action: .add(1), dispatchID: nil))
+    #expect(first?.old == 0 && first?.value == 7 && first?.commits.map(\.version) == [1])
+    #expect(first?.action == nil && first?.dispatchID == nil)
+    #expect(second?.old == 7 && second?.value == 8 && second?.version == 2)
+    #expect(second?.action == .add(1) && second?.dispatchID == nil)
   }
 
   @Test func aLateSubscriberGetsThePresentStateFirstAndNoOldAction() async {
     store.dispatch(.add(5), mode: .sync)
-    var models = store.models().makeAsyncIterator()
-    var values = store.values(of: \.count).makeAsyncIterator()
-    var changes = store.changes(initial: true).makeAsyncIterator()
-    var later = store.changes().makeAsyncIterator()
+    var models = store.stream(.model, initial: true).map(\.value).makeAsyncIterator()
+    var values = store.stream(.part(\.count), initial: true).map(\.value).makeAsyncIterator()
+    var changes = store.stream(.part(\.self), initial: true, buffering: .unbounded)
+      .makeAsyncIterator()
+    var later = store.stream(.part(\.self), buffering: .unbounded).makeAsyncIterator()
     #expect(await models.next()?.count == 5)
     #expect(await values.next() == 5)
     let present = await changes.next()
-    #expect(present?.old.count == 5 && present?.new.count == 5 && present?.version == 1)
+    #expect(
+      present?.old == nil && present?.value.count == 5 && present?.commits.isEmpty == true
+        && present?.version == 1)
     #expect(present?.action == nil && present?.dispatchID == nil)
     store.dispatch(.add(1), mode: .sync)
     #expect(await changes.next()?.action == .add(1))
-    #expect(await later.next()?.old.count == 5)
+    #expect(await later.next()?.old?.count == 5)
   }
 
-  @Test(arguments: [StreamBufferingPolicy.bufferingNewest(1), .bufferingNewest(9), .unbounded])
-  func withoutInitialTheNextCommitComesFirst(policy: StreamBufferingPolicy) async {
-    var models = store.models(buffering: policy, initial: false).makeAsyncIterator()
-    var values = store.values(of: { $0.count }, buffering: policy, initial: false)
+  @Test(arguments: [StreamBuffering.newest(1), .newest(9), .unbounded])
+  func withoutInitialTheNextCommitComesFirst(policy: StreamBuffering) async {
+    var models = store.stream(.model, buffering: policy).map(\.value).makeAsyncIterator()
+    var values = store.stream(.select(StateSelector { $0.count }), buffering: policy).map(\.value)
       .makeAsyncIterator()
     store.updateModel { $0.notes = ["as many as before"] }
     store.updateModel { $0.count = 1 }
-    if policy != .bufferingNewest(1) { #expect(await models.next()?.count == 0) }
+    if policy != .newest(1) { #expect(await models.next()?.count == 0) }
     #expect(await models.next()?.count == 1)
     #expect(await values.next() == 1, "The first one that differs.")
   }
 
   @Test func aModelIsThatOfTheTimeWhenItIsTaken() async {
-    var models = store.models().makeAsyncIterator()
+    var models = store.stream(.model, initial: true).map(\.value).makeAsyncIterator()
     store.updateModel { $0.count = 1 }
     store.updateModel { $0.count = 2 }
     #expect(await models.next()?.count == 2, "Those of the time between are not delivered.")
@@ -75,9 +80,12 @@ struct StreamTests {
   }
 
   @Test func keptModelsAreThoseOfTheirCommits() async {
-    var newest = store.models(buffering: .bufferingNewest(2)).makeAsyncIterator()
-    var oldest = store.models(buffering: .bufferingOldest(2)).makeAsyncIterator()
-    var all = store.models(buffering: .unbounded).makeAsyncIterator()
+    var newest = store.stream(.model, initial: true, buffering: .newest(2)).map(\.value)
+      .makeAsyncIterator()
+    var oldest = store.stream(.model, initial: true, buffering: .oldest(2)).map(\.value)
+      .makeAsyncIterator()
+    var all = store.stream(.model, initial: true, buffering: .unbounded).map(\.value)
+      .makeAsyncIterator()
     for count in 1...5 { store.updateModel { $0.count = count } }
     for count in [4, 5] { #expect(await newest.next()?.count == count) }
     for count in [0, 1] { #expect(await oldest.next()?.count == count) }
@@ -85,9 +93,12 @@ struct StreamTests {
   }
 
   @Test func anEqualValueIsNotDeliveredAgain() async {
-    var values = store.values(of: \.count, buffering: .unbounded).makeAsyncIterator()
-    var changes = store.changes(of: \.count).makeAsyncIterator()
-    var each = store.values(of: { Box(count: $0.count) }, buffering: .unbounded)
+    var values = store.stream(.part(\.count), initial: true, buffering: .unbounded).map(\.value)
+      .makeAsyncIterator()
+    var changes = store.stream(.part(\.count), buffering: .unbounded).makeAsyncIterator()
+    var each = store.stream(
+      .select(StateSelector { Box(count: $0.count) }), initial: true, buffering: .unbounded
+    ).map(\.value)
       .makeAsyncIterator()
     for count in [0, 1, 1, 2, 2, 0] { store.updateModel { $0.count = count } }
     for count in [0, 1, 2, 0] { #expect(await values.next() == count) }
@@ -96,8 +107,9 @@ struct StreamTests {
   }
 
   @Test func anEqualValueIsNotDeliveredAgainWhereThoseBetweenWereDropped() async {
-    var newest = store.values(of: \.count).makeAsyncIterator()
-    var oldest = store.values(of: \.count, buffering: .bufferingOldest(1)).makeAsyncIterator()
+    var newest = store.stream(.part(\.count), initial: true).map(\.value).makeAsyncIterator()
+    var oldest = store.stream(.part(\.count), initial: true, buffering: .oldest(1)).map(\.value)
+      .makeAsyncIterator()
     #expect(await newest.next() == 0)
     for count in [1, 0] { store.updateModel { $0.count = count } }
     for count in [3] { store.updateModel { $0.count = count } }
@@ -118,7 +130,7 @@ struct StreamTests {
               if case .add(let amount) = action { store.updateModel { $0.count += amount } }
             }
           })))
-    var changes = silent.changes(of: \.count).makeAsyncIterator()
+    var changes = silent.stream(.part(\.count), buffering: .unbounded).makeAsyncIterator()
     for amount in [1, 2] { silent.dispatch(.add(amount), mode: .sync) }
     #expect(await changes.next()?.version == 2)
   }
@@ -126,25 +138,25 @@ struct StreamTests {
   @Test func aReductionThatChangesNothingIsNoChange() async {
     let store = Store<Int, Ping>(identifier: "idle", model: 1, reducer: IdleReducer())
     dispatcher.register(store: store)
-    var models = store.models(buffering: .unbounded, initial: false).makeAsyncIterator()
+    var models = store.stream(.model, buffering: .unbounded).map(\.value).makeAsyncIterator()
     store.dispatch(Ping(name: "nothing"), mode: .sync)
     store.updateModel { $0 = 2 }
     #expect(await models.next() == 2)
   }
 
-  @Test func eachIteratorIsASubscriptionOfItsOwn() async {
-    let changes = store.changes(of: \.count)
-    var first = changes.makeAsyncIterator()
+  @Test func theFirstIteratorTakesTheStreamsSubscriptionAndOthersBeginTheirOwn() async {
+    let changes = store.stream(.part(\.count), buffering: .unbounded)
     store.updateModel { $0.count = 1 }
+    var first = changes.makeAsyncIterator()
     var second = changes.makeAsyncIterator()
     store.updateModel { $0.count = 2 }
-    #expect(await second.next()?.new == 2)
-    #expect(await first.next()?.new == 1)
-    #expect(await first.next()?.new == 2)
+    #expect(await second.next()?.value == 2)
+    #expect(await first.next()?.value == 1)
+    #expect(await first.next()?.value == 2)
   }
 
   @Test func concurrentConsumersEachGetEverything() async {
-    let changes = store.changes(of: \.count, initial: true)
+    let changes = store.stream(.part(\.count), initial: true, buffering: .unbounded)
     let begun = EventCount(of: 8)
     async let sums = withTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {
@@ -152,7 +164,7 @@ struct StreamTests {
           var sum = 0
           for await change in changes {
             if change.version == 0 { begun.add() }
-            sum += change.new
+            sum += change.value
             if change.version == 100 { break }
           }
           return sum
@@ -166,14 +178,16 @@ struct StreamTests {
   }
 
   @Test func theOperatorsOfSequencesApply() async {
-    let evens = store.values(of: \.count, buffering: .unbounded).filter { $0 % 2 == 0 }
+    let evens = store.stream(.part(\.count), initial: true, buffering: .unbounded).map(\.value)
+      .filter { $0 % 2 == 0 }
       .map { "\($0)" }.prefix(3)
     let collected = Task {
       var all: [String] = []
       for await word in evens { all.append(word) }
       return all
     }
-    var iterator = store.changes(of: \.count).compactMap(\.action).makeAsyncIterator()
+    var iterator = store.stream(.part(\.count), buffering: .unbounded).compactMap(\.action)
+      .makeAsyncIterator()
     for _ in 1...4 { await store.send(.add(1), mode: .serial) }
     #expect(await iterator.next() == .add(1))
     while store.model.count < 1_000 {
@@ -186,7 +200,8 @@ struct StreamTests {
   @Test func streamsOfSeveralStoresAreConsumedTogether() async {
     let other = dispatcher.register(store: .counter("other"))
     let sources: [any AsyncSequence<Int, Never> & Sendable] = [
-      store.values(of: \.count), other.values(of: \.count),
+      store.stream(.part(\.count), initial: true).map(\.value),
+      other.stream(.part(\.count), initial: true).map(\.value),
     ]
     let merged = AsyncStream<Int> { continuation in
       for source in sources {
@@ -205,7 +220,9 @@ struct StreamTests {
 
   @Test func anActorIteratesInItsIsolation() async {
     let sum = Summing()
-    let total = Task { await sum.count(store.values(of: \.count, buffering: .unbounded), to: 3) }
+    let total = Task {
+      await sum.count(store.stream(.part(\.count), initial: true, buffering: .unbounded), to: 3)
+    }
     for _ in 1...3 {
       await sum.next()
       store.updateModel { $0.count += 1 }
@@ -215,13 +232,14 @@ struct StreamTests {
 
   @Test func aBoundThatKeepsNothingStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
-      _ = CounterStore.counter().models(buffering: .bufferingNewest(0))
+      _ = CounterStore.counter().stream(.model, initial: true, buffering: .newest(0)).map(\.value)
     }
     await #expect(processExitsWith: .failure) {
-      _ = CounterStore.counter().models(buffering: .bufferingOldest(0))
+      _ = CounterStore.counter().stream(.model, initial: true, buffering: .oldest(0)).map(\.value)
     }
     await #expect(processExitsWith: .failure) {
-      _ = CounterStore.counter().models(buffering: .suspending(-1))
+      _ = CounterStore.counter().stream(.model, initial: true, buffering: .suspending(-1)).map(
+        \.value)
     }
   }
 }
@@ -240,8 +258,9 @@ private actor Summing {
   private let taken = Recorder<Int>()
   private var awaited = 0
 
-  func count(_ values: StoreStream<Int>, to last: Int) async -> Int {
-    for await value in values {
+  func count(_ values: StoreStream<Change<Int, CounterAction>>, to last: Int) async -> Int {
+    for await change in values {
+      let value = change.value
       sum += value
       taken.record(value)
       if value == last { break }

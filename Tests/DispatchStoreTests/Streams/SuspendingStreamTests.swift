@@ -12,10 +12,14 @@ struct SuspendingStreamTests {
     store = dispatcher.register(store: .counter("counter"))
   }
 
+  /// An iterator that has taken the present state, so that producers wait for it.
   private func versions(
     _ bound: Int
-  ) -> StoreStream<ValueChange<Int, CounterAction>>.Iterator {
-    store.changes(of: \.count, buffering: .suspending(bound)).makeAsyncIterator()
+  ) async -> StoreStream<Change<Int, CounterAction>>.Iterator {
+    var changes = store.stream(.part(\.count), initial: true, buffering: .suspending(bound))
+      .makeAsyncIterator()
+    _ = await changes.next()
+    return changes
   }
 
   static let scheduled: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
@@ -23,9 +27,9 @@ struct SuspendingStreamTests {
   /// The test's task consumes, and awaits nothing of the library but elements.
   @Test(arguments: scheduled)
   func aDispatchEndsOnceTheConsumerIsWithinTheBound(mode: Dispatcher.Mode) async {
-    var changes = versions(2)
+    var changes = await versions(2)
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
-    let token = store.observe(\.count) { committed.record($0.version) }
+    let token = store.observe(.part(\.count)) { committed.record($0.version) }
     for number in 1...2 { store.dispatch(.add(1), mode: mode) { _ in ended.record(number) } }
     _ = await ended.first(2)
     store.dispatch(.add(1), mode: mode) { _ in ended.record(3) }
@@ -38,9 +42,9 @@ struct SuspendingStreamTests {
 
   @Test(arguments: scheduled)
   func aTaskThatSendsGoesOnOnceTheConsumerIsWithinTheBound(mode: Dispatcher.Mode) async {
-    var changes = versions(0)
+    var changes = await versions(0)
     let (committed, ended) = (Recorder<UInt64>(), Recorder<Int>())
-    let token = store.observe(\.count) { committed.record($0.version) }
+    let token = store.observe(.part(\.count)) { committed.record($0.version) }
     let sender = Task { [store] in
       for number in 1...3 {
         await store.send(.add(1), mode: mode)
@@ -58,9 +62,9 @@ struct SuspendingStreamTests {
   }
 
   @Test func aLaneGoesOnAfterTheDelivery() async {
-    var changes = versions(0)
+    var changes = await versions(0)
     let committed = Recorder<UInt64>()
-    let token = store.observe(\.count) { committed.record($0.version) }
+    let token = store.observe(.part(\.count)) { committed.record($0.version) }
     for _ in 1...50 { store.dispatch(.add(1), mode: .serial) }
     for version: UInt64 in 1...50 {
       #expect(await changes.next()?.version == version)
@@ -70,9 +74,9 @@ struct SuspendingStreamTests {
   }
 
   @Test func aThreadOutsideBlocksAfterItsObserversWereNotified() async {
-    var changes = versions(1)
+    var changes = await versions(1)
     let (committed, returned) = (Recorder<UInt64>(), Recorder<Int>())
-    let token = store.observe(\.count) { committed.record($0.version) }
+    let token = store.observe(.part(\.count)) { committed.record($0.version) }
     async let thread: Void = onOwnThread { [store] in
       for number in 1...4 {
         if number % 2 == 0 {
@@ -94,7 +98,7 @@ struct SuspendingStreamTests {
   }
 
   @Test func noTaskBlocksItsThread() async {
-    let changes = versions(0)
+    let changes = await versions(0)
     await withTaskGroup { group in
       for _ in 0..<64 {
         group.addTask { [store] in
@@ -114,7 +118,7 @@ struct SuspendingStreamTests {
     let goOn = Latch()
     let consumer = Task { [store] in
       var count = 0
-      for await _ in store.changes(buffering: .suspending(0), initial: true) {
+      for await _ in store.stream(.part(\.self), initial: true, buffering: .suspending(0)) {
         count += 1
         if count == 1 { goOn.open() }
         if count <= 20 { await store.dispatch(.add(1), mode: mode).ended() }
@@ -132,7 +136,7 @@ struct SuspendingStreamTests {
     let goOn = Latch()
     let consumer = Task { [store] in
       var count = 0
-      for await _ in store.changes(buffering: .suspending(1), initial: true) {
+      for await _ in store.stream(.part(\.self), initial: true, buffering: .suspending(1)) {
         count += 1
         if count == 1 { goOn.open() }
         if count <= 20 {
@@ -157,7 +161,7 @@ struct SuspendingStreamTests {
       for (mine, its) in [(store, other), (other, store)] {
         group.addTask {
           var count = 0
-          for await _ in mine.changes(buffering: .suspending(0), initial: true) {
+          for await _ in mine.stream(.part(\.self), initial: true, buffering: .suspending(0)) {
             count += 1
             if count <= 50 { await its.dispatch(.add(1), mode: .serial).ended() }
             if count == 40 { break }
@@ -171,7 +175,7 @@ struct SuspendingStreamTests {
   @Test func producersGoOnWhenTheIteratorIsReleased() async {
     let ended = Recorder<Int>()
     func leave() async {
-      var changes = versions(0)
+      var changes = await versions(0)
       for number in 1...4 {
         store.dispatch(.add(1), mode: .serial(lane: number)) { _ in ended.record(number) }
       }
@@ -184,7 +188,7 @@ struct SuspendingStreamTests {
   @Test func producersGoOnWhenTheConsumerIsCancelled() async {
     let (ended, began, goOn) = (Recorder<Int>(), Latch(), Latch())
     let consumer = Task { [store] in
-      for await _ in store.changes(buffering: .suspending(0)) {
+      for await _ in store.stream(.part(\.self), buffering: .suspending(0)) {
         began.open()
         await goOn.opened()
       }
@@ -209,7 +213,9 @@ struct SuspendingStreamTests {
         identifier: "self",
         reducer: ClosureReducer { action, store in
           ActionOperation(action: action, store: store) { _, store async in
-            var changes = store.changes(buffering: .suspending(0)).makeAsyncIterator()
+            var changes = store.stream(.part(\.self), initial: true, buffering: .suspending(0))
+              .makeAsyncIterator()
+            _ = await changes.next()
             for _ in 1...5 { store.updateModel { $0.count += 1 } }
             for _ in 1...3 { _ = await changes.next() }
           }

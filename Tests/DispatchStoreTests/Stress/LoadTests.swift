@@ -18,7 +18,7 @@ struct LoadTests {
     }
     let versions = counters.map { _ in VersionCounter() }
     let tokens = zip(counters, versions).map { counter, versions in
-      counter.observe { versions.note($0.version) }
+      counter.observe(.model) { versions.note($0.version) }
     }
     let completions = Recorder<DispatchID>()
     let failures = Recorder<String>()

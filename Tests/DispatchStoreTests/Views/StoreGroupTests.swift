@@ -14,10 +14,10 @@ struct StoreGroupTests {
   ) async {
     let pair = PairedStores(style: style)
     let seen = Recorder<Seen>()
-    let token = pair.dispatcher.observe(stores: pair.left, pair.right) { change in
-      let (left, right) = change.models
+    let token = StoreGroup(pair.left, pair.right).observe { change in
+      let (left, right) = change.value.models
       pair.events.record("view \(left) \(right)")
-      seen.record(([left, right], change.versions, change.dispatchID))
+      seen.record(([left, right], change.value.versions, change.dispatchID))
     }
     let handle = pair.dispatcher.dispatch(action: Ping(), mode: mode) {
       pair.events.record("completion")
@@ -35,7 +35,9 @@ struct StoreGroupTests {
     let pair = PairedStores(fails: true)
     let seen = Recorder<[Int]>()
     let group = StoreGroup(pair.left, pair.right)
-    let token = group.observe { change in seen.record([change.models.0, change.models.1]) }
+    let token = group.observe { change in
+      seen.record([change.value.models.0, change.value.models.1])
+    }
     let extra = pair.dispatcher.register(
       store: ProbeStore(
         model: 0,
@@ -51,8 +53,9 @@ struct StoreGroupTests {
   @Test func aChangeOutsideADispatchIsACallAtOnce() {
     let pair = PairedStores()
     let seen = Recorder<Seen>()
-    let token = pair.dispatcher.observe(stores: pair.left, pair.right, initial: true) { change in
-      seen.record(([change.models.0, change.models.1], change.versions, change.dispatchID))
+    let token = StoreGroup(pair.left, pair.right).observe(initial: true) { change in
+      seen.record(
+        ([change.value.models.0, change.value.models.1], change.value.versions, change.dispatchID))
     }
     #expect(seen.all.map(\.counts) == [[0, 0]])
     pair.left.updateModel { $0 = 7 }
@@ -70,8 +73,8 @@ struct StoreGroupTests {
     let pair = PairedStores()
     let other = pair.dispatcher.register(store: CounterStore.counter())
     let seen = Recorder<UInt64>()
-    let token = pair.dispatcher.observe(stores: pair.left, pair.right) { change in
-      seen.record(change.versions[0])
+    let token = StoreGroup(pair.left, pair.right).observe { change in
+      seen.record(change.value.versions[0])
     }
     await other.dispatch(.add(1), mode: mode).ended()
     #expect(seen.count == 0)
@@ -82,7 +85,7 @@ struct StoreGroupTests {
   func eachActionOfASequenceAndEachNestedDispatchIsACall(_ mode: Dispatcher.Mode) async {
     let equal = EqualStores()
     let seen = Recorder<DispatchID?>()
-    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
+    let token = StoreGroup(equal.left, equal.right).observe { change in
       seen.record(change.dispatchID)
     }
     let actions = (1...3).map { CounterAction.add($0) }
@@ -109,8 +112,8 @@ struct StoreGroupTests {
     let equal = EqualStores()
     let handles = Recorder<DispatchHandle>()
     let counts = Recorder<Int>()
-    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
-      let count = change.models.0.count
+    let token = StoreGroup(equal.left, equal.right).observe { change in
+      let count = change.value.models.0.count
       counts.record(count)
       guard count < 3 else { return }
       handles.record(equal.dispatcher.dispatch(action: CounterAction.add(1), mode: mode))
@@ -128,11 +131,11 @@ struct StoreGroupTests {
     let seen = Recorder<DispatchID?>()
     let versions = Recorder<[UInt64]>()
     let inside = NSLock()
-    let token = equal.dispatcher.observe(stores: equal.left, equal.right) { change in
+    let token = StoreGroup(equal.left, equal.right).observe { change in
       let isAlone = inside.try()
       #expect(isAlone)
       seen.record(change.dispatchID)
-      versions.record(change.versions)
+      versions.record(change.value.versions)
       if isAlone { inside.unlock() }
     }
     let (threads, each) = (4, Load.count(200))
@@ -162,7 +165,7 @@ struct StoreGroupTests {
     let group = StoreGroup(equal.left, equal.right)
     let tokens = [
       group.observe(on: .queue(queue)) { seen.record($0.dispatchID) },
-      group.observe(on: .main) { _ in onMain.record(Here.isMainQueue) },
+      group.observe(on: .queue(.main)) { _ in onMain.record(Here.isMainQueue) },
     ]
     var handles: [DispatchHandle] = []
     for _ in 0..<20 {
@@ -177,10 +180,10 @@ struct StoreGroupTests {
     let pair = PairedStores()
     let calls = Recorder<String>()
     let tokens = [
-      pair.dispatcher.observe(stores: pair.left, pair.left) { change in
-        calls.record("twice \(change.models.0) \(change.models.1)")
+      StoreGroup(pair.left, pair.left).observe { change in
+        calls.record("twice \(change.value.models.0) \(change.value.models.1)")
       },
-      pair.dispatcher.observe(stores: pair.left, pair.right) { calls.record("\($0.versions)") },
+      StoreGroup(pair.left, pair.right).observe { calls.record("\($0.value.versions)") },
     ]
     await pair.dispatcher.dispatch(action: Ping(), mode: .serial).ended()
     #expect(calls.all.sorted() == ["[1, 1]", "twice 1 1"])

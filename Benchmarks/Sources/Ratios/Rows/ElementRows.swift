@@ -75,10 +75,10 @@ enum ElementRows {
     func observe(_ key: Int, _ observation: Observation) -> ObserverToken? {
       switch observation {
       case .none: return nil
-      case .inline: return store.observe(\.rows, id: key) { _ in }
+      case .inline: return store.observe(.element(\.rows, key)) { _ in }
       case .onQueue:
         let calls = calls
-        return store.observe(\.rows, id: key, on: .queue(queue)) { _ in calls.signal() }
+        return store.observe(.element(\.rows, key), on: .queue(queue)) { _ in calls.signal() }
       }
     }
 

@@ -100,7 +100,7 @@ enum ManyStoresRows {
   ) { rounds in
     let fixture = Fixture(PlainReducer())
     let counter = LockedCounter()
-    let tokens = (0..<100).map { _ in fixture.store.observe { _ in } }
+    let tokens = (0..<100).map { _ in fixture.store.observe(.model) { _ in } }
     let closures: [@Sendable (Int) -> Void] = (0..<100).map { _ in { _ in } }
     return withExtendedLifetime(tokens) {
       Rounds.alternate(rounds, count: 2_000) { count in

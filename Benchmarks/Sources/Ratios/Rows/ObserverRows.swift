@@ -49,7 +49,7 @@ private struct ObservedCounter {
 
   init(observers: Int) {
     let (store, sum) = (store, Sum())
-    tokens = (0..<observers).map { _ in store.observe { sum.add($0.model, $0.version) } }
+    tokens = (0..<observers).map { _ in store.observe(.model) { sum.add($0.value, $0.version) } }
   }
 
   func change(_ count: Int) {

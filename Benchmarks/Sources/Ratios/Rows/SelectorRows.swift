@@ -88,8 +88,8 @@ private struct ObservedLedger: Sendable {
     token =
       switch observation {
       case .none: nil
-      case .inline: store.observe(changesOf: \.rows[0].amount) { _ in }
-      case .queue: store.observe(changesOf: \.rows[0].amount, on: .queue(queue)) { _ in }
+      case .inline: store.observe(.part(\.rows[0].amount)) { _ in }
+      case .queue: store.observe(.part(\.rows[0].amount), on: .queue(queue)) { _ in }
       }
   }
 

@@ -13,7 +13,7 @@ enum StreamRows {
     "a change through a stream to a task", floor: "a lock and AsyncStream", bound: .times(2)
   ) { rounds in
     let fixture = Fixture(PlainReducer())
-    let changes = fixture.store.changes(of: \.count)
+    let changes = fixture.store.stream(.part(\.count), buffering: .unbounded)
     return Rounds.alternate(rounds, count: 10_000, floor: floor) { count in
       consume(changes, count) {
         for index in 0..<count { fixture.dispatcher.dispatch(action: Add(index), mode: .sync) }
@@ -27,7 +27,7 @@ enum StreamRows {
   ) { rounds in
     let fixture = Fixture(PlainReducer())
     return Rounds.alternate(rounds, count: 10_000, floor: floor) { count in
-      let consumer = Task.detached { for await _ in fixture.store.models() {} }
+      let consumer = Task.detached { for await _ in fixture.store.stream(.model, initial: true) {} }
       for index in 0..<count { fixture.dispatcher.dispatch(action: Add(index), mode: .sync) }
       consumer.cancel()
     }

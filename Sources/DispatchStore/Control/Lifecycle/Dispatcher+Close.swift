@@ -28,17 +28,20 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - limit: The longest time to wait; nil to wait to the end, zero or less not to wait at all.
+  ///   - includingStreams: Whether to wait, after the dispatches, until the consumers of the registered stores'
+  ///     streams have caught up, as `Store.streamsCaughtUp()` does.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: Whether all dispatches have ended, and those that have not.
   /// - Precondition: No dispatch of this dispatcher waits for the calling task; it could not end before.
   @discardableResult
   public func drain(
-    timeout limit: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
+    timeout limit: Duration? = nil, includingStreams: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DrainReport {
     checkDrain(CallSite(fileID: fileID, line: line))
     endAcceptance()
-    let wait = DrainWait(of: self)
+    let wait = DrainWait(of: self, includingStreams: includingStreams)
     wait.begin(until: deadline(after: limit))
     let isComplete = await withTaskCancellationHandler {
       await wait.isComplete.value
@@ -54,11 +57,11 @@ extension Dispatcher {
   /// Calls a closure once, on the concurrent queue, when all dispatches have ended or the limit has passed. It is
   /// called even if the queue is suspended.
   public func drain(
-    timeout limit: Duration? = nil,
+    timeout limit: Duration? = nil, includingStreams: Bool = false,
     then body: @escaping @Sendable (DrainReport) -> Void
   ) {
     endAcceptance()
-    let wait = DrainWait(of: self)
+    let wait = DrainWait(of: self, includingStreams: includingStreams)
     wait.isComplete.whenSet { isComplete in
       self.pool.resume { body(self.report(isComplete: isComplete)) }
     }

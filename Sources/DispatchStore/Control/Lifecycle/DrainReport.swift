@@ -1,6 +1,6 @@
 /// The dispatches that had not ended when a drain returned.
 public struct DrainReport: Sendable {
-  /// Whether all dispatches have ended.
+  /// Whether all dispatches have ended, and streams have caught up if the drain includes them.
   public let isComplete: Bool
   /// The dispatches that have not ended, in the order in which they were dispatched.
   ///
@@ -34,6 +34,7 @@ extension DrainReport: CustomStringConvertible {
         Dispatcher "\(dispatcher)" is not drained: dispatches are in flight. Set its tracksInFlight to know which.
         """
     }
+    if unfinished.isEmpty { return "Dispatcher \"\(dispatcher)\" is drained, but its streams lag." }
     return
       (["Dispatcher \"\(dispatcher)\" is not drained: \(unfinished.count) in flight."]
       + unfinished.map { "  \($0)" }).joined(separator: "\n")

@@ -78,9 +78,9 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
 
   /// Calls a closure with the state after each action, in commit order, until the token is released or cancelled.
   ///
-  /// The closure may dispatch. Behaves like `Store.observe(initial:_:)`.
+  /// The closure may dispatch. Behaves like `Store.observe`.
   public func subscribe(_ body: @escaping @Sendable (State) -> Void) -> ObserverToken {
-    store.observe { change in body(change.model) }
+    store.observe(.model) { change in body(change.value) }
   }
 
   private func pass(_ action: Action, from index: Int) {

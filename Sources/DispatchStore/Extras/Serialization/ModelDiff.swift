@@ -35,27 +35,27 @@ extension ModelDiff: CustomStringConvertible {
   }
 }
 
-extension StoreChange {
+extension Change {
   /// Returns the differences between an older state of the model and this change's model, like `ModelDiff`.
-  public func differences(from old: Model) -> [ModelDifference] {
-    ModelDiff(from: old, to: model).differences
+  public func differences(from old: Value) -> [ModelDifference] {
+    ModelDiff(from: old, to: value).differences
   }
 }
 
 extension Store {
   /// Notifies an observer of each commit, with its differences, until its token ends.
   ///
-  /// Behaves like `observe(initial:_:)`. Differences are computed only when the observer reads them. The observer
+  /// Behaves like `observe`. Differences are computed only when the observer reads them. The observer
   /// retains the model of the last commit, so each commit triggers copy-on-write of the model.
   public func observeDifferences(
-    _ body: @escaping @Sendable (StoreChange<Model, Action>, ModelDiff<Model>) -> Void
+    _ body: @escaping @Sendable (Change<Model, Action>, ModelDiff<Model>) -> Void
   ) -> ObserverToken {
     let latest = Locked<Model?>(nil)
-    return observe(initial: true) { change in
+    return observe(.model, initial: true) { change in
       // Only one thread notifies at a time, in commit order.
-      var model: Model? = change.model
+      var model: Model? = change.value
       latest.withLock { swap(&$0, &model) }
-      if let model { body(change, ModelDiff(from: model, to: change.model)) }
+      if let model { body(change, ModelDiff(from: model, to: change.value)) }
     }
   }
 }

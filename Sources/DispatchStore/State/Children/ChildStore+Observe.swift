@@ -1,55 +1,59 @@
 extension ChildStore {
-  /// Notifies an observer of each commit of the store, with the part after it, until its token ends.
+  /// Calls an observer with each change of the part, in commit order, until its token ends.
   ///
-  /// Commits that leave the part unchanged are included, because values of this type can't be compared.
-  @inlinable
-  public func observe(
-    on delivery: ObserverDelivery? = nil, initial: Bool = false,
-    _ body: @escaping @Sendable (ChildChange<Model>) -> Void
-  ) -> ObserverToken {
-    part.observe(on: delivery, initial: initial, by: nil) { body($0.unwrapped()) }
-  }
-
-  /// Notifies a main-actor observer, on the main queue, of each commit of the store.
-  @inlinable
-  public func observe(
-    on delivery: MainDelivery, initial: Bool = false,
-    _ body: @escaping @MainActor @Sendable (ChildChange<Model>) -> Void
-  ) -> ObserverToken {
-    part.observe(on: delivery, initial: initial, by: nil) { body($0.unwrapped()) }
-  }
-}
-
-extension ChildStore where Model: Equatable {
-  /// Notifies an observer of each commit of the store that has changed the part, once and in commit order, until its
-  /// token ends.
+  /// If the part is `Equatable`, commits that leave it equal are no changes. It is compared in the exclusive section of
+  /// the commit, with its value at the previous change (at first, at registration). That value is kept, so the next
+  /// commit that changes the part copies it. Other parts count as changed at each commit.
   ///
-  /// The part is compared in the exclusive section of the commit, with its value at the previous call (at first, at
-  /// registration). That value is retained, so the next commit that changes the part triggers copy-on-write.
+  /// The action of a change is the one of the store, not of the child.
   ///
   /// - Parameters:
-  ///   - delivery: The queue. If nil, `body` is called as by `Store.observe`: on the thread that committed, or by the
-  ///     store's notifier.
-  ///   - initial: Whether the observer is first notified of the current part.
+  ///   - initial: Whether the observer gets the present part first.
+  ///   - delivery: The place where the observer is called, as for `Store.observe`.
   ///   - body: Called with each change, never while the store's lock is held.
   @inlinable
   public func observe(
-    on delivery: ObserverDelivery? = nil, initial: Bool = false,
-    _ body: @escaping @Sendable (ChildChange<Model>) -> Void
+    initial: Bool = false, on delivery: ObserverDelivery = .inline,
+    _ body: @escaping @Sendable (Change<Model, HandledAction>) -> Void
   ) -> ObserverToken {
-    part.observe(on: delivery, initial: initial, by: { $0 == $1 }) {
-      body($0.unwrapped())
-    }
+    part.observe(on: delivery, initial: initial) { body($0.unwrapped()) }
   }
 
-  /// Notifies a main-actor observer, on the main queue, of each commit of the store that has changed the part.
+  /// Calls a main-actor observer on the main queue with each change of the part.
   @inlinable
   public func observe(
-    on delivery: MainDelivery, initial: Bool = false,
-    _ body: @escaping @MainActor @Sendable (ChildChange<Model>) -> Void
+    initial: Bool = false, on delivery: MainDelivery,
+    _ body: @escaping @MainActor @Sendable (Change<Model, HandledAction>) -> Void
   ) -> ObserverToken {
-    part.observe(on: delivery, initial: initial, by: { $0 == $1 }) {
-      body($0.unwrapped())
-    }
+    observe(initial: initial, on: .onMain, MainDelivery.isolated(body))
+  }
+}
+
+extension OptionalChildStore {
+  /// Calls an observer with each change of the part, in commit order, until its token ends.
+  ///
+  /// The value is nil when the part is removed, and there is another change if one is added under the same identity.
+  /// If you don't need that, cancel the token then: commits pay nothing more. Otherwise behaves like
+  /// `ChildStore.observe`.
+  ///
+  /// - Parameters:
+  ///   - initial: Whether the observer gets the present part first.
+  ///   - delivery: The place where the observer is called, as for `Store.observe`.
+  ///   - body: Called with each change, never while the store's lock is held.
+  @inlinable
+  public func observe(
+    initial: Bool = false, on delivery: ObserverDelivery = .inline,
+    _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
+  ) -> ObserverToken {
+    part.observe(on: delivery, initial: initial, body)
+  }
+
+  /// Calls a main-actor observer on the main queue with each change of the part.
+  @inlinable
+  public func observe(
+    initial: Bool = false, on delivery: MainDelivery,
+    _ body: @escaping @MainActor @Sendable (Change<Model?, HandledAction>) -> Void
+  ) -> ObserverToken {
+    observe(initial: initial, on: .onMain, MainDelivery.isolated(body))
   }
 }

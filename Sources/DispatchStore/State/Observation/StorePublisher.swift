@@ -33,19 +33,16 @@
     /// `publisher(of:)`.
     public var publisher: StorePublisher<Model> {
       StorePublisher { [weak self] body in
-        self?.observe(initial: true) { body($0.model) }
+        self?.observe(.model, initial: true) { body($0.value) }
       }
     }
 
-    /// Publishes a part of each model, starting with the current one.
-    ///
-    /// - Parameter projection: Called in the exclusive section of each commit, on its thread; must read only its
-    ///   argument, and be quick.
+    /// Publishes the values of a source, starting with the current one.
     public func publisher<Value: Sendable>(
-      of projection: @escaping @Sendable (Model) -> Value
+      of source: StateSource<Model, Value>
     ) -> StorePublisher<Value> {
       StorePublisher { [weak self] body in
-        self?.observe(projection, initial: true) { body($0.model) }
+        self?.observe(source, initial: true) { body($0.value) }
       }
     }
 
@@ -54,7 +51,7 @@
     /// Changes that come before the queue can deliver are published once.
     public var objectWillChange: StorePublisher<Void> {
       StorePublisher { [weak self] body in
-        self?.observe(on: MainDelivery.main) { _ in body(()) }
+        self?.observe(.model, on: MainDelivery.main) { _ in body(()) }
       }
     }
   }

@@ -16,27 +16,44 @@ extension Store {
       storage.lock.unlock()
       return value
     }
-    return node.value(of: evaluate(node, on: thread))
-  }
-
-  /// Evaluates a selector that is not cached for this version; called with the lock held.
-  @inline(never)
-  private func evaluate(_ node: SelectorNode, on thread: ThreadState) -> Selection {
-    thread.exclusive = storage
-    let memos = storage.attachment(orAdd: SelectorMemos())
-    var pass = memos.begin(node, version: storage.version)
-    pass.read(storage.model)
-    storage.unlockUnchanged(on: thread)
-    let selection = pass.finish()
-    yieldPoint(.read, on: thread, identifier)
-    storage.lock.lock()
-    memos.end(&pass)
-    storage.lock.unlock()
-    return selection
+    return node.value(of: storage.evaluate(node, on: thread))
   }
 }
 
 extension StoreStorage {
+  /// The selection of a selector, shared with all who select, if the store still has a version.
+  func selection(of node: SelectorNode, at version: UInt64) -> Selection? {
+    let thread = ThreadState.here(self)
+    ExclusiveSection.check(self, "read", on: thread)
+    yieldPoint(.read, on: thread, identifier)
+    lock.lock()
+    guard self.version == version else {
+      lock.unlock()
+      return nil
+    }
+    if let selection = presentSelection(of: node.id)?.takeUnretainedValue() {
+      lock.unlock()
+      return selection
+    }
+    return evaluate(node, on: thread)
+  }
+
+  /// Evaluates a selector that is not cached for this version; called with the lock held.
+  @inline(never)
+  fileprivate final func evaluate(_ node: SelectorNode, on thread: ThreadState) -> Selection {
+    thread.exclusive = self
+    let memos = attachment(orAdd: SelectorMemos())
+    var pass = memos.begin(node, version: version)
+    pass.read(modelAddress)
+    unlockUnchanged(on: thread)
+    let selection = pass.finish()
+    yieldPoint(.read, on: thread, identifier)
+    lock.lock()
+    memos.end(&pass)
+    lock.unlock()
+    return selection
+  }
+
   /// The cached selection of a selector for the current model, or nil; called with the lock held.
   @inline(__always)
   fileprivate final func presentSelection(of id: UInt64) -> Unmanaged<Selection>? {

@@ -1,32 +1,53 @@
-/// An asynchronous sequence of a store's models, changes, values or deltas.
+/// An asynchronous sequence of a store's changes, made by `Store.stream`.
 ///
-///     for await count in store.values(of: \.count) { print(count) }
+///     for await change in store.stream(.part(\.count)) { print(change.value) }
 ///
-/// Each iterator is a subscription with a buffer of its own. It begins when the iterator is made (`for await` makes
-/// one). It ends in one of three ways:
+/// A stream is one subscription, which begins when the stream is made. The first iterator takes it (`for await` makes
+/// one). Each further iterator begins a subscription of its own, with a buffer of its own, when it is made. A
+/// subscription ends in one of these ways:
 ///
-/// - The iterator is released.
+/// - The iterator is released, or the stream before it has an iterator.
 /// - The task that iterates is cancelled.
-/// - The store is gone, and the consumer has taken all kept elements.
+/// - The store is gone, and the consumer has taken all kept changes.
 ///
-/// The sequence and its iterators don't keep the store alive.
+/// The stream and its iterators don't keep the store alive.
 ///
-/// Elements come in commit order. They are kept in the commit's exclusive section, without a delivery turn. The
+/// Changes come in commit order. They are kept in the commit's exclusive section, without a delivery turn. The
 /// consumer is resumed after the section. Only one task at a time may use an iterator.
 public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Iteration throws no error.
   public typealias Failure = Never
 
   private let subscribe: @Sendable () -> Iterator
+  private let first: FirstIterator
 
   @usableFromInline
   init(_ subscribe: @escaping @Sendable () -> Iterator) {
     self.subscribe = subscribe
+    first = FirstIterator(subscribe())
   }
 
-  /// Subscribes to the store.
+  /// Takes the stream's subscription, or begins another one if it was taken.
   public func makeAsyncIterator() -> Iterator {
-    subscribe()
+    first.take() ?? subscribe()
+  }
+
+  /// The subscription that the first iterator takes.
+  private final class FirstIterator: @unchecked Sendable {  // because one caller alone takes it
+    private let isTaken = Locked(false)
+    private var iterator: Iterator?
+
+    init(_ iterator: Iterator) {
+      self.iterator = iterator
+    }
+
+    func take() -> Iterator? {
+      let wasTaken = isTaken.withLock { isTaken in
+        defer { isTaken = true }
+        return isTaken
+      }
+      return wasTaken ? nil : iterator.take()
+    }
   }
 
   /// A subscription to a store.
@@ -37,28 +58,34 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     @usableFromInline let subscription: StreamSubscription
-    /// Converts a kept element, outside of locks.
+    /// Converts a kept note, outside of locks.
     ///
     /// Nil skips it.
-    @usableFromInline let receive: (StreamedElement) -> Element?
+    @usableFromInline let receive: (KeptNote) -> Element?
 
     @inlinable
-    init(_ subscription: StreamSubscription, receive: @escaping (StreamedElement) -> Element?) {
+    init(_ subscription: StreamSubscription, receive: @escaping (KeptNote) -> Element?) {
       (self.subscription, self.receive) = (subscription, receive)
     }
 
-    /// Returns the next element, or nil at the end.
+    /// Makes an iterator for a store that has gone.
+    @inlinable
+    init() {
+      self.init(StreamSubscription()) { _ in nil }
+    }
+
+    /// Returns the next change, or nil at the end.
     ///
-    /// Once the calling task is cancelled it returns nil, even if elements are left.
+    /// Once the calling task is cancelled it returns nil, even if changes are left.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      while let kept = await subscription.next() {
-        if let element = receive(kept) { return element }
+      while let note = await subscription.next() {
+        if let element = receive(note) { return element }
       }
       return nil
     }
 
-    /// Returns the next element, or nil at the end; runs on the caller's actor.
+    /// Returns the next change, or nil at the end; runs on the caller's actor.
     @inlinable
     public nonisolated(nonsending) mutating func next() async -> Element? {
       await next(isolation: #isolation)

@@ -2,7 +2,7 @@
 ///
 ///     let group = StoreGroup(orders, stock)
 ///     let token = group.observe { change in
-///       let (orders, stock) = change.models
+///       let (orders, stock) = change.value.models
 ///       …
 ///     }
 ///
@@ -44,62 +44,43 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     stores.snapshot { notices.dispatchesUnderWay }
   }
 
-  /// Notifies an observer of each dispatch that has changed stores of the group, and of each change outside a
-  /// dispatch.
+  /// Calls an observer once for each dispatch that has changed stores of the group, and for each change outside a
+  /// dispatch, until its token ends.
   ///
-  /// Calls come one after the other, until the token ends. The call for a dispatch comes once all of its stores have
-  /// ended, on the thread that is about to run its completion. The call for another change comes on the thread that
-  /// made it.
+  /// Calls come one after the other. The call for a dispatch comes once all of its stores have ended, before its
+  /// completion. An inline observer is called on the thread that is about to run the completion or, for a change
+  /// outside a dispatch, on the thread that made it.
   ///
-  /// If another thread is calling the group's observers, a caller from outside or of `.sync` waits for its turn. A
-  /// thread of a lane or of the concurrent queue leaves the call to that thread and continues, as in
-  /// `Store.observe(initial:_:)`. The observer may dispatch in every mode, change stores, and cancel itself or
-  /// others. The token retains the group.
+  /// If another thread is calling the group's inline observers, a caller from outside or of `.sync` waits for its
+  /// turn. A thread of a lane or of the concurrent queue leaves the call to that thread and continues, as in
+  /// `Store.observe`. No dispatch waits for an observer on a queue. The observer may dispatch in every mode, change
+  /// stores, and cancel itself or others. The token keeps the group alive.
+  ///
+  /// A change has a snapshot of the stores at the time of the call, perhaps with later changes, too. Its only commit
+  /// names the dispatch; its version is the number of the call for the group.
   ///
   /// - Parameters:
-  ///   - initial: Whether the observer is first notified of the current models.
-  ///   - body: Called with the models at the time of the call, never while a lock is held.
+  ///   - initial: Whether the observer gets the present models first.
+  ///   - delivery: The place where the observer is called.
+  ///   - body: Called with each change, never while a lock is held.
   public func observe(
-    initial: Bool = false,
-    _ body: @escaping @Sendable (StoreGroupChange<repeat each Model>) -> Void
+    initial: Bool = false, on delivery: ObserverDelivery = .inline,
+    _ body:
+      @escaping @Sendable (Change<StoreSnapshot<repeat each Model>, HandledAction>) -> Void
   ) -> ObserverToken {
-    notices.settled.observe({ $0 }, initial: initial) { notice in
-      body(self.change(notice.model))
+    notices.settled.observe(.model, initial: initial, on: delivery) { notice in
+      for commit in notice.commits {
+        body(self.change(version: commit.version, commit.action?.dispatchID))
+      }
+      if notice.commits.isEmpty { body(self.change(version: notice.version, nil, true)) }
     }
   }
 
-  /// Notifies an observer on a queue, otherwise like `observe(initial:_:)`; no dispatch waits for it.
-  ///
-  /// - Parameters:
-  ///   - delivery: The queue.
-  ///   - initial: Whether the observer is first notified of the current models.
-  ///   - body: Called on the queue with the models at the time of the call, once for each dispatch.
-  public func observe(
-    on delivery: ObserverDelivery, initial: Bool = false,
-    _ body: @escaping @Sendable (StoreGroupChange<repeat each Model>) -> Void
-  ) -> ObserverToken {
-    notices.settled.observe({ $0 }, on: delivery, initial: initial) { notice in
-      body(self.change(notice.model))
-    }
-  }
-
-  /// Notifies a main-actor observer, on the main queue, otherwise like `observe(initial:_:)`; no dispatch waits for
-  /// it.
-  ///
-  /// - Parameters:
-  ///   - delivery: `.main`.
-  ///   - initial: Whether the observer is first notified of the current models.
-  ///   - body: Called on the main queue with the models at the time of the call, once for each dispatch.
-  public func observe(
-    on delivery: MainDelivery, initial: Bool = false,
-    _ body: @escaping @MainActor @Sendable (StoreGroupChange<repeat each Model>) -> Void
-  ) -> ObserverToken {
-    notices.settled.observe({ $0 }, on: delivery, initial: initial) { notice in
-      body(self.change(notice.model))
-    }
-  }
-
-  private func change(_ dispatchID: DispatchID?) -> StoreGroupChange<repeat each Model> {
-    StoreGroupChange(snapshot: snapshot(), dispatchID: dispatchID)
+  private func change(
+    version: UInt64, _ dispatchID: DispatchID?, _ isInitial: Bool = false
+  ) -> Change<StoreSnapshot<repeat each Model>, HandledAction> {
+    Change(
+      .now(snapshot()), version: version, action: nil, dispatchID: dispatchID,
+      isInitial: isInitial)
   }
 }

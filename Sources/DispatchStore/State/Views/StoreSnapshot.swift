@@ -24,17 +24,3 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
     self.dispatchesUnderWay = dispatchesUnderWay
   }
 }
-
-/// A change of a group of stores, as its observers receive it.
-public struct StoreGroupChange<each Model: Sendable>: Sendable {
-  /// The stores at the time of the call, perhaps with later changes, too.
-  public let snapshot: StoreSnapshot<repeat each Model>
-  /// The dispatch whose stores have ended; nil for a change outside a dispatch, and for the initial call.
-  public let dispatchID: DispatchID?
-
-  /// The models, in the order of the stores.
-  public var models: (repeat each Model) { snapshot.models }
-
-  /// The versions of the models, in the order of the stores.
-  public var versions: [UInt64] { snapshot.versions }
-}

@@ -14,9 +14,9 @@ final class CounterReducer: Reducer<Counter, Counter.Action> {
 }
 
 let counter = Dispatcher.default.register(store: Store(reducer: CounterReducer()))
-let token = counter.observe(\.count, on: .main) { change in
-  print(change.model)
-  if change.model == 3 { exit(0) }
+let token = counter.observe(.part(\.count), on: .main) { change in
+  print(change.value)
+  if change.value == 3 { exit(0) }
 }
 counter.dispatch(.increase, mode: .mainThread)
 counter.dispatch(.increase, mode: .mainThread) { _ in

@@ -10,8 +10,8 @@ final class Thermostat {
   init(dispatcher: Dispatcher) {
     dispatcher.register(middleware: Limit(highest: 30))
     store = dispatcher.register(store: Store(reducer: TemperatureReducer()))
-    token = store.observe(on: .main) { [weak self] change in
-      self?.show(change.model.degrees)
+    token = store.observe(.model, on: .main) { [weak self] change in
+      self?.show(change.value.degrees)
     }
   }
 

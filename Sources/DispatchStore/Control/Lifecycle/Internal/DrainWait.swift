@@ -5,9 +5,12 @@ final class DrainWait: TimerTarget {
   /// Whether all dispatches have ended, once the wait has.
   let isComplete = Eventual<Bool>()
   private let dispatcher: Dispatcher
+  /// Whether it goes on until the consumers of the stores' streams have caught up.
+  private let includesStreams: Bool
 
-  init(of dispatcher: Dispatcher) {
+  init(of dispatcher: Dispatcher, includingStreams: Bool) {
     self.dispatcher = dispatcher
+    includesStreams = includingStreams
   }
 
   func begin(until deadline: Int64?) {
@@ -24,7 +27,14 @@ final class DrainWait: TimerTarget {
     let isAwaited = dispatcher.endGeneration { generation in
       generation.whenEnded { self.awaitGeneration() }
     }
-    if !isAwaited { isComplete.set(true) }
+    if !isAwaited { awaitStreams() }
+  }
+
+  private func awaitStreams() {
+    guard includesStreams else { return isComplete.set(true) }
+    let catchUp = CatchUp(with: dispatcher.registry.withLock { $0.storages })
+    catchUp.isComplete.whenSet { if $0 { self.isComplete.set(true) } }
+    isComplete.whenSet { if !$0 { catchUp.cancel() } }
   }
 
   func timerFired() {

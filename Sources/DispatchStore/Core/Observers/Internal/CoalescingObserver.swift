@@ -1,10 +1,10 @@
-/// An observer of whole models on a queue.
+/// An observer of whole models on a queue: one call for all commits that the queue is behind.
 final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRecord,
   @unchecked Sendable
 {
   // because its superclass is
   private weak var storage: ModelStorage<Model, Action>?
-  private let body: @Sendable (CoalescedChange<Model, Action>) -> Void
+  private let body: @Sendable (Change<Model, Action>) -> Void
   private let kept = Mailbox<StoreCommit<Action>>()
   /// The storage while a call is scheduled.
   ///
@@ -12,8 +12,8 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private let scheduled = Locked<ModelStorage<Model, Action>?>(nil)
 
   init(
-    of storage: ModelStorage<Model, Action>, on queue: ObserverQueue,
-    _ body: @escaping @Sendable (CoalescedChange<Model, Action>) -> Void
+    of storage: ModelStorage<Model, Action>, on queue: ObserverQueue?,
+    _ body: @escaping @Sendable (Change<Model, Action>) -> Void
   ) {
     self.storage = storage
     self.body = body
@@ -39,7 +39,20 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     yieldPoint(.callObserver)
     let storage = scheduled.withLock { $0.take() }
     let commits = kept.takeAll()
-    if mayCall, let storage { body(CoalescedChange(commits: commits, of: storage)) }
+    if mayCall, let storage { body(change(commits, of: storage)) }
     return false
+  }
+
+  private func change(
+    _ commits: [StoreCommit<Action>], of storage: ModelStorage<Model, Action>
+  ) -> Change<Model, Action> {
+    let content = ChangeContent.present(PresentModel(of: storage) as PresentValue<Model>)
+    guard let last = commits.last else {
+      let version = storage.withLock { _ in storage.version }
+      return Change(content, version: version, action: nil, dispatchID: nil, isInitial: true)
+    }
+    return Change(
+      content, version: last.version, action: last.action, dispatchID: last.dispatchID,
+      earlier: commits.count > 1 ? Array(commits.dropLast()) : nil)
   }
 }

@@ -23,6 +23,16 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
+  /// Adds a notice into which the one that waits, if any, is merged.
+  ///
+  /// Returns whether the caller must schedule a call.
+  func put(_ merged: (_ waiting: Notice?) -> Notice) -> Bool {
+    state.withLock { state in
+      state.notices.append(merged(state.notices.popFirst()))
+      return state.request()
+    }
+  }
+
   /// Requests a call without a notice.
   ///
   /// Returns whether the caller must schedule it.

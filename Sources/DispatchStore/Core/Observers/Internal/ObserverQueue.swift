@@ -4,15 +4,14 @@ import Dispatch
 struct ObserverQueue: Sendable {
   private let queue: DispatchQueue
 
-  static let main = ObserverQueue(queue: .main)
-
-  private init(queue: DispatchQueue) {
-    self.queue = queue
-  }
-
-  init(_ delivery: ObserverDelivery) {
+  /// Nil if the observer is called inline.
+  init?(_ delivery: ObserverDelivery) {
+    switch delivery.place {
+    case .inline: return nil
     // A serial queue on top keeps the order even if the target is concurrent.
-    queue = DispatchQueue(label: "DispatchStore.observer", target: delivery.target)
+    case .queue(let target): queue = DispatchQueue(label: "DispatchStore.observer", target: target)
+    case .main: queue = .main
+    }
   }
 
   func enqueue(_ body: @escaping @Sendable () -> Void) {
@@ -20,21 +19,6 @@ struct ObserverQueue: Sendable {
       world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue)), body)
     } else {
       queue.async(execute: body)
-    }
-  }
-
-  /// Wraps a main-actor closure for a call on the main queue.
-  static func onMain<Change: Sendable>(
-    _ body: @escaping @MainActor @Sendable (Change) -> Void
-  ) -> @Sendable (Change) -> Void {
-    { change in
-      #if SIMULATION
-        // A cast, because a simulated main queue only stands for the main actor, and `assumeIsolated` would trap.
-        if ThreadState.current.simulated != nil {
-          return unsafeBitCast(body, to: (@Sendable (Change) -> Void).self)(change)
-        }
-      #endif
-      MainActor.assumeIsolated { body(change) }
     }
   }
 }

@@ -49,6 +49,8 @@ struct Registry {
     entries.values.sorted { $0.sequence < $1.sequence }.compactMap(\.store)
   }
 
+  var storages: [StoreStorage] { entries.values.compactMap(\.storage) }
+
   func entry(_ identifier: String) -> StoreEntry? { entries[identifier] }
 
   /// Whether a store is registered under this identifier, or was while a registered store declared it.

@@ -1,69 +1,79 @@
 extension StorePart {
-  @usableFromInline typealias Observation = @Sendable (ChildChange<Model?>) -> Void
-  @usableFromInline typealias Comparison = @Sendable (Model, Model) -> Bool
-
-  /// - Parameter areEqual: Suppresses a value that equals the previous one; nil delivers every value.
+  /// Observes the part; the value is nil while it is missing.
   @inlinable
   func observe(
-    on delivery: ObserverDelivery?, initial: Bool, by areEqual: Comparison?,
-    _ body: @escaping Observation
+    on delivery: ObserverDelivery, initial: Bool,
+    _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
-    root.observe(selection(by: areEqual, body), on: delivery, initial: initial)
-  }
-
-  @inlinable
-  func observe(
-    on delivery: MainDelivery, initial: Bool, by areEqual: Comparison?,
-    _ body: @escaping @MainActor @Sendable (ChildChange<Model?>) -> Void
-  ) -> ObserverToken {
-    root.observe(selection(by: areEqual, PartRoot.onMain(body)), on: delivery, initial: initial)
-  }
-
-  @inlinable
-  func selection(
-    by areEqual: Comparison?, _ body: @escaping Observation
-  ) -> ChildObserver.Selection {
-    let (path, last) = (path, LastValue<Model>())
-    return { model, isFirst in
-      var call: ChildObserver.Call?
-      let isFound = path.read(model) { part in
-        if let areEqual {
-          if !isFirst, let last = last.value, areEqual(last, part.pointee) { return }
-          last.value = part.pointee
-        }
-        let value = part.pointee
-        call = { body(ChildChange(value, of: $0)) }
-      }
-      if isFound { return call }
-      if areEqual != nil {
-        if !isFirst, last.value == nil { return nil }
-        last.value = nil
-      }
-      return { body(ChildChange(nil, of: $0)) }
+    let (path, equality) = (path, ElementEquality<Model>())
+    let delivered = LastValue<Model?>(nil)
+    return root.follow(
+      CommitReader(
+        begin: { model, _ in
+          let part = path.value(in: model)
+          _ = delivered.replace(by: part)
+          return TypedValue(part)
+        },
+        read: { commit, last in
+          let isSame = path.isUnchanged(in: commit.model, since: last, equality)
+          return isSame ? nil : TypedValue(path.value(in: commit.model))
+        }, keepsLast: true), delivery, initial
+    ) { note in
+      let new = TypedValue<Model?>.of(note.value)
+      let old = delivered.replace(by: new)
+      let content = note.isInitial ? ChangeContent.now(new) : .replaced(old: old, by: new)
+      body(TypedNote<HandledAction>.change(note, content))
     }
   }
 }
 
-extension PartRoot {
+extension PartPath {
+  /// A copy of the part; nil if it is missing.
+  @inlinable
+  func value(in whole: UnsafeRawPointer) -> Value? {
+    var value: Value?
+    _ = read(whole) { value = $0.pointee }
+    return value
+  }
+
+  /// Compares the part in place.
+  @inlinable
+  func isUnchanged(
+    in whole: UnsafeRawPointer, since last: KeptValue?, _ equality: ElementEquality<Value>
+  ) -> Bool {
+    let last = TypedValue<Value?>.of(last)
+    var isSame = false
+    let isFound = read(whole) { isSame = !equality.differ(last, $0.pointee) }
+    return isFound ? isSame : last == nil
+  }
+}
+
+/// The part as of the last change that was delivered.
+@usableFromInline
+final class LastValue<Value: Sendable>: Sendable {
+  private let last: Locked<Value>
+
   @usableFromInline
-  func observe(
-    _ select: @escaping ChildObserver.Selection, on delivery: ObserverDelivery?, initial: Bool
-  ) -> ObserverToken {
-    add(
-      ChildObserver(select, on: delivery.map { ObserverQueue($0) }, actionOf: actionOf), initial)
+  init(_ value: Value) {
+    last = Locked(value)
   }
 
   @usableFromInline
-  func observe(
-    _ select: @escaping ChildObserver.Selection, on delivery: MainDelivery, initial: Bool
-  ) -> ObserverToken {
-    add(ChildObserver(select, on: .main, actionOf: actionOf), initial)
+  func replace(by value: Value) -> Value {
+    last.withLock { last in
+      defer { last = value }
+      return last
+    }
   }
+}
 
-  @usableFromInline
-  static func onMain<Change: Sendable>(
-    _ body: @escaping @MainActor @Sendable (Change) -> Void
-  ) -> @Sendable (Change) -> Void {
-    ObserverQueue.onMain(body)
+extension Change {
+  /// Converts the change of a part that always exists.
+  @inlinable
+  func unwrapped<Part>() -> Change<Part, Action> where Value == Part? {
+    let content: ChangeContent<Part> =
+      if let old { .replaced(old: old!, by: value!) } else { .now(value!) }
+    return Change<Part, Action>(
+      content, version: version, action: action, dispatchID: dispatchID, isInitial: isInitial)
   }
 }

@@ -85,12 +85,12 @@ struct PartRoot: @unchecked Sendable {
   @usableFromInline let model: UnsafeMutableRawPointer
   /// Changes the model in one commit; if the closure finds nothing to change, there is no commit.
   @usableFromInline let commit: @Sendable ((UnsafeMutableRawPointer) -> Bool) -> Void
-  /// Registers an observer.
-  @usableFromInline let add: @Sendable (ObserverRecord, _ initial: Bool) -> ObserverToken
   /// The outcomes of the stores that this one waits for, in the current dispatch.
   @usableFromInline let prerequisites: @Sendable () -> [StoreResult]
-  /// The optional action at an address, without its type.
-  @usableFromInline let actionOf: @Sendable (UnsafeRawPointer) -> AnyAction?
+  /// Adds a follower.
+  @usableFromInline let add: @Sendable (Follower) -> ObserverToken
+  /// Notes a commit, with the store's action.
+  @usableFromInline let note: Follower.Note
 
   @inlinable
   init<Model, Action>(_ store: Store<Model, Action>) {
@@ -102,8 +102,27 @@ struct PartRoot: @unchecked Sendable {
         PartialReduction.change(&$0, by: store.reducer, body)
       }
     }
-    add = { store.observe($0, initial: $1) }
     prerequisites = { store.prerequisiteResults }
-    actionOf = { $0.assumingMemoryBound(to: Action?.self).pointee }
+    add = { store.follow($0) }
+    note = { commit, value in
+      let action =
+        commit.isPresentModel
+        ? nil : commit.action.assumingMemoryBound(to: Action?.self).pointee
+      return TypedNote<HandledAction>(
+        value, version: commit.version,
+        action: action.map { $0 as? HandledAction ?? HandledAction($0) },
+        dispatchID: commit.dispatchID, isInitial: commit.isPresentModel)
+    }
+  }
+
+  @usableFromInline
+  func follow(
+    _ reader: CommitReader, _ delivery: ObserverDelivery, _ initial: Bool,
+    _ body: @escaping @Sendable (KeptNote) -> Void
+  ) -> ObserverToken {
+    add(
+      CallingFollower(reader, on: delivery, initial: initial, note: note) { note, _ in
+        body(note)
+      })
   }
 }

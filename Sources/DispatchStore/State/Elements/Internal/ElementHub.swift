@@ -16,7 +16,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
 
   private struct Notice {
     let version: UInt64
-    let observer: ElementObserver
+    let observer: Follower
   }
 
   /// - Parameter keep: Passes a commit to those observers of the table whose elements it has changed.
@@ -31,18 +31,15 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
     keep(commit, self, &kept)
   }
 
-  /// Keeps a change for one of the observers.
+  /// Keeps a change for one of the observers; returns false if it was dropped.
   @usableFromInline
   func keep(
-    _ change: KeptElementChange, of commit: CommitInProgress, for observer: ElementObserver,
+    _ element: KeptValue, of commit: CommitInProgress, for observer: Follower,
     _ kept: inout KeptCommit
-  ) {
-    let isDue = observer.keep(change, of: commit, &kept)
-    if isInTurn {
-      _ = notices.put(Notice(version: commit.version, observer: observer))
-    } else if isDue {
-      kept.schedule(observer)
-    }
+  ) -> Bool {
+    let isKept = observer.put(observer.note(commit, element), of: commit, &kept)
+    if isInTurn { _ = notices.put(Notice(version: commit.version, observer: observer)) }
+    return isKept
   }
 
   override func notify(of change: ObservedChange) {
@@ -65,22 +62,22 @@ struct ElementObserverList {
 
   var isEmpty: Bool { list.isEmpty }
 
-  mutating func append(_ observer: ElementObserver) {
+  mutating func append(_ observer: Follower) {
     // The hub is notified of all commits, so the first commit to deliver does not matter here.
     list.append(observer, from: 0)
   }
 
-  mutating func remove(_ observer: ElementObserver) {
+  mutating func remove(_ observer: Follower) {
     list.remove(observer)
   }
 
   /// Returns the next observer that is not cancelled, and moves the index past it.
   @usableFromInline
-  func next(_ index: inout Int) -> ElementObserver? {
+  func next(_ index: inout Int) -> Follower? {
     while index < list.slots.count {
       defer { index += 1 }
       guard let observer = list.slots[index]?.observer, !observer.isCancelled else { continue }
-      return unsafeDowncast(observer, to: ElementObserver.self)
+      return unsafeDowncast(observer, to: Follower.self)
     }
     return nil
   }

@@ -2,8 +2,7 @@
 ///
 /// The per-commit functions are inlinable, so that they are compiled for the collection's types.
 @usableFromInline
-final class ElementTable<Model: Sendable, Action: ActionType, Elements: KeyedCollection & Sendable>:
-  @unchecked Sendable
+final class ElementTable<Model: Sendable, Elements: KeyedCollection & Sendable>: @unchecked Sendable
 where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   // because the store's lock guards the mutable state
   @usableFromInline typealias Key = Elements.ElementKey
@@ -25,12 +24,12 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     checkpoint = part.read(of: model) { $0.pointee.makeCheckpoint() }
   }
 
-  func add(_ observer: TypedElementObserver<Value>, for key: Key) {
+  func add(_ observer: Follower, for key: Key) {
     addedCount += 1
     observers[key, default: ElementObserverList(number: addedCount)].append(observer)
   }
 
-  func remove(_ observer: TypedElementObserver<Value>, for key: Key) {
+  func remove(_ observer: Follower, for key: Key) {
     observers[key]?.remove(observer)
     if observers[key]?.isEmpty == true { observers[key] = nil }
   }
@@ -79,8 +78,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   func hasChanged(_ value: Value?, for observers: ElementObserverList) -> Bool {
     var index = 0
     while let next = observers.next(&index) {
-      let observer = unsafeDowncast(next, to: TypedElementObserver<Value>.self)
-      if equality.differ(observer.last, value) { return true }
+      if equality.differ(state(of: next).last, value) { return true }
     }
     return false
   }
@@ -102,17 +100,17 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   ) {
     var index = 0
     while let next = observers.next(&index) {
-      let observer = unsafeDowncast(next, to: TypedElementObserver<Value>.self)
+      let state = state(of: next)
       // If a key was touched several times, the first time counts.
-      guard observer.version != commit.version, equality.differ(observer.last, value) else {
-        continue
-      }
-      let change = ElementChange(
-        old: observer.last, new: value, version: commit.version,
-        action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-        dispatchID: commit.dispatchID)
-      (observer.last, observer.version) = (value, commit.version)
-      hub.keep(TypedElementChange(change), of: commit, for: observer, &kept)
+      guard state.version != commit.version, equality.differ(state.last, value) else { continue }
+      state.version = commit.version
+      // A change that a stream drops is not what the next one is compared with.
+      if hub.keep(TypedValue(value), of: commit, for: next, &kept) { state.last = value }
     }
+  }
+
+  @inlinable
+  func state(of observer: Follower) -> ElementState<Value> {
+    unsafeDowncast(observer.hubState.unsafelyUnwrapped, to: ElementState<Value>.self)
   }
 }

@@ -48,7 +48,7 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
 
   private let source: Source
   /// The type's `==`; nil if it is not `Equatable`.
-  private let areEqual: ((Value, Value) -> Bool)?
+  let areEqual: ((Value, Value) -> Bool)?
 
   /// - Parameter read: Called with the address of a model, inside the store's exclusive section.
   init(reading read: @escaping @Sendable (UnsafeRawPointer) -> Value) {

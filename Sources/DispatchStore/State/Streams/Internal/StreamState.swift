@@ -16,7 +16,7 @@ struct StreamState<Element, Waiter, Hold> {
     case closed
   }
 
-  private let policy: StreamBufferingPolicy
+  private let buffering: StreamBuffering
   private var life = Life.open
   private var kept = FIFO<Element>()
   private var count = 0
@@ -28,9 +28,17 @@ struct StreamState<Element, Waiter, Hold> {
   ///
   /// While there are any, no producer waits for the consumer.
   private var consumerWaits = 0
+  /// Whether the consumer has ever asked for an element.
+  ///
+  /// Before, no producer waits for it.
+  private var hasBegun = false
+  /// The number of elements that were taken or dropped.
+  private var position = 0
+  /// Those who wait until the consumer has asked for the element at a position.
+  private var watches: [(position: Int, watch: CatchUp)] = []
 
-  init(_ policy: StreamBufferingPolicy) {
-    self.policy = policy
+  init(_ buffering: StreamBuffering) {
+    self.buffering = buffering
   }
 
   // MARK: The producer
@@ -47,14 +55,14 @@ struct StreamState<Element, Waiter, Hold> {
   /// - Parameter hold: Makes the producer wait, if it can. Called if the consumer lags too far behind.
   mutating func push(_ element: Element, hold: () -> Hold?) -> Push {
     guard case .open = life else { return Push() }
-    switch policy {
+    switch buffering {
     case .unbounded: break
-    case .bufferingNewest(let bound):
+    case .newest(let bound):
       if count == bound { dropFirst() }
-    case .bufferingOldest(let bound):
+    case .oldest(let bound):
       if count == bound { return Push() }
     case .suspending(let bound):
-      if count >= bound { holds.append(consumerWaits == 0 ? hold() : nil) }
+      if count >= bound { holds.append(hasBegun && consumerWaits == 0 ? hold() : nil) }
     }
     kept.append(element)
     count += 1
@@ -70,6 +78,7 @@ struct StreamState<Element, Waiter, Hold> {
   private mutating func dropFirst() {
     if let first = kept.popFirst() { dropped.append(first) }
     count -= 1
+    position += 1
   }
 
   /// Returns the consumer, if it can take an element or the end, and the dropped elements.
@@ -91,6 +100,33 @@ struct StreamState<Element, Waiter, Hold> {
     return waiter.take()
   }
 
+  // MARK: Those who wait for the consumer
+
+  /// Calls back once the consumer has taken what is kept, and asks for more.
+  ///
+  /// Returns false if it has, or never will.
+  mutating func watch(_ watch: CatchUp) -> Bool {
+    if case .closed = life { return false }
+    if count == 0, waiter != nil || !isOpen { return false }
+    watches.append((position + count, watch))
+    return true
+  }
+
+  mutating func remove(_ watch: CatchUp) {
+    watches.removeAll { $0.watch === watch }
+  }
+
+  /// Takes those for whom the consumer has caught up.
+  ///
+  /// Called when it asks for an element, before it takes one, and after the end.
+  mutating func takeCaughtUp() -> [CatchUp] {
+    if watches.isEmpty { return [] }
+    let isDone = if case .closed = life { true } else { count == 0 }
+    let due = watches.filter { isDone || $0.position <= position }
+    watches.removeAll { isDone || $0.position <= position }
+    return due.map(\.watch)
+  }
+
   // MARK: The consumer
 
   enum Next {
@@ -102,9 +138,11 @@ struct StreamState<Element, Waiter, Hold> {
   }
 
   mutating func next() -> Next {
+    hasBegun = true
     if case .closed = life { return .end }
     if let element = kept.popFirst() {
       count -= 1
+      position += 1
       return .element(element, holds.popFirst() ?? nil)
     }
     return isOpen ? .none : .end

@@ -1,11 +1,11 @@
 /// The state that a stream's observer and its consumer share, including the consumer's continuation.
 final class StreamStorage: Sendable {
-  typealias State = StreamState<StreamedElement, UnsafeContinuation<Void, Never>, StreamHold>
+  typealias State = StreamState<KeptNote, UnsafeContinuation<Void, Never>, StreamHold>
 
   private let state: Locked<State>
 
-  init(_ policy: StreamBufferingPolicy) {
-    state = Locked(State(policy))
+  init(_ buffering: StreamBuffering) {
+    state = Locked(State(buffering))
   }
 
   // MARK: The producer
@@ -13,14 +13,14 @@ final class StreamStorage: Sendable {
   /// Keeps the element of a commit.
   ///
   /// Called under the store's lock; says if `wake()` must follow outside of it.
-  func push(_ element: StreamedElement, hold: () -> StreamHold?) -> State.Push {
+  func push(_ element: KeptNote, hold: () -> StreamHold?) -> State.Push {
     state.withLock { $0.push(element, hold: hold) }
   }
 
   /// Takes back the only kept element, under the store's lock.
   ///
   /// Nil if the consumer has taken it.
-  func takeBack() -> StreamedElement? {
+  func takeBack() -> KeptNote? {
     state.withLock { $0.takeBack() }
   }
 
@@ -47,8 +47,9 @@ final class StreamStorage: Sendable {
   /// Returns the next element, or nil at the end.
   ///
   /// The caller then calls `close()`.
-  nonisolated(nonsending) func next() async -> StreamedElement? {
+  nonisolated(nonsending) func next() async -> KeptNote? {
     if Task.isCancelled { return nil }
+    for watch in state.withLock({ $0.takeCaughtUp() }) { watch.hasCaughtUp() }
     switch take() {
     case .element(let element): return element
     case .end: return nil
@@ -59,7 +60,7 @@ final class StreamStorage: Sendable {
   /// Waits for the next element.
   ///
   /// Only this slow path needs a cancellation handler, since only here the task suspends.
-  private nonisolated(nonsending) func nextToCome() async -> StreamedElement? {
+  private nonisolated(nonsending) func nextToCome() async -> KeptNote? {
     await withTaskCancellationHandler {
       while true {
         await suspend()
@@ -76,7 +77,7 @@ final class StreamStorage: Sendable {
   }
 
   private enum Taken {
-    case element(StreamedElement)
+    case element(KeptNote)
     case none
     case end
   }
@@ -107,11 +108,20 @@ final class StreamStorage: Sendable {
 
   /// Ends the stream, since the consumer takes no more elements.
   func close() {
-    let (waiter, released) = state.withLock { ($0.close(), $0.release()) }
+    let (waiter, released, watches) = state.withLock {
+      ($0.close(), $0.release(), $0.takeCaughtUp())
+    }
     resume(waiter)
+    for watch in watches { watch.hasCaughtUp() }
     for hold in released.holds { hold.end() }
     withExtendedLifetime(released) {}
   }
+}
+
+extension StreamStorage: FollowingStream {
+  func watch(_ watch: CatchUp) -> Bool { state.withLock { $0.watch(watch) } }
+
+  func remove(_ watch: CatchUp) { state.withLock { $0.remove(watch) } }
 }
 
 extension StreamStorage: TaskWaitObserver {

@@ -1,13 +1,16 @@
 /// The changes of a store group for its observers.
 final class StoreGroupNotices: Sendable {
-  /// A store with one commit for each notice, whose model is the transaction.
+  /// A store with one commit for each notice.
   ///
   /// Observers of a store are called in commit order, by one thread at a time. Threads that must not wait leave the
   /// call to that thread.
-  let settled = Store<DispatchID?, Notice>(model: nil, reducer: Reducer())
+  let settled = Store<Void, Notice>(model: (), reducer: Reducer())
   private let underWay = Locked<Set<DispatchID>>([])
 
-  struct Notice: ActionType {}
+  struct Notice: ActionType {
+    /// The dispatch whose stores have ended, or nil for a change outside a dispatch.
+    let dispatchID: DispatchID?
+  }
 
   /// The dispatches that have changed a store of the group, and whose stores have not all ended.
   var dispatchesUnderWay: [DispatchID] { underWay.withLock { $0 }.sorted() }
@@ -25,7 +28,7 @@ final class StoreGroupNotices: Sendable {
   }
 
   func notify(of dispatchID: DispatchID?) {
-    settled.updateModel { $0 = dispatchID }
+    settled.inject(model: (), action: Notice(dispatchID: dispatchID))
   }
 }
 

@@ -1,0 +1,73 @@
+/// A stream of a store, whose consumer may lag.
+protocol FollowingStream: AnyObject, Sendable {
+  /// Calls back once the consumer has taken what is kept now, and asks for more, or once the stream ends.
+  ///
+  /// Returns false if that is so already.
+  func watch(_ watch: CatchUp) -> Bool
+  /// Stops waiting for the consumer.
+  func remove(_ watch: CatchUp)
+}
+
+/// The streams of a store.
+final class StoreStreams: StoreAttachment, @unchecked Sendable {
+  // because its superclass is
+  private let streams = Locked<[ObjectIdentifier: any FollowingStream]>([:])
+
+  func add(_ stream: any FollowingStream) {
+    streams.withLock { $0[ObjectIdentifier(stream)] = stream }
+  }
+
+  func remove(_ stream: any FollowingStream) {
+    // Released outside of the lock, because what it keeps is the program's.
+    let removed = streams.withLock { $0.removeValue(forKey: ObjectIdentifier(stream)) }
+    withExtendedLifetime(removed) {}
+  }
+
+  fileprivate var all: [any FollowingStream] { streams.withLock { Array($0.values) } }
+}
+
+/// A wait until the consumers of streams have caught up.
+final class CatchUp: Sendable {
+  /// Whether they have, once the wait has ended.
+  let isComplete = Eventual<Bool>()
+  private let streams: [any FollowingStream]
+  private let missing: Locked<Int>
+
+  /// Begins to wait for what the streams of stores keep now.
+  init(with stores: [StoreStorage]) {
+    streams = stores.flatMap { store in
+      store.withLock { _ in
+        store.attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
+      }
+    }
+    // One more, until all were asked.
+    missing = Locked(streams.count + 1)
+    for stream in streams where !stream.watch(self) { hasCaughtUp() }
+    hasCaughtUp()
+  }
+
+  func hasCaughtUp() {
+    let left = missing.withLock { missing in
+      missing -= 1
+      return missing
+    }
+    if left == 0 { isComplete.set(true) }
+  }
+
+  /// Ends the wait early.
+  func cancel() {
+    for stream in streams { stream.remove(self) }
+    isComplete.set(false)
+  }
+
+  /// Waits to the end, or until the task is cancelled.
+  nonisolated(nonsending) func wait() async {
+    let taskWait = TaskWait.begin()
+    await withTaskCancellationHandler {
+      _ = await isComplete.value
+    } onCancel: {
+      cancel()
+    }
+    taskWait?.end()
+  }
+}

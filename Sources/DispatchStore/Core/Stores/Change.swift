@@ -1,0 +1,189 @@
+/// A change of the state that a source follows, as observers and streams receive it.
+///
+/// It names the commits that it is about, and has the value after them.
+public struct Change<Value: Sendable, Action: ActionType>: Sendable {
+  @usableFromInline let content: ChangeContent<Value>
+  /// The number of the last commit in `commits`, counted from 1; in an initial change, the present version.
+  public let version: UInt64
+  /// The action of the last commit, or nil if it was made outside a dispatch.
+  public let action: Action?
+  /// The dispatch that made the last commit, or nil if it was made outside a dispatch.
+  public let dispatchID: DispatchID?
+  @usableFromInline let isInitial: Bool
+  /// The commits before the last one, or nil if there are none.
+  @usableFromInline let earlier: [StoreCommit<Action>]?
+
+  @inlinable
+  init(
+    _ content: ChangeContent<Value>, version: UInt64, action: Action?, dispatchID: DispatchID?,
+    isInitial: Bool = false, earlier: [StoreCommit<Action>]? = nil
+  ) {
+    self.content = content
+    self.version = version
+    self.action = action
+    self.dispatchID = dispatchID
+    self.isInitial = isInitial
+    self.earlier = earlier
+  }
+
+  /// Makes a change, for tests of code that receives changes.
+  ///
+  /// - Parameters:
+  ///   - value: The value after the commits.
+  ///   - old: The value of the previous change.
+  ///   - commits: The commits, in order; none for an initial change.
+  public init(_ value: Value, old: Value? = nil, commits: [StoreCommit<Action>] = []) {
+    let last = commits.last
+    self.init(
+      old.map { .replaced(old: $0, by: value) } ?? .now(value), version: last?.version ?? 0,
+      action: last?.action, dispatchID: last?.dispatchID, isInitial: commits.isEmpty,
+      earlier: Array(commits.dropLast()))
+  }
+
+  /// The value after the commits.
+  ///
+  /// A whole model on a queue or in a stream is read here, by the first use, so it may be later than the commits. It
+  /// is a snapshot: while you hold it, the next commit copies. To read a part of a large model in place, use
+  /// `Store.withModel`.
+  @inlinable
+  public var value: Value {
+    switch content {
+    case .now(let value), .replaced(_, let value): value
+    case .present(let present): present.value
+    }
+  }
+
+  /// The value of the previous change, or at the subscription.
+  ///
+  /// Nil in an initial change, for a whole model, and for deltas.
+  @inlinable
+  public var old: Value? {
+    if case .replaced(let old, _) = content { old } else { nil }
+  }
+
+  /// The commits since the previous change, in commit order; none in an initial change.
+  ///
+  /// There are several if an observer of the model on a queue was behind. A commit that was dropped by a stream, or
+  /// merged into a delta, is not named: then this is the newest one.
+  public var commits: [StoreCommit<Action>] {
+    if isInitial { return [] }
+    let last = StoreCommit(version: version, action: action, dispatchID: dispatchID)
+    return (earlier ?? []) + [last]
+  }
+}
+
+/// A commit of a store, without its model.
+public struct StoreCommit<Action: ActionType>: Sendable {
+  /// The number of the commit, counted from 1.
+  public let version: UInt64
+  /// The action that ran, or that was passed to `inject`.
+  ///
+  /// Nil for any other update outside a dispatch.
+  public let action: Action?
+  /// The dispatch that ran the action, or nil for an update outside a dispatch.
+  public let dispatchID: DispatchID?
+
+  /// Makes a commit, for tests of code that receives changes.
+  public init(version: UInt64, action: Action? = nil, dispatchID: DispatchID? = nil) {
+    self.version = version
+    self.action = action
+    self.dispatchID = dispatchID
+  }
+}
+
+/// The value of a change.
+@usableFromInline
+enum ChangeContent<Value: Sendable>: Sendable {
+  case now(Value)
+  indirect case replaced(old: Value, by: Value)
+  /// A model that is read when it is used, so that the change keeps none alive.
+  case present(PresentValue<Value>)
+}
+
+/// A value that is read when it is used.
+@usableFromInline
+class PresentValue<Value: Sendable>: @unchecked Sendable {
+  // because its subclass is
+  @usableFromInline
+  var value: Value { fatalError("PresentValue is abstract.") }
+
+  init() {}
+}
+
+/// The model of a store, taken at most once.
+final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Model>,
+  @unchecked Sendable
+{
+  // because the store's lock guards `taken`
+  private let storage: ModelStorage<Model, Action>
+  private var taken: Model?
+
+  init(of storage: ModelStorage<Model, Action>) {
+    self.storage = storage
+    super.init()
+  }
+
+  override var value: Model {
+    ExclusiveSection.check(storage, "read", on: .current)
+    yieldPoint(.read, storage.identifier)
+    return storage.withLock { _ in
+      if let taken { return taken }
+      let present = storage.model.pointee
+      taken = present
+      return present
+    }
+  }
+}
+
+/// A change as the notifier passes it to observers, without the store's types.
+///
+/// Valid during the call.
+@usableFromInline
+struct ObservedChange {
+  let version: UInt64
+  /// The address of the `Change`, or nil for observers that need no model.
+  fileprivate let address: UnsafeRawPointer?
+
+  init(version: UInt64, at address: UnsafeRawPointer? = nil) {
+    self.version = version
+    self.address = address
+  }
+
+  /// The address of the `Change`, for an observer that needs the model.
+  @usableFromInline
+  var change: UnsafeRawPointer { address.unsafelyUnwrapped }
+}
+
+/// A change that is delivered later, or by another thread than the one that made it.
+@usableFromInline
+class KeptChange: @unchecked Sendable {
+  // because it is constant
+  let version: UInt64
+
+  @usableFromInline
+  init(version: UInt64) {
+    self.version = version
+  }
+
+  /// Calls a closure with the change as observers receive it.
+  func withObserved(_ body: (ObservedChange) -> Void) {
+    body(ObservedChange(version: version))
+  }
+}
+
+/// A change that is delivered later, with the model.
+@usableFromInline
+final class TypedChange<Model: Sendable, Action: ActionType>: KeptChange, @unchecked Sendable {
+  // because its superclass is, and it is constant too
+  let change: Change<Model, Action>
+
+  @usableFromInline
+  init(_ change: Change<Model, Action>) {
+    self.change = change
+    super.init(version: change.version)
+  }
+
+  override func withObserved(_ body: (ObservedChange) -> Void) {
+    withUnsafePointer(to: change) { body(ObservedChange(version: version, at: $0)) }
+  }
+}

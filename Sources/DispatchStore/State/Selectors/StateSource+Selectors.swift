@@ -1,0 +1,31 @@
+extension StateSource {
+  /// A part of the model: a change for each commit that has changed it.
+  ///
+  /// Values of an `Equatable` type have changed if they differ from the previous one. Values of other types count as
+  /// changed at each commit. The store keeps the last value, never the whole model, so the next commit that changes an
+  /// array copies that array.
+  ///
+  /// - Parameter path: The part, which is read in the exclusive section of each commit, on its thread.
+  public static func part(_ path: any KeyPath<Root, Value> & Sendable) -> Self {
+    select(StateSelector(path))
+  }
+
+  /// The value of a selector: a change for each commit that has changed it.
+  ///
+  /// What the selector reads is read in the exclusive section of each commit, on its thread. If that has the same
+  /// bytes as before, a commit keeps nothing. Otherwise values are compared, and combined selectors computed, where
+  /// the change is delivered, with no lock held. The consumers of streams that have caught up share the value that
+  /// `Store.select` computes.
+  ///
+  /// A value of a type that is not `Equatable` has changed if an input has.
+  public static func select(_ selector: StateSelector<Root, Value>) -> Self {
+    Self(
+      .values { storage in
+        let reader = SelectorReader(selector.node, sharing: storage)
+        return StateReader(
+          CommitReader(
+            begin: { reader.begin($0, $1) }, read: { reader.read($0, $1) }, keepsLast: true)
+        ) { reader.receive($0) }
+      })
+  }
+}

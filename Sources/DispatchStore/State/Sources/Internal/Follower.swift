@@ -1,0 +1,146 @@
+import Synchronization
+
+/// The observer of one subscription to a source; its subclasses deliver to a closure, or to a stream.
+@usableFromInline
+class Follower: ObserverRecord, @unchecked Sendable {
+  // because the store's lock guards `last`
+  @usableFromInline typealias Note = @Sendable (CommitInProgress, KeptValue?) -> KeptNote
+
+  final let reader: CommitReader
+  final let hasInitial: Bool
+  private let makeNote: Note
+  /// The value that was kept last, if the reader compares with it.
+  private var last: KeptValue?
+  /// The state of a follower that a hub calls, guarded by the store's lock.
+  @usableFromInline final var hubState: AnyObject?
+  /// Removes a follower that is not in the store's list of observers.
+  final var detach: (@Sendable (StoreStorage, Follower) -> Void)?
+
+  init(
+    _ reader: CommitReader, on queue: ObserverQueue?, initial: Bool, note: @escaping Note
+  ) {
+    (self.reader, hasInitial, makeNote) = (reader, initial, note)
+    super.init(on: queue)
+  }
+
+  /// Makes a follower that takes no delivery turn.
+  init(outOfTurn reader: CommitReader, initial: Bool, note: @escaping Note) {
+    (self.reader, hasInitial, makeNote) = (reader, initial, note)
+    super.init(isInTurn: false)
+  }
+
+  final override func begin(with model: UnsafeRawPointer, version: UInt64) {
+    let present = reader.begin(model, version)
+    if hasInitial || reader.keepsLast { last = present }
+  }
+
+  final override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    if commit.isPresentModel {
+      let present = last ?? reader.begin(commit.model, commit.version)
+      if !reader.keepsLast { last = nil }
+      _ = put(note(commit, present), of: commit, &kept)
+      return
+    }
+    guard let value = reader.read(commit, last) else { return }
+    if put(note(commit, value), of: commit, &kept), reader.keepsLast { last = value }
+  }
+
+  @usableFromInline
+  final func note(_ commit: CommitInProgress, _ value: KeptValue?) -> KeptNote {
+    makeNote(commit, value)
+  }
+
+  /// Keeps a note, in the exclusive section; returns false if it was dropped.
+  func put(_ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit) -> Bool {
+    fatalError("Follower is abstract.")
+  }
+
+  /// Ends the observation.
+  final func leave(_ storage: StoreStorage?) {
+    if reader.end == nil, detach == nil { return end(in: storage) }
+    cancel()
+    storage?.afterSection { storage in
+      if let detach = self.detach { return detach(storage, self) }
+      let thread = ThreadState.current
+      storage.lockToRelease(on: thread)
+      self.reader.end?(storage.modelAddress)
+      storage.withObserversLocked { $0.remove(self) }
+      storage.unlockUnchanged(on: thread)
+    }
+  }
+}
+
+/// A follower that calls a closure, inline or on a queue.
+@usableFromInline
+final class CallingFollower: Follower, @unchecked Sendable {
+  // because its superclass is
+  private let call: @Sendable (KeptNote, CallingFollower) -> Void
+  private let kept = Mailbox<KeptNote>()
+  /// The number of notes not delivered by the notifier, so that `notify` returns at once for a commit without one.
+  private let undelivered = Atomic(0)
+
+  @usableFromInline
+  init(
+    _ reader: CommitReader, on delivery: ObserverDelivery, initial: Bool, note: @escaping Note,
+    call: @escaping @Sendable (KeptNote, CallingFollower) -> Void
+  ) {
+    self.call = call
+    super.init(reader, on: ObserverQueue(delivery), initial: initial, note: note)
+  }
+
+  override func put(
+    _ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit
+  ) -> Bool {
+    if isInTurn {
+      undelivered.add(1, ordering: .relaxed)
+      _ = self.kept.put(note)
+    } else if reader.merge == nil ? self.kept.put(note) : putMerged(note) {
+      kept.schedule(self)
+    }
+    return true
+  }
+
+  private func putMerged(_ note: KeptNote) -> Bool {
+    kept.put { waiting in
+      guard let earlier = waiting?.value, let value = note.value else { return note }
+      return note.with(reader.merge?(earlier, value) ?? earlier)
+    }
+  }
+
+  /// Delivers the notes of a commit; notes and deliveries are both in commit order.
+  override func notify(of change: ObservedChange) {
+    // The store's lock orders this: a commit's note is kept before its delivery can begin.
+    if undelivered.load(ordering: .relaxed) == 0 { return }
+    yieldPoint(.callObserver)
+    while let note = kept.take(where: { $0.version <= change.version }) {
+      undelivered.subtract(1, ordering: .relaxed)
+      if mayCall { call(note, self) }
+    }
+  }
+
+  override func callWithNext() -> Bool {
+    yieldPoint(.callObserver)
+    guard let note = kept.take() else { return false }
+    if mayCall { call(note, self) }
+    return true
+  }
+
+  @usableFromInline var isCalled: Bool { mayCall }
+}
+
+extension StoreStorage {
+  /// Calls a closure now or, if the thread is in an exclusive section, once it has left that section.
+  func afterSection(_ body: @escaping (StoreStorage) -> Void) {
+    let thread = ThreadState.current
+    if thread.exclusive == nil { return body(self) }
+    thread.atSectionEnd { body(self) }
+  }
+
+  /// Begins an exclusive section in which an observer is removed.
+  ///
+  /// Has no yield point, because the compiler decides when a token is released.
+  func lockToRelease(on thread: ThreadState) {
+    lock.lock()
+    thread.exclusive = self
+  }
+}

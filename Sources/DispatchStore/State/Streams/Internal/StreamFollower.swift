@@ -1,0 +1,62 @@
+/// The observer of one subscription to a stream.
+///
+/// Only the store keeps it alive; its release ends the stream.
+final class StreamFollower: Follower, @unchecked Sendable {
+  // because its superclass is, and the store's lock guards `lastNote`
+  private let stream: StreamStorage
+  private let merges: Bool
+  /// The last note that was kept, if the store's last model is to replace it.
+  private var lastNote: KeptNote?
+
+  /// - Parameter merges: Whether at most one value is kept, into which later ones are merged, if the source can.
+  init(
+    _ reader: CommitReader, _ stream: StreamStorage, merges: Bool, initial: Bool,
+    note: @escaping Note
+  ) {
+    (self.stream, self.merges) = (stream, merges && reader.merge != nil)
+    super.init(outOfTurn: reader, initial: initial, note: note)
+  }
+
+  deinit {
+    stream.end()
+  }
+
+  override func put(
+    _ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit
+  ) -> Bool {
+    guard let note = merged(note) else { return true }
+    if reader.readLast != nil { lastNote = note }
+    let push = stream.push(note) {
+      commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
+    }
+    if push.isDue { kept.schedule(self) }
+    return push.isKept
+  }
+
+  /// Returns the note to keep after another one has arrived, or nil if the two cancel out.
+  ///
+  /// The store's lock keeps other commits out meanwhile. A consumer that comes now finds nothing, and suspends until
+  /// the merged note is kept.
+  private func merged(_ note: KeptNote) -> KeptNote? {
+    guard merges, let earlier = stream.takeBack()?.value, let value = note.value else {
+      return note
+    }
+    return reader.merge?(earlier, value).map(note.with)
+  }
+
+  /// Replaces a note that was not taken by one with the last model.
+  override func storeGoes(_ commit: CommitInProgress) {
+    guard let lastNote, let readLast = reader.readLast else { return }
+    // In the place of a note that was not taken; a model that was taken is known by its version.
+    _ = stream.takeBack()
+    _ = stream.push(lastNote.with(readLast(commit))) { nil }
+  }
+
+  /// Resumes the consumer from this thread.
+  ///
+  /// Its task continues on its own executor.
+  override func scheduleCall() {
+    yieldPoint(.wakeConsumer)
+    stream.wake()
+  }
+}

@@ -1,0 +1,110 @@
+extension Store {
+  /// Streams the changes of a source, in commit order.
+  ///
+  ///     for await change in store.stream(.part(\.count)) { print(change.value) }
+  ///
+  /// The subscription begins now, so no commit is lost before the iteration begins. The first iterator takes it. Each
+  /// further iterator begins one of its own when it is made.
+  ///
+  /// Values are read in each commit's exclusive section, on its thread. They are compared, and selectors are computed,
+  /// in the consumer's task. A value that equals the previous one is not delivered.
+  ///
+  /// - Parameters:
+  ///   - source: The state to follow.
+  ///   - initial: Whether the present state comes first. No commit is lost, or comes twice, in between.
+  ///   - buffering: The buffering while the consumer lags.
+  @inlinable
+  public func stream<Value>(
+    _ source: StateSource<Model, Value>, initial: Bool = false,
+    buffering: StreamBuffering = .newest(1)
+  ) -> StoreStream<Change<Value, Action>> {
+    buffering.check()
+    return StoreStream { [weak self] in
+      guard let self else { return StoreStream<Change<Value, Action>>.Iterator() }
+      let reader = self.reader(of: source, buffering)
+      return StoreStream<Change<Value, Action>>.Iterator(
+        subscribe(reader.reader, initial, buffering, note: TypedNote<Action>.note)
+      ) { note in
+        reader.receive(note).map { TypedNote<Action>.change(note, $0) }
+      }
+    }
+  }
+
+  @inlinable
+  func reader<Value>(
+    of source: StateSource<Model, Value>, _ buffering: StreamBuffering
+  ) -> StateReader<Value> {
+    switch source.kind {
+    case .values(let makeReader):
+      return makeReader(storage)
+    case .model where buffering == .newest(1):
+      // `Value` is the model's type.
+      return presentModelReader() as! StateReader<Value>
+    case .model:
+      return StateReader(
+        CommitReader(
+          begin: { model, _ in TypedValue(model.assumingMemoryBound(to: Value.self).pointee) },
+          read: { commit, _ in
+            TypedValue(commit.model.assumingMemoryBound(to: Value.self).pointee)
+          })
+      ) { .now(TypedValue.of($0.value)) }
+    }
+  }
+
+  /// Reads the model when the consumer takes a change; only the last model of a store that goes is kept.
+  @usableFromInline
+  func presentModelReader() -> StateReader<Model> {
+    typealias Taken = (model: Model, version: UInt64)
+    weak let storage = storage
+    let mark = KeptValue()
+    let lastVersion = Locked<UInt64?>(nil)
+    return StateReader(
+      CommitReader(
+        begin: { _, _ in mark }, read: { _, _ in mark },
+        readLast: { last in
+          TypedValue<Taken>(
+            (last.model.assumingMemoryBound(to: Model.self).pointee, last.version))
+        })
+    ) { note in
+      // If the storage has been released since the note was kept, a note with the model follows.
+      let taken = note.value === mark ? storage?.snapshot : TypedValue<Taken>.of(note.value)
+      guard let taken, lastVersion.withLock({ $0 }) != taken.version else { return nil }
+      lastVersion.withLock { $0 = taken.version }
+      return .now(taken.model)
+    }
+  }
+
+  /// Subscribes: the present state and the commits after it, atomically.
+  @usableFromInline
+  func subscribe(
+    _ reader: CommitReader, _ initial: Bool, _ buffering: StreamBuffering,
+    note: @escaping Follower.Note
+  ) -> StreamSubscription {
+    let stream = StreamStorage(reader.merge == nil ? buffering : buffering.forMerged)
+    let follower = StreamFollower(
+      reader, stream, merges: buffering.merges, initial: initial, note: note)
+    if isPlanted(.lostBeforeSubscription), initial {
+      keepPresentModelBefore(follower)
+      add(follower, initial: false)
+    } else {
+      begin(follower)
+    }
+    let streams = storage.withLock { _ in storage.attachment(orAdd: StoreStreams()) }
+    streams.add(stream)
+    // Weakly, so that both are released when the store goes.
+    return StreamSubscription(stream, isSuspending: buffering.isSuspending) {
+      [weak follower, weak storage, weak streams] in
+      follower?.leave(storage)
+      streams?.remove(stream)
+    }
+  }
+}
+
+extension ModelStorage {
+  /// The current model, with its version.
+  fileprivate var snapshot: (model: Model, version: UInt64) {
+    ExclusiveSection.check(self, "read", on: .current)
+    yieldPoint(.read, identifier)
+    return withLock { _ in (model.pointee, version) }
+  }
+}
