@@ -25,13 +25,6 @@ extension Dispatcher {
     _ line: UInt
   ) -> SentDispatch {
     let callSite = CallSite(fileID: fileID, line: line)
-    if mode.isSync {
-      stopProgram(
-        """
-        An action was sent with mode .sync (\(callSite)), which blocks its thread: a task sends with another \
-        mode, in which it waits without one. Synchronous code calls dispatch(action:mode:).
-        """)
-    }
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
     let route = route(to: type, identifier: storeIdentifier, on: thread)
