@@ -31,6 +31,7 @@ extension Dispatcher {
   /// - Parameter mode: The lane: `serial`, `serial(lane:)` or `mainThread`.
   public func statistics(ofLane mode: Mode) -> DispatchLimit.Statistics? {
     let limits = (defaultAdmission as? DispatcherControl)?.laneLimits
-    return mode.laneKey.flatMap { limits?.present($0) }?.statistics
+    let keys = mode.laneKeys
+    return keys.count == 1 ? limits?.present(keys[0])?.statistics : nil
   }
 }

@@ -123,6 +123,7 @@ public final class Dispatcher: Sendable {
     case .sync, .async: pool
     case .serial(let key?): lanes.lane(key, pool: pool)
     case .serial(nil): serialLane
+    case .lanes(let keys): LaneSet(keys.all.map { lanes.lane($0, pool: pool) }, of: self)
     case .mainThread: mainLane
     }
   }

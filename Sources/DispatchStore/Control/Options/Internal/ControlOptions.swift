@@ -73,7 +73,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
   ) -> PriorityInbox.Level? {
     guard let priority = values.priority, priority != .normal else { return nil }
-    let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
+    let lanes = mode.laneKeys
+    let isUsed =
+      mode.isAsync || !lanes.isEmpty && lanes.allSatisfy(dispatcher.prioritizedLanes.contains)
     return isUsed ? priority : nil
   }
 

@@ -49,7 +49,8 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
       if let queue = bounds?.queue { values.add(queue) }
     } else {
       if let lanes = bounds?.lanes { values.add(lanes) }
-      if let lane = mode.laneKey, let limit = laneLimits?.limit(lane) { values.add(limit) }
+      guard let laneLimits else { return }
+      for lane in mode.laneKeys { values.add(laneLimits.limit(lane)) }
     }
   }
 }
