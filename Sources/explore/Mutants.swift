@@ -79,6 +79,8 @@ enum Mutants {
     .lostFollowUp: Scenario.families.name,
     .overlappingEffects: Scenario.effects.name,
     .keptDelayed: Scenario.rates.name,
+    .enteredOneByOne: Scenario.transfers.name,
+    .firstInOneLane: Scenario.transfers.name,
     .lostTrailing: Scenario.rates.name,
     .joinedTooLate: Scenario.joins.name,
     .unseenDependent: Scenario.lateDependencies.name,

@@ -17,7 +17,7 @@ struct Scenario: Sendable {
     streams, groups, limits, deadlines, laneDeadlines, lateTimers, retries, bounds, drains, effects,
     skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
-    lanePriorityRings, families, releasedDispatchers,
+    lanePriorityRings, families, releasedDispatchers, transfers,
   ]
 }
 

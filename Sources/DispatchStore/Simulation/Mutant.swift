@@ -160,6 +160,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostFollowUp
   /// A run of an effect looks for another run and then begins in two steps, not atomically.
   case overlappingEffects
+  /// A dispatch enters several lanes one after the other, not in one step.
+  case enteredOneByOne
+  /// A dispatch in several lanes starts once it is first in one of them.
+  case firstInOneLane
   /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
 }

@@ -16,6 +16,24 @@ extension Lane {
   }
 }
 
+extension LaneSet {
+  /// Plants `enteredOneByOne`: closes and opens each lane by itself.
+  func enterOneByOne(
+    _ lanes: [Lane], _ entries: [Dispatch], for dispatcher: Dispatcher, _ drained: inout [Lane]
+  ) -> Bool {
+    begin(entries)
+    for (lane, entry) in zip(lanes, entries) {
+      yieldPoint(.push, lane.description)
+      var needsDrainer = false
+      let hasEntered = lane.enter(
+        entry, of: entries[0], for: dispatcher, needsDrainer: &needsDrainer, with: { true })
+      guard hasEntered else { return false }
+      if needsDrainer { drained.append(lane) }
+    }
+    return true
+  }
+}
+
 extension DispatchFIFO {
   /// Plants `laneOrder`: links the dispatches in reverse order.
   static func reversed(_ top: Unmanaged<Dispatch>?) -> Unmanaged<Dispatch>? {

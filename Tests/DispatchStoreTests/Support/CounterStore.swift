@@ -40,8 +40,11 @@ extension Store where Model == Counter, Action == CounterAction {
 }
 
 extension Dispatcher.Mode {
-  /// The four modes, and a named lane.
-  static let everyMode: [Dispatcher.Mode] = allBuiltIn + [.serial(lane: "named")]
+  /// The four modes, a named lane, and several lanes.
+  static let everyMode: [Dispatcher.Mode] =
+    allBuiltIn + [.serial(lane: "named"), .serial(lanes: ["one", 2])]
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
-  static let laneModes: [Dispatcher.Mode] = [.serial, .mainThread, .serial(lane: "named")]
+  static let laneModes: [Dispatcher.Mode] = [
+    .serial, .mainThread, .serial(lane: "named"), .serial(lanes: ["one", 2]),
+  ]
 }

@@ -32,7 +32,7 @@ extension Dispatcher {
     let thread = ThreadState.current
     let origin = GroupOrigin(
       in: self, on: thread, at: CallSite(fileID: fileID, line: line))
-    let run = GroupRun(group, by: self, options, from: origin, onProgress, completion)
+    let run = GroupRun(group, by: self, withDefaults(options), from: origin, onProgress, completion)
     run.begin(on: thread)
     return ActionGroupHandle(run: run)
   }
@@ -62,6 +62,7 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ActionGroupResult {
     let callSite = CallSite(fileID: fileID, line: line)
+    let options = withDefaults(options)
     var admitted = options
     let deadline = deadline(options, options.control, at: callSite)
     switch options.control?.send(to: self, at: callSite, until: deadline) {

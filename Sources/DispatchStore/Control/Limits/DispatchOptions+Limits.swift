@@ -1,10 +1,13 @@
 extension DispatchOptions {
   /// Counts the dispatch against limits until its stores have ended.
   ///
-  /// The dispatch gets a unit of each limit, in the order in which the limits were made. Cost: a lock for each before
-  /// and after, and the dispatch's record.
+  /// The dispatch gets a unit of each limit, in the order in which the limits were made. They replace the dispatcher's
+  /// default limits. Cost: a lock for each before and after, and the dispatch's record.
   public static func limited(by limits: DispatchLimit...) -> DispatchOptions {
-    DispatchOptions().controlled { for limit in limits { $0.add(limit) } }
+    DispatchOptions().controlled { values in
+      values.namesLimits = true
+      for limit in limits { values.add(limit) }
+    }
   }
 }
 

@@ -17,29 +17,30 @@ extension Dispatcher {
   /// Cost: some bytes for each lane, until `ignorePriorities(in:)`. While dispatches of other priorities wait, each
   /// dispatch to the lane takes a lock and some memory.
   ///
-  /// - Parameter lane: `serial`, `serial(lane:)` or `mainThread`.
+  /// - Parameter lane: `serial`, `serial(lane:)`, `serial(lanes:)` or `mainThread`.
   public func usePriorities(in lane: Mode) {
-    prioritizedLanes.insert(laneKey(of: lane))
+    for key in laneKeys(of: lane) { prioritizedLanes.insert(key) }
   }
 
   /// Starts later dispatches of a lane first in, first out again.
   ///
   /// Dispatches made before the call still have their turn by priority.
   ///
-  /// - Parameter lane: `serial`, `serial(lane:)` or `mainThread`.
+  /// - Parameter lane: `serial`, `serial(lane:)`, `serial(lanes:)` or `mainThread`.
   public func ignorePriorities(in lane: Mode) {
-    prioritizedLanes.remove(laneKey(of: lane))
+    for key in laneKeys(of: lane) { prioritizedLanes.remove(key) }
   }
 
-  private func laneKey(of mode: Mode) -> TypedKey {
-    guard let key = mode.laneKey else {
+  private func laneKeys(of mode: Mode) -> [TypedKey] {
+    let keys = mode.laneKeys
+    if keys.isEmpty {
       stopProgram(
         """
         Dispatcher "\(name)" was given mode .\(mode) as a lane with priorities, which is none: name .serial, \
         .serial(lane:) or .mainThread. In mode .async dispatches have priorities without that; .sync has no queue.
         """)
     }
-    return key
+    return keys
   }
 
   /// The lanes in which dispatches have priorities.

@@ -30,7 +30,7 @@ public typealias DispatchStore = Dispatcher
 /// mode. A released dispatcher stays alive until the dispatches in flight have ended.
 public final class Dispatcher: Sendable {
   /// The dispatcher that the static functions use.
-  public static let `default` = Dispatcher(name: "default")
+  public static let `default` = Dispatcher(name: "default", in: nil)
 
   /// The dispatcher's name in messages.
   public let name: String
@@ -56,22 +56,6 @@ public final class Dispatcher: Sendable {
   private let onWarning = Locked<@Sendable (DispatchWarning) -> Void>(
     DispatchWarning.writeToStandardError)
 
-  /// Makes a dispatcher.
-  ///
-  /// - Parameters:
-  ///   - name: The dispatcher's name in messages.
-  ///   - queue: The concurrent queue, for `async` and `serial`. By default a new one, whose width is the number of
-  ///     active processors. Several dispatchers may share a queue, with each other and with the program's own
-  ///     operations. Together they run as many at once as the queue is wide.
-  ///   - clock: The clock for durations and time limits; a test may pass a `VirtualClock`.
-  ///   - taskLocals: The task-local values to bind where an action runs.
-  public convenience init(
-    name: String = "dispatcher", queue: OperationQueue? = nil,
-    clock: (any Clock<Duration>)? = nil, carrying taskLocals: [CarriedTaskLocal] = []
-  ) {
-    self.init(name: name, queue: queue, clock: clock, carrying: taskLocals, in: nil)
-  }
-
   /// Makes a dispatcher whose dispatches run in a simulated world.
   package convenience init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
@@ -81,7 +65,7 @@ public final class Dispatcher: Sendable {
       name: name, queue: queue, clock: clock, carrying: taskLocals, in: world, by: nil)
   }
 
-  /// Makes a dispatcher that controls its dispatches by `admission`, whatever their options say.
+  /// Makes a dispatcher that controls its dispatches by `admission`, besides their own options.
   init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?,
@@ -144,6 +128,7 @@ public final class Dispatcher: Sendable {
     case .sync, .async: pool
     case .serial(let key?): lanes.lane(key, pool: pool)
     case .serial(nil): serialLane
+    case .lanes(let keys): LaneSet(keys.all.map { lanes.lane($0, pool: pool) }, of: self)
     case .mainThread: mainLane
     }
   }

@@ -24,8 +24,8 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
     timeLimit = .max
   }
 
-  /// Whether the dispatch has admission control or a time limit.
-  @inlinable var isControlled: Bool { control != nil || timeLimit < Self.unlimited }
+  /// Whether the dispatch has admission control or says something about its time limit.
+  @inlinable var isControlled: Bool { control != nil || timeLimit != .max }
 
   @inlinable static var unlimited: Int64 { .max - 1 }
 

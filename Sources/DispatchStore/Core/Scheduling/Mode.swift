@@ -5,6 +5,7 @@ extension Dispatcher {
       case async
       case sync
       case serial(TypedKey?)
+      case lanes(LaneKeys)
       case mainThread
     }
 
@@ -16,14 +17,14 @@ extension Dispatcher {
     var isMainThread: Bool { if case .mainThread = kind { true } else { false } }
     var isAsync: Bool { if case .async = kind { true } else { false } }
 
-    /// The key of the mode's lane, distinct from the program's keys for the default and main lanes; nil without a
-    /// lane.
-    var laneKey: TypedKey? {
+    /// The keys of the mode's lanes; those of the default and main lanes are distinct from the program's.
+    var laneKeys: [TypedKey] {
       switch kind {
-      case .serial(let key?): key
-      case .serial(nil): .defaultLane
-      case .mainThread: .mainLane
-      case .sync, .async: nil
+      case .serial(let key?): [key]
+      case .serial(nil): [.defaultLane]
+      case .lanes(let keys): keys.all
+      case .mainThread: [.mainLane]
+      case .sync, .async: []
       }
     }
 
@@ -60,8 +61,55 @@ extension Dispatcher {
       Mode(kind: .serial(TypedKey(key)))
     }
 
+    /// Runs on several lanes at once: a transfer on the lanes of both accounts, say.
+    ///
+    ///     bank.dispatch(action: transfer, mode: .serial(lanes: [transfer.from, transfer.to]))
+    ///
+    /// The dispatch enters all lanes in one step, and takes its turn in each: first in, first out. It starts when it is
+    /// first in all of them, and holds all of them until its end. So a lane may wait although its dispatches before
+    /// this one have ended. Dispatches in several lanes never wait for each other in a ring, whatever the order of
+    /// their keys. In lanes with priorities it goes after all that came before it; its priority counts if all its
+    /// lanes have priorities.
+    ///
+    /// Keys may have different types. A key that is named twice counts once.
+    ///
+    /// - Precondition: There is at least one key.
+    public static func serial(
+      lanes keys: [any Hashable & Sendable], fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Mode {
+      guard let keys = LaneKeys(keys) else {
+        stopProgram(
+          """
+          A mode was made without lanes (\(CallSite(fileID: fileID, line: line))): serial(lanes:) needs a key. For a \
+          dispatch that needs no lane, take .async.
+          """)
+      }
+      return keys.all.count == 1 ? Mode(kind: .serial(keys.all[0])) : Mode(kind: .lanes(keys))
+    }
+
     /// The four modes, `serial` with its default lane.
     public static let allBuiltIn: [Mode] = [.async, .sync, .serial, .mainThread]
+  }
+}
+
+/// The keys of several lanes, each once; equal to the same keys in another order.
+struct LaneKeys: Hashable, Sendable {
+  let all: [TypedKey]
+
+  /// Nil without a key.
+  init?(_ keys: [any Hashable & Sendable]) {
+    var all: [TypedKey] = []
+    for key in keys.map({ TypedKey($0) }) where !all.contains(key) { all.append(key) }
+    if all.isEmpty { return nil }
+    self.all = all
+  }
+
+  static func == (lhs: LaneKeys, rhs: LaneKeys) -> Bool {
+    lhs.all.count == rhs.all.count && lhs.all.allSatisfy(rhs.all.contains)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(all.reduce(0) { $0 ^ $1.hash })
   }
 }
 
@@ -79,6 +127,7 @@ extension Dispatcher.Mode: CustomStringConvertible {
     case .sync: "sync"
     case .serial(nil): "serial"
     case .serial(let key?): "serial(lane: \(key.description))"
+    case .lanes(let keys): "serial(lanes: \(keys.all.map(\.description).joined(separator: ", ")))"
     case .mainThread: "mainThread"
     }
   }

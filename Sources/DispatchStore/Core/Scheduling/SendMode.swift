@@ -30,6 +30,11 @@ extension Dispatcher {
     public static func serial(lane key: some Hashable & Sendable) -> SendMode {
       SendMode(unchecked: .serial(lane: key))
     }
+
+    /// Runs when it is first in several lanes, and holds all of them until it ends: see `Mode.serial(lanes:)`.
+    public static func serial(lanes keys: [any Hashable & Sendable]) -> SendMode {
+      SendMode(unchecked: .serial(lanes: keys))
+    }
   }
 }
 

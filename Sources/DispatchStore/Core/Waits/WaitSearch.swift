@@ -236,9 +236,10 @@ struct WaitSearch {
       // Met first, and so visited last: a ring through the lane says more.
       if scheduler.needsMainQueue { meet(.mainQueue, .mainQueue, from: place) }
       // A running dispatch has its lane, or is a step of the dispatch that has it.
-      if isWaiting, !met[place].isOfLane {
-        meetLane(scheduler.place, before: dispatch, from: place)
-        if blocksTaskThread, scheduler.place.hasTask(before: dispatch) { return .task }
+      let turns = isWaiting ? scheduler.place.turns(of: dispatch) : []
+      for turn in turns where turns.count > 1 || !met[place].isOfLane {
+        meetLane(turn.lane, before: turn.entry, of: dispatch, from: place)
+        if blocksTaskThread, turn.lane.hasTask(before: turn.entry) { return .task }
       }
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
@@ -266,14 +267,14 @@ struct WaitSearch {
   ///
   /// A dispatch in the inbox that waits for nothing ends once the holder has.
   private mutating func meetLane(
-    _ lane: Scheduler, before dispatch: Dispatch, from place: Int
+    _ lane: Scheduler, before entry: Dispatch, of dispatch: Dispatch, from place: Int
   ) {
-    let precedence = lane.precedence(of: dispatch)
+    let precedence = lane.precedence(of: entry)
     if let holder = precedence.holder {
       meet(.dispatch(holder), .held(lane), from: place, isOfLane: true)
     }
     if isExact {
-      for other in lane.heldBack(before: dispatch) where other.isHeldBack || other.isGated {
+      for other in lane.heldBack(before: entry) where other.isHeldBack || other.isGated {
         meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
       }
     } else {

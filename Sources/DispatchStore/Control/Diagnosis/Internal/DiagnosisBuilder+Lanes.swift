@@ -6,10 +6,23 @@ extension DiagnosisBuilder {
     // Kept, so that a dispatch found in a lane has its lane as long as it is looked at.
     var lanes: [ObjectIdentifier: Scheduler] = [:]
     for sighting in sightings.values where sighting.isWaiting {
-      if let lane = sighting.place, lane is Lane { lanes[ObjectIdentifier(lane)] = lane }
+      for (lane, _) in sighting.place?.turns(of: sighting.dispatch) ?? [] where lane is Lane {
+        lanes[ObjectIdentifier(lane)] = lane
+      }
     }
     let inOrder = lanes.values.map { lane in (lane, lane.order) }
+    for (_, order) in inOrder { holdBackInOtherLanes(order) }
     for (lane, order) in inOrder { follow(order, of: lane) }
+  }
+
+  /// Notes the dispatches in several lanes that are not first here: they can't start in another lane either.
+  private mutating func holdBackInOtherLanes(_ order: LaneOrder) {
+    for (index, dispatch) in order.waiting.enumerated() where index > 0 || order.holder != nil {
+      guard let place = map.place(of: ObjectIdentifier(dispatch)),
+        sightings[place]?.place is LaneSet
+      else { continue }
+      map.update(place) { $0.isHeldBack = true }
+    }
   }
 
   private mutating func follow(_ order: LaneOrder, of lane: Scheduler) {

@@ -236,12 +236,12 @@ extension Dispatcher {
   func dispatch(_ action: any ActionType, of step: GroupStep) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-      options: step.options, fileID: step.fileID, line: step.line)
+      options: withoutDefaults(step.options), fileID: step.fileID, line: step.line)
   }
 
   func dispatch(_ actions: [any ActionType], of step: GroupStep) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-      options: step.options, fileID: step.fileID, line: step.line)
+      options: withoutDefaults(step.options), fileID: step.fileID, line: step.line)
   }
 }

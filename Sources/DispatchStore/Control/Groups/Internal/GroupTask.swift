@@ -91,8 +91,8 @@ final class GroupTask: Sendable {
     case .action(let action):
       end = .dispatched(
         await dispatcher.send(
-          action, to: step.storeIdentifier, mode: step.mode, options: step.options,
-          fileID: step.fileID, line: step.line))
+          action, to: step.storeIdentifier, mode: step.mode,
+          options: dispatcher.withoutDefaults(step.options), fileID: step.fileID, line: step.line))
     }
     noteCancellation(in: index)
     let move = progress.end(index, compensates: compensates, end)

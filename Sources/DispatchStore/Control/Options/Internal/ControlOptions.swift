@@ -18,6 +18,10 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var rate: KeyedRate?
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
+    /// Whether it names its limits, which then replace the default ones.
+    var namesLimits = false
+    /// Whether the dispatcher's defaults apply; false for the steps of a group.
+    var takesDefaults = true
     /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
     /// The retry policy; the last one counts.
@@ -35,6 +39,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       join = next.join ?? join
       rate = next.rate ?? rate
       for limit in next.limits { add(limit) }
+      namesLimits = namesLimits || next.namesLimits
+      takesDefaults = takesDefaults && next.takesDefaults
       deadlines += next.deadlines
       retry = next.retry ?? retry
       priority = next.priority ?? priority
@@ -67,7 +73,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     in mode: Dispatcher.Mode, of dispatcher: Dispatcher
   ) -> PriorityInbox.Level? {
     guard let priority = values.priority, priority != .normal else { return nil }
-    let isUsed = mode.isAsync || mode.laneKey.map(dispatcher.prioritizedLanes.contains) ?? false
+    let lanes = mode.laneKeys
+    let isUsed =
+      mode.isAsync || !lanes.isEmpty && lanes.allSatisfy(dispatcher.prioritizedLanes.contains)
     return isUsed ? priority : nil
   }
 

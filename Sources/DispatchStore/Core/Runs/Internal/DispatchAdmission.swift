@@ -102,13 +102,17 @@ class AdmissionWait: @unchecked Sendable {
   }
 }
 
-/// Admission control for all dispatches of a dispatcher, apart from their options.
+/// Admission control for all dispatches of a dispatcher, besides their own options.
 class DefaultAdmission: @unchecked Sendable {
   // because a subclass has only constants
-  /// Returns the admission control of a dispatch with this mode.
-  ///
-  /// Not called for `.sync`.
-  func admission(in mode: Dispatcher.Mode, with own: DispatchAdmission?) -> DispatchAdmission? {
+  /// Whether it controls dispatches in `.sync`, too.
+  var controlsSync: Bool { false }
+
+  /// The time limit in nanoseconds of a dispatch that says nothing about its own; `Int64.max` for none.
+  var timeLimit: Int64 { .max }
+
+  /// Returns the admission control of a dispatch with its own one; without a mode, that of a group.
+  func admission(in mode: Dispatcher.Mode?, with own: DispatchAdmission?) -> DispatchAdmission? {
     own
   }
 }
@@ -204,17 +208,19 @@ extension Dispatcher {
   /// Returns the admission control of a dispatch; nil for most.
   @inline(__always)
   func control(_ options: DispatchOptions, _ mode: Mode) -> DispatchAdmission? {
-    guard let defaultAdmission, !mode.isSync else { return options.control }
+    guard let defaultAdmission else { return options.control }
     return defaultAdmission.admission(in: mode, with: options.control)
   }
 
-  /// Returns the soonest deadline that the options of a dispatch made now set.
+  /// Returns the soonest deadline that the options of a dispatch made now set, or else the default one.
   func deadline(
     _ options: DispatchOptions, _ admission: DispatchAdmission?, at callSite: CallSite
   ) -> Deadline? {
     let other = admission?.deadline(by: clock, at: callSite)
-    if options.timeLimit >= DispatchOptions.unlimited { return other }
-    let own = Deadline(after: options.timeLimit, by: clock.nanoseconds)
+    var limit = options.timeLimit
+    if limit == .max, other == nil, let defaultAdmission { limit = defaultAdmission.timeLimit }
+    if limit >= DispatchOptions.unlimited { return other }
+    let own = Deadline(after: limit, by: clock.nanoseconds)
     return if let other, other.time < own.time { other } else { own }
   }
 

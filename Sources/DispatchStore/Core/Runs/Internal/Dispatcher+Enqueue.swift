@@ -7,6 +7,11 @@ extension Dispatcher {
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
+    if let defaultAdmission, defaultAdmission.controlsSync {
+      return enqueue(
+        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync,
+        options: DispatchOptions(), completion, fileID, line)
+    }
     let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)

@@ -78,7 +78,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     let pushed = Unmanaged.passRetained(dispatch)
     var needsDrainer = false
     yieldPoint(.push, description)
-    let before = word.change { word in
+    let before = changeOpen { word in
       guard let push = word.pushing(pushed) else { return nil }
       dispatch.next = word.top
       needsDrainer = push.needsDrainer
@@ -94,6 +94,74 @@ final class Lane: Scheduler, @unchecked Sendable {
       submit(isStart: true, for: dispatcher)
     }
     return true
+  }
+
+  /// Changes the word outside of the lock, once no dispatch is just entering several lanes.
+  @inline(__always)
+  private func changeOpen(_ next: (LaneWord) -> LaneWord?) -> LaneWord? {
+    while true {
+      var isClosed = false
+      let former = word.change { word in
+        if let next = next(word) { return next }
+        isClosed = word.activity == .closed
+        return nil
+      }
+      if !isClosed { return former }
+      // The lane is locked as long as it is closed.
+      state.withLock { _ in }
+    }
+  }
+
+  // MARK: Several lanes at once
+
+  /// Queues a place of a dispatch here, if `others` queues its other places.
+  ///
+  /// In the meantime the lane is closed: no dispatch is pushed after the first lane is locked and before the last one
+  /// is. So the dispatch has entered all lanes in one step.
+  ///
+  /// - Parameter needsDrainer: Set if the caller must call `startDrainer(for:)`, outside of the lock.
+  /// - Returns: False if a lane has retired; then nothing has changed.
+  func enter(
+    _ place: Dispatch, of dispatch: Dispatch, for dispatcher: Dispatcher,
+    needsDrainer: inout Bool, with others: () -> Bool
+  ) -> Bool {
+    state.withLock { state in
+      guard let former = word.change(\.closed) else { return false }
+      guard others() else {
+        word.open(former)
+        return false
+      }
+      if place.details?.priority != nil { state.expectPriority() }
+      state.noteHeldBack(place, by: [], isGated: true)
+      if place !== dispatch { state.add(place, of: dispatch) }
+      let push = former.pushing(.passRetained(place)).unsafelyUnwrapped
+      place.next = former.top
+      needsDrainer = push.needsDrainer
+      if needsDrainer { retainedDispatcher = dispatcher }
+      word.open(push.word)
+      return true
+    }
+  }
+
+  /// Starts the drainer that `enter` has asked for.
+  func startDrainer(for dispatcher: Dispatcher) {
+    yieldPoint(.schedule, description)
+    submit(isStart: true, for: dispatcher)
+  }
+
+  /// Lets a place hold the lane, which the task of its dispatch has acquired.
+  func hold(_ place: Dispatch, of dispatch: Dispatch) {
+    state.withLock { $0.add(place, of: dispatch) }
+    hold(place)
+  }
+
+  /// Releases the lane from a place that has ended.
+  ///
+  /// Starts no action: the thread may be that of another lane.
+  func release(place: Dispatch, of dispatcher: Dispatcher) {
+    let (dispatch, isHolder) = state.withLock { ($0.remove(place), $0.isHolder(place)) }
+    withExtendedLifetime(dispatch) {}
+    if isHolder { release(place, ofTaskOf: dispatcher) } else { noteSkipped() }
   }
 
   /// Called before the push, so that the drainer that takes the dispatch in finds its priority.
@@ -148,7 +216,7 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func hold(_ dispatch: Dispatch) {
     state.withLock { $0.hold(dispatch) }
-    _ = word.change(\.heldByTask)
+    _ = changeOpen(\.heldByTask)
   }
 
   override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
@@ -252,7 +320,7 @@ final class Lane: Scheduler, @unchecked Sendable {
   /// Requests a drainer for a held lane, after a step was added to its state.
   func requestDrainer() {
     yieldPoint(.schedule, description)
-    if word.change(\.requestingDrainer) != nil { submit(isStart: false, for: nil) }
+    if changeOpen(\.requestingDrainer) != nil { submit(isStart: false, for: nil) }
   }
 
   /// Submits the job that drains the lane.

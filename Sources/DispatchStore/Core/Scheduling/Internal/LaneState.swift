@@ -166,6 +166,23 @@ struct LaneState {
     changePrioritized { $0.prioritized.popFirst()! }
   }
 
+  // MARK: Places of dispatches in several lanes
+
+  /// Adds a place, which stands for a dispatch that waits or runs in another lane.
+  mutating func add(_ place: Dispatch, of dispatch: Dispatch) {
+    makeExtras().owners[ObjectIdentifier(place)] = dispatch
+  }
+
+  /// Removes a place; returns its dispatch, for the caller to drop outside the lock.
+  mutating func remove(_ place: Dispatch) -> Dispatch? {
+    extras?.owners.removeValue(forKey: ObjectIdentifier(place))
+  }
+
+  /// The dispatch that an entry of the lane stands for: most stand for themselves.
+  private func owner(of entry: Dispatch) -> Dispatch {
+    extras?.owners[ObjectIdentifier(entry)] ?? entry
+  }
+
   // MARK: For the wait graph
 
   var hasInbox: Bool { !isEmpty }
@@ -178,8 +195,9 @@ struct LaneState {
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
     return LanePrecedence(
-      holder: holder?.takeUnretainedValue(), awaited: extras?.awaited.present ?? [],
-      gated: extras?.gated.present.filter(\.isGated) ?? [])
+      holder: holder.map { owner(of: $0.takeUnretainedValue()) },
+      awaited: extras?.awaited.present ?? [],
+      gated: extras?.gated.present.filter(\.isGated).map(owner) ?? [])
   }
 
   /// Returns the held-back dispatches in the inbox that came before a dispatch; linear.
@@ -191,7 +209,7 @@ struct LaneState {
     let present = extras?.heldBack.present ?? []
     if present.isEmpty || isHolder(dispatch) { return [] }
     let before = Set(queued(top: top).prefix { $0 !== dispatch }.map(ObjectIdentifier.init))
-    return present.filter { before.contains(ObjectIdentifier($0)) }
+    return present.filter { before.contains(ObjectIdentifier($0)) }.map(owner)
   }
 
   /// Whether tasks are in the inbox before a dispatch, or may overtake it; linear.
@@ -201,7 +219,7 @@ struct LaneState {
     if isHolder(dispatch) { return false }
     let queued = queued(top: top)
     let hasTask = (hasPriorities ? queued[...] : queued.prefix { $0 !== dispatch })
-      .contains(where: \.isOfTask)
+      .contains { owner(of: $0).isOfTask }
     if !hasTask { makeExtras().beforeTasks.insert(dispatch) }
     return hasTask
   }
@@ -215,7 +233,8 @@ struct LaneState {
       }
       waiting = prioritized.inOrder
     }
-    return LaneOrder(holder: holder?.takeUnretainedValue(), waiting: waiting)
+    return LaneOrder(
+      holder: holder.map { owner(of: $0.takeUnretainedValue()) }, waiting: waiting.map(owner))
   }
 
   /// Returns the inbox, in the order in which dispatches came.
@@ -236,6 +255,8 @@ private final class LaneExtras {
   var gated = WeakDispatches()
   /// Dispatches that a blocked cooperative-pool thread waits for; later dispatches may not overtake them.
   var beforeTasks = WeakDispatches()
+  /// The dispatches of the places here, by place, until they leave.
+  var owners: [ObjectIdentifier: Dispatch] = [:]
 
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
     heldBack.insert(dispatch)

@@ -17,6 +17,10 @@ struct LaneWord: Equatable {
     /// A task runs its dispatch on its thread, and has made no record, since the dispatch usually ends soon. Becomes
     /// held with the record.
     case acquired
+    /// A dispatch enters several lanes at once, by a thread that has the locks of all of them. Becomes what it was.
+    ///
+    /// Seen without the lane's lock only.
+    case closed
   }
 
   /// The address of the newest dispatch, with the activity in its low bits.
@@ -43,6 +47,7 @@ struct LaneWord: Equatable {
   func pushing(_ dispatch: Unmanaged<Dispatch>) -> (word: LaneWord, needsDrainer: Bool)? {
     switch activity {
     case .retired: isPlanted(.pushToRetired) ? (LaneWord(dispatch, .drained), true) : nil
+    case .closed: nil
     case .idle: (LaneWord(dispatch, .drained), true)
     case .held, .acquired: (LaneWord(dispatch, activity), false)
     case .drained: (LaneWord(dispatch, .drained), false)
@@ -92,9 +97,12 @@ struct LaneWord: Equatable {
   var takenInByOther: LaneWord? {
     switch activity {
     case .held, .drained: takenIn
-    case .idle, .acquired, .retired: nil
+    case .idle, .acquired, .retired, .closed: nil
     }
   }
+
+  /// The word while a dispatch enters several lanes; nil if the lane is retired.
+  var closed: LaneWord? { activity == .retired ? nil : LaneWord(top, .closed) }
 }
 
 /// A lane's word, in memory that threads share.
@@ -106,6 +114,11 @@ struct AtomicLaneWord: ~Copyable {
   /// Resets the word to its first value; no other thread may have it.
   func reset() {
     bits.store(LaneWord(nil, .idle).bits, ordering: .relaxed)
+  }
+
+  /// Opens a closed word, which no other thread changes.
+  func open(_ word: LaneWord) {
+    bits.store(word.bits, ordering: .releasing)
   }
 
   /// Changes the word to the result of `next`.

@@ -95,6 +95,9 @@ class Scheduler: @unchecked Sendable {
 
   // MARK: For the wait graph
 
+  /// The lanes in which a dispatch has its turn here, each with the entry that waits there for it.
+  func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] { [(self, dispatch)] }
+
   /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {}
 

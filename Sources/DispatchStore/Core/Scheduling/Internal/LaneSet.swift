@@ -1,0 +1,254 @@
+/// Several lanes in which one dispatch has its turn at once.
+///
+/// In the first lane the dispatch waits and runs itself. In each other lane waits a *place*: a record without stores,
+/// which keeps the lane from the time when its turn comes to the end of the dispatch. A gate keeps the dispatch from
+/// starting until all places have come up.
+///
+/// No ring consists of such dispatches alone. Each enters its lanes in one step, so any two have the same order in all
+/// lanes that they share, and in a lane they overtake nobody. So the earliest one that has not started is held up by
+/// others only.
+final class LaneSet: Scheduler, @unchecked Sendable {
+  // because `state` is locked, and all else constant
+  /// The lanes, at least two, as the program named them.
+  private let lanes: [Lane]
+  private let state: Locked<State>
+
+  private struct State {
+    var turns: LaneTurns
+    /// The dispatch and its places in the lanes but the first, until the dispatch has ended.
+    var dispatch: Dispatch?
+    var places: [Dispatch] = []
+    /// The dispatcher, until the dispatch has ended.
+    var dispatcher: Dispatcher?
+  }
+
+  init(_ lanes: [Lane], of dispatcher: Dispatcher) {
+    self.lanes = lanes
+    state = Locked(State(turns: LaneTurns(laneCount: lanes.count), dispatcher: dispatcher))
+  }
+
+  private var first: Lane { lanes[0] }
+
+  // MARK: Entering
+
+  override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
+    // Nothing else retains these while the dispatch waits.
+    let details = dispatch.makeDetails()
+    if details.dispatcher == nil { details.dispatcher = dispatcher }
+    if !details.isOfTask { details.scheduler = self }
+    let places = makePlaces(of: dispatch, areGated: true)
+    let entries = [dispatch] + places
+    var drained: [Lane] = []
+    yieldPoint(.push, description)
+    let hasEntered =
+      isPlanted(.enteredOneByOne)
+      ? enterOneByOne(lanes, entries, for: dispatcher, &drained)
+      // Locks in the order of their addresses.
+      : enter(
+        lanes.indices.sorted { address($0) < address($1) }[...], entries, for: dispatcher, &drained)
+    guard hasEntered else { return false }
+    for lane in drained { lane.startDrainer(for: dispatcher) }
+    // Retained by the state until it leaves, the record is not reused before.
+    dispatch.whenOver { self.leave() }
+    return true
+  }
+
+  private func address(_ index: Int) -> ObjectIdentifier { ObjectIdentifier(lanes[index]) }
+
+  private func makePlaces(of dispatch: Dispatch, areGated: Bool) -> [Dispatch] {
+    (1..<lanes.count).map { index in
+      let place = Dispatch()
+      place.begin(dispatch.id, parent: nil, to: nil, nil, dispatch.callSite)
+      let details = place.makeDetails()
+      details.priority = dispatch.details?.priority
+      if areGated { details.withState { $0.wait(at: PlaceGate(of: self, in: index)) } }
+      return place
+    }
+  }
+
+  /// Enters the lanes from the first one of a slice on, with the locks of those before it held.
+  private func enter(
+    _ rest: ArraySlice<Int>, _ entries: [Dispatch], for dispatcher: Dispatcher,
+    _ drained: inout [Lane]
+  ) -> Bool {
+    guard let index = rest.first else {
+      begin(entries)
+      return true
+    }
+    var needsDrainer = false
+    let hasEntered = lanes[index].enter(
+      entries[index], of: entries[0], for: dispatcher, needsDrainer: &needsDrainer
+    ) {
+      enter(rest.dropFirst(), entries, for: dispatcher, &drained)
+    }
+    if needsDrainer { drained.append(lanes[index]) }
+    return hasEntered
+  }
+
+  /// Keeps the dispatch and its places, and closes its gate, before a drainer can find one of them.
+  func begin(_ entries: [Dispatch]) {
+    state.withLock { ($0.dispatch, $0.places) = (entries[0], Array(entries.dropFirst())) }
+    entries[0].makeDetails().withState { $0.wait(at: LanesGate(of: self, then: $0.gate)) }
+  }
+
+  // MARK: Turns
+
+  /// Whether the dispatch is first in each lane but its own one.
+  fileprivate var areFirst: Bool { state.withLock(\.turns.areFirst) }
+
+  /// Notes that a place has come up, and keeps its lane.
+  fileprivate func cameUp(in index: Int) {
+    let ready = state.withLock { $0.turns.cameUp(in: index) ? $0.dispatch : nil }
+    ready?.gateMayOpen()
+  }
+
+  /// The lanes that keep the dispatch from starting, in words.
+  fileprivate var obstacles: String {
+    let (waiting, places) = state.withLock { ($0.turns.waiting, $0.places) }
+    let texts = waiting.map { index -> String in
+      let lane = lanes[index]
+      let holder = places.isEmpty ? nil : lane.precedence(of: places[index - 1]).holder
+      return "its turn in \(lane.description)"
+        + (holder.map { ", held by the dispatch at \($0.callSite)" } ?? "")
+    }
+    return texts.joined(separator: ", and ")
+  }
+
+  /// Leaves all lanes but the first one, which its own drainer or task releases.
+  private func leave() {
+    let (places, dispatcher, dispatch) = state.withLock { state in
+      guard state.turns.leave() else { return ([Dispatch](), nil as Dispatcher?, nil as Dispatch?) }
+      defer { (state.places, state.dispatcher, state.dispatch) = ([], nil, nil) }
+      return (state.places, state.dispatcher, state.dispatch)
+    }
+    withExtendedLifetime(dispatch) {
+      for (lane, place) in zip(lanes.dropFirst(), places) {
+        // First, so that a drainer that comes to it later skips it.
+        let details = place.makeDetails()
+        details.beginEnding()
+        details.end(DispatchResult(dispatchID: place.id))
+        if let dispatcher { lane.release(place: place, of: dispatcher) }
+      }
+    }
+  }
+
+  // MARK: Tasks
+
+  override func acquire() -> Bool {
+    for (index, lane) in lanes.enumerated() where !lane.acquire() {
+      release(lanes[..<index])
+      return false
+    }
+    return true
+  }
+
+  override func hold(_ dispatch: Dispatch) {
+    let places = makePlaces(of: dispatch, areGated: false)
+    state.withLock { state in
+      state.turns.acquire()
+      (state.dispatch, state.places) = (dispatch, places)
+    }
+    first.hold(dispatch)
+    for (lane, place) in zip(lanes.dropFirst(), places) { lane.hold(place, of: dispatch) }
+    dispatch.whenOver { self.leave() }
+  }
+
+  override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
+    if let dispatch { first.release(dispatch, ofTaskOf: dispatcher) } else { release(lanes[...]) }
+  }
+
+  /// Releases lanes that the calling task has acquired, without a record.
+  private func release(_ lanes: ArraySlice<Lane>) {
+    guard let dispatcher else { return }
+    for lane in lanes { lane.release(nil, ofTaskOf: dispatcher) }
+  }
+
+  // MARK: Scheduler
+
+  override var dispatcher: Dispatcher? { state.withLock(\.dispatcher) }
+  override var workers: ConcurrentPool? { first.workers }
+  override var sharedQueue: SharedQueue? { first.sharedQueue }
+  override var isSuspended: Bool { first.isSuspended }
+  override var description: String {
+    lanes.map(\.description).joined(separator: " and ")
+  }
+
+  override func resume(_ step: @escaping @Sendable () -> Void) { first.resume(step) }
+
+  override func resumeStart(_ step: @escaping @Sendable () -> Void) { first.resumeStart(step) }
+
+  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
+    first.unpark(dispatch, for: dispatcher)
+  }
+
+  override func release(_ dispatch: Dispatch) { first.release(dispatch) }
+
+  override func releaseParked(_ dispatch: Dispatch) { first.releaseParked(dispatch) }
+
+  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
+    first.endCancelled(dispatch, step)
+  }
+
+  override func noteSkipped() { first.noteSkipped() }
+
+  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
+    first.run(job, on: executor)
+  }
+
+  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
+    first.noteHeldBack(dispatch, by: before, isGated: isGated)
+  }
+
+  override func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] {
+    let places = state.withLock { $0.dispatch === dispatch ? $0.places : [] }
+    return [(first, dispatch)] + zip(lanes.dropFirst(), places).map { ($0, $1) }
+  }
+
+  override var hasWaitingDispatches: Bool { lanes.contains(where: \.hasWaitingDispatches) }
+}
+
+/// The gate of a dispatch in several lanes, in its turn in the first one.
+private final class LanesGate: StartGate, @unchecked Sendable {
+  // because it has only constants
+  private let lanes: LaneSet
+  /// The gate of the dispatch's options, if it has one.
+  private let next: StartGate?
+
+  init(of lanes: LaneSet, then next: StartGate?) {
+    (self.lanes, self.next) = (lanes, next)
+  }
+
+  override func letsPass(_ dispatch: Dispatch) -> Bool {
+    lanes.areFirst && next?.letsPass(dispatch) ?? true
+  }
+
+  override func leave(_ dispatch: Dispatch) { next?.leave(dispatch) }
+
+  override func overtake(_ dispatch: Dispatch) { next?.overtake(dispatch) }
+
+  override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
+    next?.obstacles(of: dispatch, followingLines: followingLines) ?? []
+  }
+
+  override func description(of dispatch: Dispatch) -> String {
+    let obstacles = lanes.obstacles
+    guard obstacles.isEmpty else { return obstacles }
+    return next?.description(of: dispatch) ?? "its turn in \(lanes.description)"
+  }
+}
+
+/// The gate of a place: never opens, so that the place keeps its lane from its turn on.
+private final class PlaceGate: StartGate, @unchecked Sendable {
+  // because it has only constants
+  private let lanes: LaneSet
+  private let index: Int
+
+  init(of lanes: LaneSet, in index: Int) {
+    (self.lanes, self.index) = (lanes, index)
+  }
+
+  override func letsPass(_ place: Dispatch) -> Bool {
+    lanes.cameUp(in: index)
+    return false
+  }
+}

@@ -1,0 +1,150 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Dispatches in one, two or three of three lanes, from threads and tasks, some of which wait for others or a key, are
+  /// cancelled or time out, while the queue may be suspended.
+  static let transfers = Scenario(
+    name: "transfers", summary: "a dispatch in several lanes is first in each, holds all, and ends"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let usesPriorities = simulation.draw(below: 4) == 0
+    if usesPriorities {
+      for lane in 0..<3 { dispatcher.usePriorities(in: .serial(lane: lane)) }
+    }
+    let accounts = Accounts()
+    _ = dispatcher.makeJournal("journal") { accounts.note($0) }
+    let plans = (1...3).map { producer in
+      (1...4).map { Transfer(producer * 10 + $0, simulation) }
+    }
+    for plan in plans.joined() { accounts.add(plan.number, in: plan.lanes) }
+    let results = Shared([Int: DispatchResult]())
+    if simulation.draw(below: 3) == 0 {
+      simulation.atSomeTime {
+        dispatcher.queue.isSuspended = true
+        simulation.atSomeTime { dispatcher.queue.isSuspended = false }
+      }
+    }
+    await withTaskGroup { group in
+      for plans in plans {
+        group.addTask {
+          var handles: [(Int, DispatchHandle)] = []
+          await withTaskGroup { sends in
+            for plan in plans {
+              let options = plan.options(after: handles.last?.1, usesPriorities)
+              let mode = Dispatcher.Mode.serial(lanes: plan.lanes)
+              if plan.isSent {
+                sends.addImmediateTask {
+                  let result = await dispatcher.send(
+                    plan.entry, to: "journal", mode: mode, options: options)
+                  results.with { $0[plan.number] = result }
+                }
+                continue
+              }
+              let handle = dispatcher.dispatch(
+                storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
+              if plan.isCancelled { simulation.cancelAtSomeTime(handle) }
+              handles.append((plan.number, handle))
+            }
+          }
+          for (number, handle) in handles {
+            let result = await handle.result
+            results.with { $0[number] = result }
+          }
+        }
+      }
+    }
+    try check(accounts.faults.isEmpty, "\(accounts.faults)")
+    let begun = accounts.begun
+    for plan in plans.joined() where !plan.mayEndEarly {
+      try check(
+        results.now[plan.number]?.isSuccess == true, "\(plan): \(results.now[plan.number]!)")
+      try check(begun.contains(plan.number), "\(plan) has not run")
+    }
+    if usesPriorities { return }
+    for plans in plans {
+      for (index, later) in plans.enumerated() {
+        for earlier in plans[..<index] where !Set(later.lanes).isDisjoint(with: earlier.lanes) {
+          guard let one = begun.firstIndex(of: earlier.number),
+            let other = begun.firstIndex(of: later.number)
+          else { continue }
+          try check(one < other, "\(later) has overtaken \(earlier): \(begun)")
+        }
+      }
+    }
+  }
+}
+
+/// A dispatch in some lanes, as it was drawn.
+private struct Transfer: Sendable, CustomStringConvertible {
+  let number: Int
+  let lanes: [Int]
+  let isSlow: Bool
+  let isSent: Bool
+  let isCancelled: Bool
+  let timesOut: Bool
+  let isAfter: Bool
+  let hasKey: Bool
+  let isUrgent: Bool
+
+  init(_ number: Int, _ simulation: SimulationControl) {
+    self.number = number
+    let first = simulation.draw(below: 3)
+    let step = 1 + simulation.draw(below: 2)
+    let all = [first, (first + step) % 3, (first + 2 * step) % 3]
+    lanes = Array(all.prefix([1, 2, 2, 3][simulation.draw(below: 4)]))
+    isSlow = simulation.draw(below: 2) == 0
+    isSent = simulation.draw(below: 3) == 0
+    isCancelled = simulation.draw(below: 6) == 0
+    timesOut = simulation.draw(below: 8) == 0
+    isAfter = simulation.draw(below: 4) == 0
+    hasKey = simulation.draw(below: 4) == 0
+    isUrgent = simulation.draw(below: 2) == 0
+  }
+
+  var entry: Entry { isSlow ? .slow(number) : .work(number) }
+  var description: String { "\(number) in lanes \(lanes)" }
+  var mayEndEarly: Bool { isCancelled || timesOut }
+
+  func options(after other: DispatchHandle?, _ usesPriorities: Bool) -> DispatchOptions {
+    [
+      isAfter ? .after(other.map { [$0] } ?? []) : [], hasKey ? .exclusive("key") : [],
+      timesOut ? .timeout(.milliseconds(number)) : [],
+      usesPriorities && isUrgent ? .priority(.high) : [],
+    ]
+  }
+}
+
+/// Which dispatch has which lane.
+private final class Accounts: Sendable {
+  private struct State {
+    var lanes: [Int: [Int]] = [:]
+    var holders: [Int: Int] = [:]
+    var begun: [Int] = []
+    var faults: [String] = []
+  }
+
+  private let state = Shared(State())
+
+  var faults: [String] { state.now.faults }
+  var begun: [Int] { state.now.begun }
+
+  func add(_ number: Int, in lanes: [Int]) {
+    state.with { $0.lanes[number] = lanes }
+  }
+
+  /// Notes that an entry begins, or ends if its number is negative.
+  func note(_ number: Int) {
+    state.with { state in
+      if number > 0 { state.begun.append(number) }
+      for lane in state.lanes[abs(number)] ?? [] {
+        if number < 0 {
+          state.holders[lane] = nil
+        } else if let other = state.holders.updateValue(number, forKey: lane) {
+          state.faults.append("\(number) runs in lane \(lane) beside \(other)")
+        }
+      }
+    }
+  }
+}
