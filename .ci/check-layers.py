@@ -36,12 +36,14 @@ Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Base Dispatcher Observers Operations Results Routing Runs Scheduling
 Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Templates: Serialization
-State/Children: Handlers Selectors
-State/Elements: Handlers Streams
+State/Children: Handlers Sources
+State/Elements: Handlers Sources
 State/Handlers: Children
 State/Hooks: Handlers
-State/Selectors: Handlers
-State/Streams: Elements Selectors"""
+State/Observation: Sources
+State/Selectors: Handlers Sources
+State/Streams: Sources
+State/Views: Handlers"""
 TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|final|open|indirect|nonisolated)\s+)*"
     r"(?:struct|class|enum|protocol|actor|typealias)\s+(\w+)", re.MULTILINE)

@@ -59,8 +59,8 @@ struct ElementContentionTests {
     let all = Dictionary(grouping: histories.all, by: \.0).mapValues { $0.map(\.1) }
     for (observer, changes) in all {
       for (before, after) in zip(changes, changes.dropFirst()) {
-        #expect(before.value == after.old && before.version < after.version, "\(observer)")
-        #expect(after.old != after.value)
+        #expect(before.value == after.old ?? nil && before.version < after.version, "\(observer)")
+        #expect((after.old ?? nil) != after.value)
       }
     }
     for id in 0..<Self.ids {
@@ -118,7 +118,7 @@ struct ElementContentionTests {
     #expect(copy.copy == store.model.parcels.dictionary)
     #expect(last.all.last?.value == store.model.parcels[3])
     for (before, after) in zip(last.all, last.all.dropFirst()) {
-      #expect(before.value == after.old)
+      #expect(before.value == after.old ?? nil)
     }
     withExtendedLifetime(tokens) {}
   }

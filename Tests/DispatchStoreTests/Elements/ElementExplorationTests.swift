@@ -67,7 +67,8 @@ struct ElementExplorationTests {
     for (number, changes) in histories.withLock({ $0 }) {
       for (before, after) in zip(changes, changes.dropFirst()) {
         try check(
-          before.value == after.old && before.version < after.version, "\(number): \(changes)")
+          before.value == after.old ?? nil && before.version < after.version,
+          "\(number): \(changes)")
       }
     }
     let (all, copies) = (histories.withLock { $0 }, [inline.withLock { $0 }, late.withLock { $0 }])

@@ -211,8 +211,8 @@ struct ElementStreamTests {
               .element(\.parcels, number % ids), initial: true, buffering: policy)
             {
               if let last {
-                #expect(change.old == last.value && change.version > last.version)
-                #expect(change.old != change.value)
+                #expect((change.old ?? nil) == last.value && change.version > last.version)
+                #expect((change.old ?? nil) != change.value)
               }
               if change.value?.amount == -1 { return }
               (last, left) = (change, left - 1)

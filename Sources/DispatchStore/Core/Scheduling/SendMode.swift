@@ -32,8 +32,10 @@ extension Dispatcher {
     }
 
     /// Runs when it is first in several lanes, and holds all of them until it ends: see `Mode.serial(lanes:)`.
-    public static func serial(lanes keys: [any Hashable & Sendable]) -> SendMode {
-      SendMode(unchecked: .serial(lanes: keys))
+    public static func serial(
+      lanes keys: [any Hashable & Sendable], fileID: StaticString = #fileID, line: UInt = #line
+    ) -> SendMode {
+      SendMode(unchecked: .serial(lanes: keys, fileID: fileID, line: line))
     }
   }
 }

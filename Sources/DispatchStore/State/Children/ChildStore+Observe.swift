@@ -32,7 +32,8 @@ extension ChildStore {
 extension OptionalChildStore {
   /// Calls an observer with each change of the part, in commit order, until its token ends.
   ///
-  /// The value is nil when the part is removed, and there is another change if one is added under the same identity.
+  /// The value is nil when the part is removed, and there is another change, whose `old` is nil, if one is added under
+  /// the same identity.
   /// If you don't need that, cancel the token then: commits pay nothing more. Otherwise behaves like
   /// `ChildStore.observe`.
   ///

@@ -1,7 +1,7 @@
 extension StateSource {
-  /// One element of a collection: a change for each commit that has inserted, removed or changed it.
+  /// An element of a collection: a change for each commit that has inserted, removed or changed it.
   ///
-  /// The value is nil while the element is absent. If elements are `Equatable`, an equal one is no change. Inline
+  /// The value is nil while the element is absent, and `old` is nil if it was absent. If elements are `Equatable`, an equal one is no change. Inline
   /// observers of one element are called in order of registration. Those of several elements are called in the order
   /// in which the first one of each element was registered.
   ///

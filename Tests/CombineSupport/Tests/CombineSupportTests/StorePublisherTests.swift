@@ -52,7 +52,9 @@ struct StorePublisherTests {
 
   @Test func publishesAPartForTheOperatorsOfCombine() {
     let (store, names) = (makeStore(), Values<String>())
-    let subscription = store.publisher(of: \.name).removeDuplicates().sink { names.append($0) }
+    let subscription = store.publisher(of: .part(\.name)).removeDuplicates().sink {
+      names.append($0)
+    }
     store.updateModel { $0.name = "a" }
     store.updateModel { $0.count = 1 }
     store.updateModel { $0.name = "b" }
@@ -78,7 +80,7 @@ struct StorePublisherTests {
 
   @Test func valuesOfContendingThreadsComeInOrderOneAtATime() {
     let (store, counts) = (makeStore(), Values<Int>())
-    let subscription = store.publisher(of: \.count).sink { counts.append($0) }
+    let subscription = store.publisher(of: .part(\.count)).sink { counts.append($0) }
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       for _ in 0..<500 { store.updateModel { $0.count += 1 } }
     }

@@ -40,7 +40,7 @@ final class CatchUp: Sendable {
         store.attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
       }
     }
-    // One more, until all were asked.
+    // Counts the asking too, so that the wait ends after it.
     missing = Locked(streams.count + 1)
     for stream in streams where !stream.watch(self) { hasCaughtUp() }
     hasCaughtUp()

@@ -21,7 +21,8 @@ extension StorePart {
     ) { note in
       let new = TypedValue<Model?>.of(note.value)
       let old = delivered.replace(by: new)
-      let content = note.isInitial ? ChangeContent.now(new) : .replaced(old: old, by: new)
+      let isAdded = note.isInitial || old == nil
+      let content = isAdded ? ChangeContent.now(new) : .replaced(old: old, by: new)
       body(TypedNote<HandledAction>.change(note, content))
     }
   }

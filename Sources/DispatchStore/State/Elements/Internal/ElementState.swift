@@ -32,6 +32,6 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
     }
     if note.isInitial { return .now(new) }
     if let equality, !equality.differ(old, new) { return nil }
-    return .replaced(old: old, by: new)
+    return old == nil ? .now(new) : .replaced(old: old, by: new)
   }
 }

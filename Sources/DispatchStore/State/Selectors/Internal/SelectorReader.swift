@@ -14,7 +14,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
 
   private let node: TypedSelectorNode<Value>
   private weak let storage: StoreStorage?
-  /// Only one call at a time uses it. The lock is for Thread Sanitizer, which does not know the queues.
+  // Only one call at a time uses it. The lock is for Thread Sanitizer, which does not know the queues.
   private let last = Locked<Last?>(nil)
 
   /// - Parameter storage: The store whose computed values are shared; nil to compute all values here.

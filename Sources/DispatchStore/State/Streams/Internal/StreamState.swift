@@ -34,7 +34,7 @@ struct StreamState<Element, Waiter, Hold> {
   private var hasBegun = false
   /// The number of elements that were taken or dropped.
   private var position = 0
-  /// Those who wait until the consumer has asked for the element at a position.
+  /// The waits until the consumer asks for the element at a position.
   private var watches: [(position: Int, watch: CatchUp)] = []
 
   init(_ buffering: StreamBuffering) {
@@ -100,7 +100,7 @@ struct StreamState<Element, Waiter, Hold> {
     return waiter.take()
   }
 
-  // MARK: Those who wait for the consumer
+  // MARK: Waits for the consumer
 
   /// Calls back once the consumer has taken what is kept, and asks for more.
   ///
@@ -116,7 +116,7 @@ struct StreamState<Element, Waiter, Hold> {
     watches.removeAll { $0.watch === watch }
   }
 
-  /// Takes those for whom the consumer has caught up.
+  /// Takes the waits that end, because the consumer has caught up.
   ///
   /// Called when it asks for an element, before it takes one, and after the end.
   mutating func takeCaughtUp() -> [CatchUp] {
