@@ -38,7 +38,7 @@ extension Scenario {
                 sends.addImmediateTask {
                   let result = await dispatcher.send(
                     plan.entry, to: "journal", mode: mode, options: options)
-                  results.with { $0[plan.number] = result }
+                  results.with { $0[plan.number] = result.result }
                 }
                 continue
               }

@@ -93,7 +93,7 @@ struct DefaultOptionTests {
     let task = outer.begin(
       .suspends { _ in
         if way.sends {
-          results.record(await inner.send(nested, mode: way.mode))
+          results.record(await inner.send(nested, mode: way.mode).result)
         } else {
           // Without a task in between, which would have no enclosing block.
           let handle = inner.dispatch(action: nested, mode: way.mode)
@@ -213,9 +213,9 @@ struct DefaultOptionTests {
     let results = Recorder<DispatchResult>()
     let token = dispatcher.register(
       effect: .longLived { context in
-        results.record(await context.send(held))
+        results.record(await context.send(held).result)
         await free.opened()
-        results.record(await context.send(Script.adds("later")))
+        results.record(await context.send(Script.adds("later")).result)
       })
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)

@@ -45,7 +45,7 @@ struct SeveralLanesTests {
       let handle = dispatcher.dispatch(action: script, mode: mode, options: options)
       return Task { await handle.result }
     case .sent:
-      return .immediate { await dispatcher.send(script, mode: mode, options: options) }
+      return .immediate { await dispatcher.send(script, mode: mode, options: options).result }
     case .sequence:
       let handle = dispatcher.dispatch(
         actions: [script, Script.runs { _ in }], mode: mode, options: options)
@@ -214,8 +214,8 @@ struct SeveralLanesTests {
     let results = Recorder<DispatchResult>()
     let inner = notes("inner")
     let script = Script.suspends { [dispatcher] _ in
-      results.record(await dispatcher.send(inner, mode: mode))
-      results.record(await dispatcher.send(inner, mode: .serial(lanes: ["c", "b"])))
+      results.record(await dispatcher.send(inner, mode: mode).result)
+      results.record(await dispatcher.send(inner, mode: .serial(lanes: ["c", "b"])).result)
     }
     #expect(await run(script, .dispatched).value.isSuccess)
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock])
@@ -452,7 +452,7 @@ struct SeveralLanesTests {
   // MARK: Diagnosis
 
   @Test func aDiagnosisNamesEachLaneAndItsHolder() async {
-    dispatcher.register(middleware: InFlightDispatches())
+    dispatcher.tracksInFlight = true
     let (freeA, freeB) = (Latch(), Latch())
     let holders = [await hold("a", until: freeA), await hold("b", until: freeB)]
     let transfer = dispatcher.dispatch(action: notes("transfer"), mode: Self.both)
