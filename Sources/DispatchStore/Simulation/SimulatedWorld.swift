@@ -22,7 +22,7 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   /// Runs it in the order of the numbers.
   func run(inOrderOf number: UInt64, _ body: @escaping @Sendable () -> Void)
 
-  /// Returns transaction identifiers for a thread of the world.
+  /// Returns dispatch identifiers for a thread of the world.
   func makeIdentifiers() -> Range<UInt64>
 
   /// Returns a number for a generated name.

@@ -42,9 +42,9 @@ extension Store where Model == Counter, Action == CounterAction {
 extension Dispatcher.Mode {
   /// The four modes, a named lane, and several lanes.
   static let everyMode: [Dispatcher.Mode] =
-    allBuiltIn + [.serial(lane: "named"), .serial(lanes: ["one", 2])]
+    allBuiltIn + [.serial(lane: "named"), .serial(lanes: ["one", 2.5])]
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
   static let laneModes: [Dispatcher.Mode] = [
-    .serial, .mainThread, .serial(lane: "named"), .serial(lanes: ["one", 2]),
+    .serial, .mainThread, .serial(lane: "named"), .serial(lanes: ["one", 2.5]),
   ]
 }

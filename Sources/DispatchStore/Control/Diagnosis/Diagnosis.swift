@@ -27,9 +27,9 @@ extension Diagnosis {
   public struct Entry: Sendable {
     /// The number by which edges and texts refer to the entry, from 1 on.
     public let number: Int
-    /// The transaction; nil for a call that waits to be accepted.
+    /// The dispatch; nil for a call that waits to be accepted.
     public let id: DispatchID?
-    /// The transaction from inside which it was dispatched, if that is known.
+    /// The dispatch from inside which it was dispatched, if that is known.
     public let parent: DispatchID?
     /// The actions as dispatched; empty if the dispatch is in no table.
     public let actions: [AnyAction]

@@ -1,6 +1,6 @@
 /// The context of an effect's run, by which it dispatches until it has ended.
 ///
-/// Dispatches have the transaction that the effect follows as their parent, and are cancelled with the run. An action
+/// Dispatches have the dispatch that the effect follows as their parent, and are cancelled with the run. An action
 /// that is sent after the end is not dispatched, and reported. The effect may also use stores and dispatchers that it
 /// has captured, with the same parent.
 public struct EffectContext: Sendable {
@@ -12,7 +12,7 @@ public struct EffectContext: Sendable {
 
   /// The dispatcher, which the run keeps alive.
   public var dispatcher: Dispatcher { run.dispatcher }
-  /// The transaction that the effect follows; for a long-lived effect, one of its own.
+  /// The dispatch that the effect follows; for a long-lived effect, one of its own.
   public var dispatchID: DispatchID { run.dispatchID }
   /// The result of the followed dispatch; nil for a long-lived effect.
   public var result: DispatchResult? { run.result }

@@ -5,7 +5,7 @@ extension Dispatcher {
   /// thread of the concurrent queue, even if that is suspended; no thread waits meanwhile.
   ///
   /// Each step is a dispatch of its own: a group holds no lane from step to step. The steps' parent is the dispatch
-  /// inside which the group was dispatched, or else a transaction of the group. Carried task-local values are those
+  /// inside which the group was dispatched, or else an identifier of the group. Carried task-local values are those
   /// of the call. A group dispatched by a block is cancelled with the block's dispatch. May be called from any code;
   /// inside an exclusive section the group begins when that is left.
   ///

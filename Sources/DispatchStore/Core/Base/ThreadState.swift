@@ -81,7 +81,7 @@ struct ThreadState {
     var runsSurplusEnds = false
     /// The next shard of an inbox to use.
     var turn: UInt32 = 0
-    /// The next transaction identifier of this thread's block, and the block's end.
+    /// The next dispatch identifier of this thread's block, and the block's end.
     var identifier: UInt64 = 0
     var identifierEnd: UInt64 = 0
   }
@@ -295,7 +295,7 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.turn }
   }
 
-  /// Returns the next transaction identifier; `makeBlock` returns a new block when the last one is used up.
+  /// Returns the next dispatch identifier; `makeBlock` returns a new block when the last one is used up.
   func nextIdentifier(_ makeBlock: () -> Range<UInt64>) -> UInt64 {
     if fields.pointee.identifier == fields.pointee.identifierEnd {
       let block = makeBlock()

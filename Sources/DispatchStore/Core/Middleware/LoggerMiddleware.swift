@@ -2,7 +2,7 @@ private import Foundation
 
 /// Logs a line when a store is about to get an action, and one when its run has ended.
 ///
-/// A line has the transaction, its parent if any, the action, the store, the mode and the call site. At the end it
+/// A line has the dispatch, its parent if any, the action, the store, the mode and the call site. At the end it
 /// also has the outcome, the duration and the time queued:
 ///
 ///     #12 in #11 will Deposit(amount: 5) → account, serial, Bank/Transfers.swift:41

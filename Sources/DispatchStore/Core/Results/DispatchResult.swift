@@ -99,11 +99,6 @@ public struct DispatchResult: Sendable {
   /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
-  /// The outcome of a store; `notInvolved` if it took no part.
-  ///
-  /// For a sequence, of its last run.
-  public subscript(store: some StoreType) -> StoreOutcome { self[store.identifier] }
-
   /// The outcome of the store with this identifier; `notInvolved` if none took part.
   ///
   /// For a sequence, of its last run.
@@ -127,7 +122,7 @@ public struct StoreResult: Sendable {
   ///
   /// After several attempts, of the last one.
   public let outcome: StoreOutcome
-  /// The number of attempts: 1 unless the store was run again, by `DispatchOptions.retrying`.
+  /// The number of attempts: 1 unless the store was run again, by `DispatchOptions.retry(attempts:backoff:where:)`.
   public let attemptCount: Int
 
   init(storeIdentifier: String, outcome: StoreOutcome, attemptCount: Int = 1) {
@@ -138,7 +133,7 @@ public struct StoreResult: Sendable {
 }
 
 extension DispatchResult: CustomStringConvertible {
-  /// The transaction and each store's outcome, on one line.
+  /// The identifier of the dispatch and each store's outcome, on one line.
   public var description: String {
     let runs = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
     let items = runs.isEmpty ? [error.map { "\($0)" } ?? "no store responded"] : runs

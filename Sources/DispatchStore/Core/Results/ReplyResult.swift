@@ -18,9 +18,6 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
     result[keyPath: path]
   }
 
-  /// The outcome of a store; `notInvolved` if it took no part.
-  public subscript(store: some StoreType) -> StoreOutcome { result[store] }
-
   /// The outcome of the store with this identifier; `notInvolved` if none took part.
   public subscript(storeIdentifier: String) -> StoreOutcome { result[storeIdentifier] }
 
@@ -38,14 +35,6 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
   public var reply: Reply {
     get throws { try result.reply(nil) }
   }
-
-  /// Returns the reply of a store.
-  ///
-  /// Throws the store's error, if it has one, or the dispatch's. If the store did not reply, throws a `DispatchError`
-  /// with the code `noReply`.
-  public func reply(from store: some StoreType) throws -> Reply {
-    try result.reply(store.identifier)
-  }
 }
 
 extension DispatchResult {
@@ -54,15 +43,6 @@ extension DispatchResult {
   /// A sequence has no replies itself: look in its `steps`.
   public func replies<Action: ActionType>(to action: Action.Type) -> [String: Action.Reply] {
     replies(as: Action.Reply.self)
-  }
-
-  /// Returns the reply of a store to an action, for a dispatch that was not sent.
-  ///
-  /// Throws as `ReplyResult.reply(from:)` does.
-  public func reply<Action: ActionType>(
-    to action: Action.Type, from store: some StoreType
-  ) throws -> Action.Reply {
-    try reply(store.identifier)
   }
 
   /// Returns the reply of a store, or the only reply if no store is named.

@@ -31,7 +31,7 @@ public struct DispatchHandle: Sendable {
     if case .dispatch(let dispatch) = subject { dispatch } else { nil }
   }
 
-  /// The dispatch's transaction; for a sequence, the parent of its actions' transactions.
+  /// The dispatch's identifier; for a sequence, the parent of its actions.
   public var dispatchID: DispatchID {
     switch subject {
     case .dispatch(let dispatch): dispatch.id

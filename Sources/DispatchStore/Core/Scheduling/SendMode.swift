@@ -1,7 +1,7 @@
 extension Dispatcher {
   /// The thread and the order in which a sent action runs: a mode that does not block the caller's thread.
   public struct SendMode: Hashable, Sendable {
-    /// The same mode, for `dispatch`.
+    /// Corresponds to this mode of `dispatch`.
     public let mode: Mode
 
     /// Makes the mode for `send`, or nil for `.sync`, which would block the thread of the calling task.

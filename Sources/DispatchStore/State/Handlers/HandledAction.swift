@@ -27,10 +27,3 @@ public struct HandledAction: ActionType, CustomStringConvertible {
 
 /// A store that responds to every action type for which it has a handler.
 public typealias HandlerStore<Model: Sendable> = Store<Model, HandledAction>
-/// A child of a `HandlerStore`, or all of one.
-///
-/// Handlers that do more than reduce receive it.
-public typealias ChildHandlerStore<Model: Sendable> = ChildStore<Model, HandledAction>
-/// A child of a `HandlerStore`, for a part that may be absent.
-public typealias OptionalChildHandlerStore<Model: Sendable> =
-  OptionalChildStore<Model, HandledAction>

@@ -22,9 +22,6 @@
 /// A selector's closures may be called on several threads at once, so they must depend only on their arguments.
 /// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,
 /// with no lock held.
-///
-/// On Apple platforms, Objective-C also has a type `StateSelector`. In a file that imports Foundation, write
-/// `DispatchStore.StateSelector`.
 public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendable {
   // because it is constant, and has no subclass but `CombinedSelector`
   let node: TypedSelectorNode<Value>

@@ -10,7 +10,7 @@ final class InFlightTable: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
-  /// The traces, in the order of their transactions.
+  /// The traces, in the order of their identifiers.
   var all: [DispatchTrace] {
     shards.flatMap { $0.withLock { Array($0.values) } }.sorted { $0.id < $1.id }
   }

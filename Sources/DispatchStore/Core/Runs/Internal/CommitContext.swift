@@ -39,7 +39,7 @@ struct CommitContext {
     return CommitContext(.task(storeRun))
   }
 
-  /// The transaction that observers get with the change.
+  /// The dispatch that observers get with the change.
   @usableFromInline
   var dispatchID: DispatchID? {
     switch kind {

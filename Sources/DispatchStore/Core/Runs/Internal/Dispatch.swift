@@ -265,7 +265,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
-  /// Its dispatcher, while its stores run.
+  /// The dispatcher, while the stores of this dispatch run.
   var runningDispatcher: Dispatcher? {
     sequence?.dispatcher ?? details?.dispatcher ?? scheduler.dispatcher
   }

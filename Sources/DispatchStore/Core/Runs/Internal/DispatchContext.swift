@@ -93,12 +93,12 @@ class DispatchContext: @unchecked Sendable {
     return context
   }
 
-  /// The transaction that causes new dispatches on this thread.
+  /// The dispatch that causes new dispatches on this thread.
   static func currentTransaction(on thread: ThreadState) -> DispatchID? {
     dispatchID(of: thread.run, on: thread)
   }
 
-  /// The transaction of an innermost run, or else of the code that runs here.
+  /// The dispatch of an innermost run, or else of the code that runs here.
   static func dispatchID(
     of run: InlineRun.Address?, on thread: ThreadState
   ) -> DispatchID? {

@@ -41,7 +41,7 @@ final class DispatchFamily: @unchecked Sendable {
     children[ObjectIdentifier(child.details)] = child
   }
 
-  /// The children in the order of their transactions, and then of their arrival.
+  /// The children in the order of their identifiers, and then of their arrival.
   var sortedChildren: [Child] {
     children.values.sorted { ($0.id, $0.number) < ($1.id, $1.number) }
   }

@@ -26,7 +26,7 @@ struct ModelHistory<Model: Sendable>: Sendable {
 
   /// The last known model; nil while no action is under way.
   private var latest: State?
-  /// The spans of the actions under way, by transaction; nil before an action's first commit.
+  /// The spans of the actions under way, by dispatch; nil before an action's first commit.
   private var spans: [DispatchID: Span?] = [:]
 
   /// Begins an action before it is scheduled; returns false if the current model must be passed.
