@@ -38,7 +38,7 @@ Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Serialization: Interceptors
 Extras/Templates: Serialization
 State/Children: Handlers Sources
-State/Elements: Handlers Sources
+State/Elements: Sources
 State/Handlers: Children
 State/Observation: Sources
 State/Selectors: Handlers Sources
