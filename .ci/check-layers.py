@@ -37,7 +37,7 @@ Core/Stores: Base Dispatcher Observers Operations Results Routing Runs Schedulin
 Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Templates: Serialization
 State/Children: Handlers Sources
-State/Elements: Handlers Sources
+State/Elements: Sources
 State/Handlers: Children
 State/Hooks: Handlers
 State/Observation: Sources

@@ -18,7 +18,7 @@ struct NotificationQueueTests {
   /// The model counts the commits.
   private var present: TypedChange<Int, Ping> {
     TypedChange(
-      Change(.now(Int(version)), version: version, action: nil, dispatchID: nil))
+      ObservedModel(Int(version), version: version, action: nil, dispatchID: nil))
   }
 
   private mutating func addObserver() {
@@ -186,7 +186,7 @@ struct NotificationQueueTests {
     }
     #expect(delivery.only === initial)
     #expect(delivery.change.version == 1)
-    #expect((delivery.change as? TypedChange<Int, Ping>)?.change.value == 1)
+    #expect((delivery.change as? TypedChange<Int, Ping>)?.change.model == 1)
     #expect(queue.observers.slots.last??.firstVersion == 2)
   }
 }

@@ -35,7 +35,7 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   public init(_ value: Value, old: Value? = nil, commits: [StoreCommit<Action>] = []) {
     let last = commits.last
     self.init(
-      old.map { .replaced(old: $0, by: value) } ?? .now(value), version: last?.version ?? 0,
+      .replaced(ReplacedValue(old: old, by: value)), version: last?.version ?? 0,
       action: last?.action, dispatchID: last?.dispatchID, isInitial: commits.isEmpty,
       earlier: Array(commits.dropLast()))
   }
@@ -48,7 +48,8 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   @inlinable
   public var value: Value {
     switch content {
-    case .now(let value), .replaced(_, let value): value
+    case .now(let value): value
+    case .replaced(let replaced): replaced.value
     case .present(let present): present.value
     }
   }
@@ -58,7 +59,7 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   /// Nil in an initial change, for a whole model, and for deltas.
   @inlinable
   public var old: Value? {
-    if case .replaced(let old, _) = content { old } else { nil }
+    if case .replaced(let replaced) = content { replaced.old } else { nil }
   }
 
   /// The commits since the previous change, in commit order; none in an initial change.
@@ -95,7 +96,7 @@ public struct StoreCommit<Action: ActionType>: Sendable {
 @usableFromInline
 enum ChangeContent<Value: Sendable>: Sendable {
   case now(Value)
-  indirect case replaced(old: Value, by: Value)
+  case replaced(ReplacedValue<Value>)
   /// A model that is read when it is used, so that the change keeps none alive.
   case present(PresentValue<Value>)
 }
@@ -135,13 +136,43 @@ final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Mode
   }
 }
 
+/// A commit as the notifier passes it to inline observers of the model.
+///
+/// Each makes its `Change` of it: a copy of that would count references which are not there.
+@usableFromInline
+struct ObservedModel<Model: Sendable, Action: ActionType>: Sendable {
+  @usableFromInline let model: Model
+  @usableFromInline let version: UInt64
+  @usableFromInline let action: Action?
+  @usableFromInline let dispatchID: DispatchID?
+  @usableFromInline let isInitial: Bool
+
+  @inlinable
+  init(
+    _ model: Model, version: UInt64, action: Action?, dispatchID: DispatchID?,
+    isInitial: Bool = false
+  ) {
+    self.model = model
+    self.version = version
+    self.action = action
+    self.dispatchID = dispatchID
+    self.isInitial = isInitial
+  }
+
+  @inlinable var change: Change<Model, Action> {
+    Change(
+      .now(model), version: version, action: action, dispatchID: dispatchID,
+      isInitial: isInitial)
+  }
+}
+
 /// A change as the notifier passes it to observers, without the store's types.
 ///
 /// Valid during the call.
 @usableFromInline
 struct ObservedChange {
   let version: UInt64
-  /// The address of the `Change`, or nil for observers that need no model.
+  /// The address of the `ObservedModel`, or nil for observers that need no model.
   fileprivate let address: UnsafeRawPointer?
 
   init(version: UInt64, at address: UnsafeRawPointer? = nil) {
@@ -149,9 +180,9 @@ struct ObservedChange {
     self.address = address
   }
 
-  /// The address of the `Change`, for an observer that needs the model.
+  /// The address of the `ObservedModel`, for an observer that needs it.
   @usableFromInline
-  var change: UnsafeRawPointer { address.unsafelyUnwrapped }
+  var model: UnsafeRawPointer { address.unsafelyUnwrapped }
 }
 
 /// A change that is delivered later, or by another thread than the one that made it.
@@ -175,10 +206,10 @@ class KeptChange: @unchecked Sendable {
 @usableFromInline
 final class TypedChange<Model: Sendable, Action: ActionType>: KeptChange, @unchecked Sendable {
   // because its superclass is, and it is constant too
-  let change: Change<Model, Action>
+  let change: ObservedModel<Model, Action>
 
   @usableFromInline
-  init(_ change: Change<Model, Action>) {
+  init(_ change: ObservedModel<Model, Action>) {
     self.change = change
     super.init(version: change.version)
   }

@@ -23,7 +23,8 @@ extension StateSource {
     let equality = ElementEquality<Elements.ElementValue>()
     return Self(
       .values { stream in
-        let state = ElementState(comparing: stream == nil ? nil : equality)
+        let isOfStream = stream != nil
+        let state = ElementState(equality, isOfStream: isOfStream)
         return StateReader(
           CommitReader(attach: { storage, follower in
             storage.add(follower, state, path, key) { table, isInTurn in
@@ -32,7 +33,11 @@ extension StateSource {
               }
             }
           })
-        ) { state.receive($0) }
+        ) { note in
+          if isOfStream { return state.receive(note) }
+          return .replaced(
+            unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value>.self))
+        }
       })
   }
 

@@ -32,7 +32,8 @@ public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendabl
 
   /// Makes a selector that reads a part of the model.
   public convenience init(_ keyPath: any KeyPath<Model, Value> & Sendable) {
-    self.init { $0[keyPath: keyPath] }
+    let part = ModelPart(keyPath)
+    self.init(TypedSelectorNode(reading: { model in part.read(of: model) { $0.pointee } }))
   }
 
   /// Makes a selector that reads the model with a closure.

@@ -21,7 +21,15 @@ extension StateSource {
   public static func select(_ selector: StateSelector<Root, Value>) -> Self {
     Self(
       .values { storage in
-        let reader = SelectorReader(selector.node, sharing: storage)
+        let node = selector.node
+        if node.plan.count == 1 {
+          let reader = PartReader(node)
+          return StateReader(
+            CommitReader(
+              begin: { reader.begin($0, $1) }, read: { reader.read($0, $1) }, keepsLast: true)
+          ) { reader.receive($0) }
+        }
+        let reader = SelectorReader(node, sharing: storage)
         return StateReader(
           CommitReader(
             begin: { reader.begin($0, $1) }, read: { reader.read($0, $1) }, keepsLast: true)

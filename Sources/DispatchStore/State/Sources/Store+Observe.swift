@@ -29,7 +29,8 @@ extension Store {
     case .model where delivery.isInline:
       return observe(
         ModelObserver { change in
-          body(change.change.assumingMemoryBound(to: Change<Value, Action>.self).pointee)
+          body(
+            change.model.assumingMemoryBound(to: ObservedModel<Value, Action>.self).pointee.change)
         }, initial: initial)
     case .model:
       return observeCoalesced(on: delivery, initial: initial) { change in

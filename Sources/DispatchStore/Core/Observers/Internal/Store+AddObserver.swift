@@ -25,8 +25,8 @@ extension Store {
   private func presentModel(for observer: ObserverRecord) -> KeptChange {
     guard observer.needsModel else { return KeptChange(version: storage.version) }
     return TypedChange<Model, Action>(
-      Change(
-        .now(storage.model.pointee), version: storage.version, action: nil, dispatchID: nil,
+      ObservedModel(
+        storage.model.pointee, version: storage.version, action: nil, dispatchID: nil,
         isInitial: true))
   }
 

@@ -158,7 +158,7 @@ extension StoreStorage: DeliveryTurn {
   ///
   /// The change stays on the stack, since no other thread delivers it.
   ///
-  /// - Parameter change: The address of the `Change`.
+  /// - Parameter change: The address of the `ObservedModel`.
   @usableFromInline
   func unlockAndDeliver(_ change: UnsafeRawPointer, on thread: ThreadState) {
     let former = noteObservedCommit()

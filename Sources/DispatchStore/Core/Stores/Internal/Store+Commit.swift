@@ -44,8 +44,8 @@ extension Store {
         if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
           storage.unlockUnchanged(on: thread)
         } else {
-          let change = Change(
-            .now(storage.model.pointee), version: storage.version &+ 1, action: action,
+          let change = ObservedModel(
+            storage.model.pointee, version: storage.version &+ 1, action: action,
             dispatchID: context.dispatchID)
           withUnsafePointer(to: change) { storage.unlockAndDeliver($0, on: thread) }
         }
@@ -72,8 +72,8 @@ extension Store {
   func makeChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptChange {
     guard storage.deliversModel else { return KeptChange(version: storage.version &+ 1) }
     return TypedChange<Model, Action>(
-      Change(
-        .now(storage.model.pointee), version: storage.version &+ 1, action: action,
+      ObservedModel(
+        storage.model.pointee, version: storage.version &+ 1, action: action,
         dispatchID: owner?.dispatchID))
   }
 

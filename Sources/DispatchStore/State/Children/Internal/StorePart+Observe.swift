@@ -21,9 +21,9 @@ extension StorePart {
     ) { note in
       let new = TypedValue<Model?>.of(note.value)
       let old = delivered.replace(by: new)
-      let isAdded = note.isInitial || old == nil
-      let content = isAdded ? ChangeContent.now(new) : .replaced(old: old, by: new)
-      body(TypedNote<HandledAction>.change(note, content))
+      let known = note.isInitial ? nil : old
+      let change = ReplacedValue<Model?>(old: known.map { .some($0) }, by: new)
+      body(TypedNote<HandledAction>.change(note, .replaced(change)))
     }
   }
 }
@@ -72,9 +72,8 @@ extension Change {
   /// Converts the change of a part that always exists.
   @inlinable
   func unwrapped<Part>() -> Change<Part, Action> where Value == Part? {
-    let content: ChangeContent<Part> =
-      if let old { .replaced(old: old!, by: value!) } else { .now(value!) }
-    return Change<Part, Action>(
-      content, version: version, action: action, dispatchID: dispatchID, isInitial: isInitial)
+    Change<Part, Action>(
+      .replaced(ReplacedValue(old: old ?? nil, by: value!)), version: version, action: action,
+      dispatchID: dispatchID, isInitial: isInitial)
   }
 }

@@ -59,7 +59,7 @@ extension StoreStorage {
       model: modelAddress, action: modelAddress, version: version, owner: nil,
       isPresentModel: true)
     _ = follower.put(
-      follower.note(commit, TypedValue<Value?>(present)), of: commit, &kept)
+      follower.note(commit, ReplacedValue<Value?>(old: nil, by: present)), of: commit, &kept)
   }
 
   private final func hub<Model: Sendable, Elements: KeyedCollection & Sendable>(

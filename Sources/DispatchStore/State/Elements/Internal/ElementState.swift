@@ -6,32 +6,33 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var last: Value?
   /// The last commit that was compared.
   @exclusivity(unchecked) @usableFromInline var version: UInt64 = 0
-  /// The element of the last change that was delivered.
-  private let delivered = Locked<Value?>(nil)
-  /// Compares a change with the one delivered before, if those between may have been dropped.
-  private let equality: ElementEquality<Value>?
+  /// The element of the last change that was delivered, for a stream, which may drop those between.
+  private let delivered: Locked<Value?>?
+  private let equality: ElementEquality<Value>
 
   @usableFromInline
-  init(comparing equality: ElementEquality<Value>?) {
+  init(_ equality: ElementEquality<Value>, isOfStream: Bool) {
     self.equality = equality
+    delivered = isOfStream ? Locked(nil) : nil
   }
 
   /// Begins with the present element.
   func begin(_ element: Value?) {
     last = element
-    delivered.withLock { $0 = element }
+    delivered?.withLock { $0 = element }
   }
 
-  /// Makes the content of a change; called by one thread at a time.
+  /// Makes the content of a stream's change, or nil if the element equals the one delivered before.
   @usableFromInline
   func receive(_ note: KeptNote) -> ChangeContent<Value?>? {
-    let new = TypedValue<Value?>.of(note.value)
-    let old = delivered.withLock { old in
-      defer { old = new }
+    let kept = unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value?>.self)
+    let old = delivered?.withLock { old in
+      defer { old = kept.value }
       return old
     }
-    if note.isInitial { return .now(new) }
-    if let equality, !equality.differ(old, new) { return nil }
-    return old == nil ? .now(new) : .replaced(old: old, by: new)
+    if note.isInitial { return .replaced(kept) }
+    let last = old ?? nil
+    guard equality.differ(last, kept.value) else { return nil }
+    return .replaced(ReplacedValue(old: last.map { .some($0) }, by: kept.value))
   }
 }

@@ -105,7 +105,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
       guard state.version != commit.version, equality.differ(state.last, value) else { continue }
       state.version = commit.version
       // A change that a stream drops is not what the next one is compared with.
-      if hub.keep(TypedValue(value), of: commit, for: next, &kept) { state.last = value }
+      let change = ReplacedValue<Value?>(old: state.last.map { .some($0) }, by: value)
+      if hub.keep(change, of: commit, for: next, &kept) { state.last = value }
     }
   }
 

@@ -1,4 +1,4 @@
-/// Reads a selector's value for one subscription.
+/// Reads a combined selector's value for one subscription.
 ///
 /// In the exclusive section of a commit the roots are read, and kept if they have changed. The comparison and the
 /// selectors combined from the roots run where the change is delivered, outside the section.
@@ -20,9 +20,8 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
   /// - Parameter storage: The store whose computed values are shared; nil to compute all values here.
   init(_ node: TypedSelectorNode<Value>, sharing storage: StoreStorage?) {
     self.node = node
-    // Only combined values are worth it, and only values that can be compared can come from elsewhere.
-    let isShared = node.areEqual != nil && node.plan.count > 1
-    self.storage = isShared ? storage : nil
+    // Only values that can be compared can come from elsewhere.
+    self.storage = node.areEqual == nil ? nil : storage
   }
 
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> KeptValue {
@@ -53,9 +52,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     var new = SelectorEvaluation(of: node, roots, after: old, stamp: note.version)
     let newSelection = new.finish()
     set(.evaluated(new))
-    if note.isInitial { return .now(node.value(of: newSelection)) }
-    guard newSelection.stamp != oldSelection.stamp else { return nil }
-    return .replaced(old: node.value(of: oldSelection), by: node.value(of: newSelection))
+    return node.content(from: oldSelection, to: newSelection, isInitial: note.isInitial)
   }
 
   /// Replaces a value by one that is compared with it.
@@ -65,7 +62,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     if isInitial { return .now(newValue) }
     let oldValue = evaluate(old).value
     if node.areEqual?(oldValue, newValue) == true { return nil }
-    return .replaced(old: oldValue, by: newValue)
+    return .replaced(ReplacedValue(old: oldValue, by: newValue))
   }
 
   private func evaluate(_ last: Last) -> (value: Value, last: Last) {

@@ -1,13 +1,3 @@
-/// A value that a reader has found, without its type.
-///
-/// Without a generic type, keeping it needs no lookup of type metadata.
-@usableFromInline
-class KeptValue: @unchecked Sendable {
-  // because subclasses are constant, or changed only by their owner
-  @usableFromInline
-  init() {}
-}
-
 /// A kept value with its type.
 @usableFromInline
 final class TypedValue<Value: Sendable>: KeptValue, @unchecked Sendable {
