@@ -13,7 +13,8 @@ struct ModelPart<Model: Sendable, Value>: Sendable {
 
   /// Calls a closure with the part of the model at this address, in the store's exclusive section.
   @inlinable
-  func read<Result>(of model: UnsafeRawPointer, _ body: (UnsafePointer<Value>) -> Result) -> Result {
+  func read<Result>(of model: UnsafeRawPointer, _ body: (UnsafePointer<Value>) -> Result) -> Result
+  {
     if let offset {
       return body((model + offset).assumingMemoryBound(to: Value.self))
     }
