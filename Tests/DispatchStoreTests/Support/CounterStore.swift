@@ -40,11 +40,8 @@ extension Store where Model == Counter, Action == CounterAction {
 }
 
 extension Dispatcher.Mode {
-  /// The four modes, a named lane, and several lanes.
-  static let everyMode: [Dispatcher.Mode] =
-    allBuiltIn + [.serial(lane: "named"), .serial(lanes: ["one", 2.5])]
+  /// The four modes, and a named lane.
+  static let everyMode: [Dispatcher.Mode] = allBuiltIn + [.serial(lane: "named")]
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
-  static let laneModes: [Dispatcher.Mode] = [
-    .serial, .mainThread, .serial(lane: "named"), .serial(lanes: ["one", 2.5]),
-  ]
+  static let laneModes: [Dispatcher.Mode] = [.serial, .mainThread, .serial(lane: "named")]
 }

@@ -126,8 +126,8 @@ public final class Dispatcher: Sendable {
   func scheduler(of mode: Mode) -> Scheduler {
     switch mode.kind {
     case .sync, .async: pool
-    case .serial(let key?): lanes.lane(key, pool: pool)
-    case .serial(nil): serialLane
+    case .serial: serialLane
+    case .lane(let key): lanes.lane(key, pool: pool)
     case .lanes(let keys): LaneSet(keys.all.map { lanes.lane($0, pool: pool) }, of: self)
     case .mainThread: mainLane
     }

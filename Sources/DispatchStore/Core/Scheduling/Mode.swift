@@ -4,7 +4,8 @@ extension Dispatcher {
     enum Kind: Hashable, Sendable {
       case async
       case sync
-      case serial(TypedKey?)
+      case serial
+      case lane(TypedKey)
       case lanes(LaneKeys)
       case mainThread
     }
@@ -20,8 +21,8 @@ extension Dispatcher {
     /// The keys of the mode's lanes; those of the default and main lanes are distinct from the program's.
     var laneKeys: [TypedKey] {
       switch kind {
-      case .serial(let key?): [key]
-      case .serial(nil): [.defaultLane]
+      case .serial: [.defaultLane]
+      case .lane(let key): [key]
       case .lanes(let keys): keys.all
       case .mainThread: [.mainLane]
       case .sync, .async: []
@@ -49,7 +50,7 @@ extension Dispatcher {
     public static let sync = Mode(kind: .sync)
 
     /// Runs on the default lane: one dispatch at a time, first in, first out.
-    public static let serial = Mode(kind: .serial(nil))
+    public static let serial = Mode(kind: .serial)
 
     /// Runs on the main queue, one dispatch at a time, first in, first out; always enqueued.
     public static let mainThread = Mode(kind: .mainThread)
@@ -58,7 +59,7 @@ extension Dispatcher {
     ///
     /// Keys compare by type and value. An empty lane takes no memory, since its record is reused.
     public static func serial(lane key: some Hashable & Sendable) -> Mode {
-      Mode(kind: .serial(TypedKey(key)))
+      Mode(kind: .lane(TypedKey(key)))
     }
 
     /// Runs on several lanes at once: a transfer on the lanes of both accounts, say.
@@ -84,7 +85,7 @@ extension Dispatcher {
           dispatch that needs no lane, take .async.
           """)
       }
-      return keys.all.count == 1 ? Mode(kind: .serial(keys.all[0])) : Mode(kind: .lanes(keys))
+      return keys.all.count == 1 ? Mode(kind: .lane(keys.all[0])) : Mode(kind: .lanes(keys))
     }
 
     /// The four modes, `serial` with its default lane.
@@ -125,8 +126,8 @@ extension Dispatcher.Mode: CustomStringConvertible {
     switch kind {
     case .async: "async"
     case .sync: "sync"
-    case .serial(nil): "serial"
-    case .serial(let key?): "serial(lane: \(key.description))"
+    case .serial: "serial"
+    case .lane(let key): "serial(lane: \(key.description))"
     case .lanes(let keys): "serial(lanes: \(keys.all.map(\.description).joined(separator: ", ")))"
     case .mainThread: "mainThread"
     }

@@ -4,7 +4,7 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   @unchecked Sendable
 {
   // because its superclass is
-  /// Binds the handler to a store's part. The call takes the dispatcher.
+  /// Binds the handler to a store's part, for a call that takes the dispatcher.
   @usableFromInline typealias Body =
     @Sendable (StorePart<Model, HandledAction>) -> @Sendable (Action, Dispatcher?) throws -> Void
 

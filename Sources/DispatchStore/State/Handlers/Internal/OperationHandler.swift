@@ -3,7 +3,7 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   @unchecked Sendable
 {
   // because its superclass is
-  /// Binds the handler to a store's part. The call takes the dispatcher.
+  /// Binds the handler to a store's part, for a call that takes the dispatcher.
   typealias Body =
     @Sendable (StorePart<Model, HandledAction>) ->
     @Sendable (Action, Dispatcher?) async throws ->
