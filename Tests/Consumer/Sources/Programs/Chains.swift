@@ -7,7 +7,7 @@ func upUpDown(
   dispatcher.dispatch(action: Counter.Action.increase, mode: .serial) {
     dispatcher.dispatch(Counter.Action.increase, mode: .serial) { result in
       guard result.isSuccess else { return done(result) }
-      dispatcher.dispatch(action: Counter.Action.decrease, mode: .serial, then: done)
+      dispatcher.dispatch(Counter.Action.decrease, mode: .serial, then: done)
     }
   }
 }
