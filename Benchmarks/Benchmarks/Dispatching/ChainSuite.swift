@@ -24,7 +24,7 @@ enum ChainSuite {
       let dispatcher = fixture.dispatcher
       for _ in 0..<(count / length) {
         let chain = Chain(length) { chain, left in
-          dispatcher.dispatch(Add(left), mode: .serial) { chain.next() }
+          dispatcher.dispatch(action: Add(left), mode: .serial) { chain.next() }
         }
         chain.run()
       }

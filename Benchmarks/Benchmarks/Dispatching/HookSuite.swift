@@ -15,7 +15,7 @@ enum HookSuite {
         }
         measure("\(mode), \(number) observers") {
           let fixture = Fixture(PlainReducer())
-          let tokens = (0..<number).map { _ in fixture.store.observe { _ in } }
+          let tokens = (0..<number).map { _ in fixture.store.observe(.model) { _ in } }
           return (fixture: fixture, tokens: tokens)
         } batch: { shared, count in
           let fixture = shared.fixture

@@ -69,7 +69,7 @@ struct Path: Sendable {
   private static func chain(_ count: Int) {
     let dispatcher = Fixture(PlainReducer()).dispatcher
     let chain = Chain(count) { chain, left in
-      dispatcher.dispatch(Add(left), mode: .serial) { chain.next() }
+      dispatcher.dispatch(action: Add(left), mode: .serial) { chain.next() }
     }
     chain.run()
   }

@@ -28,7 +28,7 @@ enum ChainRows {
       chain.run()
     } subject: { count in
       let chain = Chain(count) { chain, left in
-        dispatcher.dispatch(Add(left), mode: .serial) { chain.next() }
+        dispatcher.dispatch(action: Add(left), mode: .serial) { chain.next() }
       }
       chain.run()
     }
