@@ -27,7 +27,7 @@ extension Scenario {
 
 /// A group, as it was drawn; its steps have numbers in the order in which they are written.
 private indirect enum ChoreTree: Sendable, CustomStringConvertible {
-  case step(Chore, Dispatcher.Mode, undo: Chore.Way?)
+  case step(Chore, Dispatcher.SendMode, undo: Chore.Way?)
   case group(limit: Int?, continues: Bool, [ChoreTree])
 
   var description: String {
@@ -54,11 +54,11 @@ private indirect enum ChoreTree: Sendable, CustomStringConvertible {
   }
 
   private static func step(
-    _ chore: Chore, _ mode: Dispatcher.Mode, _ undo: Chore.Way?
+    _ chore: Chore, _ mode: Dispatcher.SendMode, _ undo: Chore.Way?
   ) -> ActionStep {
     let step =
       chore.number.isMultiple(of: 3)
-      ? ActionStep(mode: .init(mode)!) { _ in chore } : ActionStep(chore, mode: .init(mode)!)
+      ? ActionStep(mode: mode) { _ in chore } : ActionStep(chore, mode: mode)
     guard let undo else { return step }
     return step.compensated(by: Chore(number: chore.number, way: undo, isUndo: true))
   }
@@ -110,18 +110,16 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
   ) -> ChoreTree {
     if depth > 0, depth == 3 || draw(3) > 0 {
       next += 1
-      var modes: [Dispatcher.Mode] = [
+      var modes: [Dispatcher.SendMode] = [
         .async, .async, .serial, .serial(lane: "a"), .serial(lane: "b"),
       ]
       // What is sent there leaves for the main actor, which is of no world.
-      if form == .dispatched { modes += [.sync, .mainThread] }
+      if form == .dispatched { modes.append(.mainThread) }
       let (way, mode) = (
         Chore.Way.drawn[draw(Chore.Way.drawn.count)], modes[draw(modes.count)]
       )
       let undo: Chore.Way? = draw(4) == 0 ? nil : [.note, .work, .slow, .fail][draw(4)]
-      // A cancellation does not reach a synchronous step that runs.
-      let isHeldFast = way == .hold && mode == .sync
-      return .step(Chore(number: next, way: isHeldFast ? .slow : way), mode, undo: undo)
+      return .step(Chore(number: next, way: way), mode, undo: undo)
     }
     let limit = [nil, 1, 2, .max][draw(4)]
     var elements: [ChoreTree] = []
