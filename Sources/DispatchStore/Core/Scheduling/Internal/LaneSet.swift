@@ -47,7 +47,10 @@ final class LaneSet: Scheduler, @unchecked Sendable {
       : enter(
         lanes.indices.sorted { address($0) < address($1) }[...], entries, for: dispatcher, &drained)
     guard hasEntered else { return false }
-    for lane in drained { lane.startDrainer(for: dispatcher) }
+    // In the order in which they were named, which is the same in each process; that of the locks is not.
+    for lane in lanes where drained.contains(where: { $0 === lane }) {
+      lane.startDrainer(for: dispatcher)
+    }
     // Retained by the state until it leaves, the record is not reused before.
     dispatch.whenOver { self.leave() }
     return true
