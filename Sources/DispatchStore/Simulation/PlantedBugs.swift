@@ -19,16 +19,17 @@ extension Lane {
 extension LaneSet {
   /// Plants `enteredOneByOne`: closes and opens each lane by itself.
   func enterOneByOne(
-    _ lanes: [Lane], _ entries: [Dispatch], for dispatcher: Dispatcher, _ drained: inout [Lane]
+    _ lanes: [Lane], _ entries: [Dispatch], for dispatcher: Dispatcher, _ needDrainers: inout [Int]
   ) -> Bool {
     begin(entries)
-    for (lane, entry) in zip(lanes, entries) {
+    for (index, lane) in lanes.enumerated() {
       yieldPoint(.push, lane.description)
       var needsDrainer = false
       let hasEntered = lane.enter(
-        entry, of: entries[0], for: dispatcher, needsDrainer: &needsDrainer, with: { true })
+        entries[index], of: entries[0], for: dispatcher, needsDrainer: &needsDrainer,
+        with: { true })
       guard hasEntered else { return false }
-      if needsDrainer { drained.append(lane) }
+      if needsDrainer { needDrainers.append(index) }
     }
     return true
   }

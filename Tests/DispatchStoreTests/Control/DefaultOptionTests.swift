@@ -6,7 +6,7 @@ import Testing
 @Suite("Default options", .timeLimit(.minutes(10)))
 struct DefaultOptionTests {
   static let second = Duration.seconds(1)
-  static let ways = RetryTests.Way.all
+  static let ways = Way.all
 
   let clock = VirtualClock()
   let log = Recorder<String>()
@@ -46,7 +46,7 @@ struct DefaultOptionTests {
   // MARK: Time
 
   @Test(arguments: ways)
-  func endADispatchThatNamesNoTimeLimit(_ way: RetryTests.Way) async {
+  func endADispatchThatNamesNoTimeLimit(_ way: Way) async {
     let dispatcher = makeDispatcher(.timeout(Self.second))
     let task = dispatcher.begin(untilCancelled, way.mode, [], sends: way.sends)
     _ = await log.first(1)
@@ -58,7 +58,7 @@ struct DefaultOptionTests {
   }
 
   @Test(arguments: ways, [false, true])
-  func areReplacedByADispatchsOwnTimeLimit(_ way: RetryTests.Way, isInstant: Bool) async {
+  func areReplacedByADispatchsOwnTimeLimit(_ way: Way, isInstant: Bool) async {
     let dispatcher = makeDispatcher(.timeout(Self.second))
     let own: DispatchOptions =
       isInstant ? .deadline(clock.now.advanced(by: .seconds(3))) : .timeout(.seconds(3))
@@ -72,7 +72,7 @@ struct DefaultOptionTests {
   }
 
   @Test(arguments: ways)
-  func aNilTimeLimitTakesTheDefaultOneAway(_ way: RetryTests.Way) async {
+  func aNilTimeLimitTakesTheDefaultOneAway(_ way: Way) async {
     let (dispatcher, free) = (makeDispatcher(.timeout(Self.second)), Latch())
     let task = dispatcher.begin(holds(until: free), way.mode, .timeout(nil), sends: way.sends)
     _ = await log.first(1)
@@ -84,7 +84,7 @@ struct DefaultOptionTests {
   /// A block's dispatch times out at the enclosing deadline, or at its own default if that is sooner.
   @Test(arguments: ways, [Duration.milliseconds(400), .seconds(5)])
   func theSoonerOfADefaultAndAnInheritedDeadlineWins(
-    _ way: RetryTests.Way, _ limit: Duration
+    _ way: Way, _ limit: Duration
   ) async {
     let outer = makeDispatcher(.timeout(Self.second))
     let inner = Dispatcher(defaults: .timeout(limit), clock: clock)
@@ -114,7 +114,7 @@ struct DefaultOptionTests {
   // MARK: Retry
 
   @Test(arguments: ways)
-  func retryADispatchThatNamesNoRetry(_ way: RetryTests.Way) async {
+  func retryADispatchThatNamesNoRetry(_ way: Way) async {
     let dispatcher = makeDispatcher(.retry(attempts: 3))
     let result = await dispatcher.begin(fails, way.mode, [], sends: way.sends).value
     #expect(!result.isSuccess)
@@ -122,7 +122,7 @@ struct DefaultOptionTests {
   }
 
   @Test(arguments: ways)
-  func areReplacedByADispatchsOwnRetry(_ way: RetryTests.Way) async {
+  func areReplacedByADispatchsOwnRetry(_ way: Way) async {
     let dispatcher = makeDispatcher(.retry(attempts: 3))
     _ = await dispatcher.begin(fails, way.mode, .retry(attempts: 1), sends: way.sends).value
     #expect(log.all.count == 1)
@@ -131,7 +131,7 @@ struct DefaultOptionTests {
   // MARK: Limits
 
   @Test(arguments: ways)
-  func limitADispatchThatNamesNoLimitExceptInSync(_ way: RetryTests.Way) async {
+  func limitADispatchThatNamesNoLimitExceptInSync(_ way: Way) async {
     let limit = DispatchLimit(1, overflow: .reject)
     let (dispatcher, free) = (makeDispatcher(.limited(by: limit)), Latch())
     let holder = dispatcher.dispatch(action: holds(until: free))

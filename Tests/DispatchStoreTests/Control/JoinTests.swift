@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Joins", .timeLimit(.minutes(10)))
 struct JoinTests {
-  typealias Way = RetryTests.Way
 
   let clock = VirtualClock()
   let dispatcher: Dispatcher

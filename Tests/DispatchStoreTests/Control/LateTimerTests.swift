@@ -7,18 +7,6 @@ import Testing
 /// A dispatch looks at the clock when its last store has ended: so its outcome is the same whenever timers come.
 @Suite("Time limits whose timers come late", .timeLimit(.minutes(1)))
 struct LateTimerTests {
-  /// A way to dispatch.
-  struct Way: Sendable, CustomStringConvertible {
-    let mode: Dispatcher.Mode
-    let sends: Bool
-
-    var description: String { "\(sends ? "send" : "dispatch") \(mode)" }
-
-    static let all =
-      Dispatcher.Mode.everyMode.map { Way(mode: $0, sends: false) }
-      + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { Way(mode: $0, sends: true) }
-  }
-
   static let second = Duration.seconds(1)
 
   private let clock = VirtualClock()

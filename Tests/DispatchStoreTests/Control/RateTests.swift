@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Rates", .timeLimit(.minutes(10)))
 struct RateTests {
-  typealias Way = RetryTests.Way
   static let second = Duration.seconds(1)
 
   let clock = VirtualClock()

@@ -8,18 +8,6 @@ struct RetryTests {
   static let second = Duration.seconds(1)
   static let growing = RetryBackoff.exponential(from: second)
 
-  /// A mode, and whether the action is sent.
-  struct Way: CustomTestStringConvertible {
-    let mode: Dispatcher.Mode
-    let sends: Bool
-
-    var testDescription: String { "\(mode)\(sends ? ", sent" : "")" }
-
-    static let all =
-      Dispatcher.Mode.everyMode.map { Way(mode: $0, sends: false) }
-      + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { Way(mode: $0, sends: true) }
-  }
-
   let clock = VirtualClock()
   let dispatcher: Dispatcher
   let stage: Stage

@@ -11,18 +11,6 @@ private enum Span {
 /// Values that a middleware binds for the code of a dispatch.
 @Suite("Bound task-local values", .timeLimit(.minutes(10)))
 struct BoundTaskLocalTests {
-  /// A dispatch from outside, or by `send` from a task.
-  struct Way: CustomTestStringConvertible {
-    let mode: Dispatcher.Mode
-    let sends: Bool
-
-    var testDescription: String { "\(mode)\(sends ? ", sent" : "")" }
-
-    static let all =
-      Dispatcher.Mode.everyMode.map { Way(mode: $0, sends: false) }
-      + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { Way(mode: $0, sends: true) }
-  }
-
   /// Binds a span for each dispatch, inside the span that is current where the dispatch is made.
   private final class Tracer: Middleware {
     let hooks: MiddlewareHooks

@@ -1,6 +1,6 @@
 /// The context of an effect's run, by which it dispatches until it has ended.
 ///
-/// Dispatches have the dispatch that the effect follows as their parent, and are cancelled with the run. An action
+/// Actions sent through it are children of the dispatch that the effect follows, and are cancelled with the run. One
 /// that is sent after the end is not dispatched, and reported. The effect may also use stores and dispatchers that it
 /// has captured, with the same parent.
 public struct EffectContext: Sendable {

@@ -14,7 +14,8 @@ public struct ActionGroupHandle: Sendable {
 
   /// Cancels the steps that run, as `DispatchHandle.cancel()` does, and starts nothing more but compensations.
   ///
-  /// Finished steps are compensated then; compensations are not cancelled. If every step finishes all the same, the group succeeds. After the end this has no effect.
+  /// Finished steps are compensated then; compensations are not cancelled. If every step finishes all the same, the
+  /// group succeeds. After the end this has no effect.
   public func cancel() {
     run.cancel()
   }

@@ -1,8 +1,9 @@
 extension Dispatcher {
   /// Dispatches the steps of a group, one after the other or concurrently.
   ///
-  /// The first steps are dispatched before this returns, on the caller's thread. Each later step is dispatched once the earlier ones and their completions have ended. That happens on a
-  /// thread of the concurrent queue, even if that is suspended; no thread waits meanwhile.
+  /// The first steps are dispatched before this returns, on the caller's thread. Each later step is dispatched once
+  /// the earlier ones and their completions have ended. That happens on a thread of the concurrent queue, even if that
+  /// is suspended; no thread waits meanwhile.
   ///
   /// Each step is a dispatch of its own: a group holds no lane from step to step. The steps' parent is the dispatch
   /// inside which the group was dispatched, or else an identifier of the group. Carried task-local values are those
@@ -11,9 +12,9 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: A time limit, names, limits of the whole group, `latest`, `skippedIfInFlight` and `detached`. They
-  ///     apply as to a dispatch that lasts from the first step to the end of the compensations. Others have no
-  ///     effect; give them to steps.
+  ///   - options: A time limit, names, limits of the whole group, `cancelsPrevious`, `skippedIfInFlight` and
+  ///     `detached`. They apply as to a dispatch that lasts from the first step to the end of the compensations.
+  ///     Others have no effect; give them to steps.
   ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread if the group ends
   ///     before this returns.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never

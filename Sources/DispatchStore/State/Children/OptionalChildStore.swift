@@ -36,11 +36,7 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
   @inlinable
   @discardableResult
   public func updateModel<Value>(_ body: (inout Model) throws -> Value) throws -> Value {
-    let result: Value? = try part.updateModel(body)
-    guard let result else {
-      throw part.missing
-    }
-    return result
+    try part.updatePresentModel(body)
   }
 
   /// Makes a child for a part of this child's part; both are missing together.

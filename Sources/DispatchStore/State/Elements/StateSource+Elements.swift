@@ -1,9 +1,9 @@
 extension StateSource {
   /// An element of a collection: a change for each commit that has inserted, removed or changed it.
   ///
-  /// The value is nil while the element is absent, and `old` is nil if it was absent. If elements are `Equatable`, an equal one is no change. Inline
-  /// observers of one element are called in order of registration. Those of several elements are called in the order
-  /// in which the first one of each element was registered.
+  /// The value is nil while the element is absent, and `old` is nil if it was absent. If elements are `Equatable`, an
+  /// equal one is no change. Inline observers of one element are called in order of registration. Those of several
+  /// elements are called in the order in which the first one of each element was registered.
   ///
   /// For a `TrackedDictionary`, a commit costs time linear in its changes, regardless of the number of elements that
   /// are followed. For a dictionary, each commit compares those elements; for an array of elements with identity, it

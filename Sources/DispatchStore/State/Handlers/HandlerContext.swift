@@ -1,4 +1,5 @@
-/// The view that a `Perform` handler has of its dispatch: its part of the model, the dispatcher, and the outcomes that it waited for.
+/// The view that a `Perform` handler has of its dispatch: its part of the model, the dispatcher, and the outcomes of
+/// the stores that it waited for.
 ///
 /// It is valid as long as the handler runs. It keeps the dispatcher alive, so do not store it.
 public struct HandlerContext<Model: Sendable>: Sendable {
@@ -53,8 +54,7 @@ public struct HandlerContext<Model: Sendable>: Sendable {
   @inlinable
   @discardableResult
   public func updateModel<Value>(_ body: (inout Model) throws -> Value) throws -> Value {
-    guard let value = try part.updateModel(body) else { throw part.missing }
-    return value
+    try part.updatePresentModel(body)
   }
 
   /// The outcomes of the stores that this one waits for, in the order in which they ran.

@@ -12,9 +12,9 @@ extension StateSource {
 
   /// The value of a selector: a change for each commit that has changed it.
   ///
-  /// What the selector reads is read in the exclusive section of each commit, on its thread. If that has the same
-  /// bytes as before, a commit keeps nothing. Otherwise values are compared, and combined selectors computed, where
-  /// the change is delivered, with no lock held. The consumers of streams that have caught up share the value that
+  /// Each commit reads the inputs of the selector in its exclusive section, on its thread. If their bytes are the same
+  /// as before, the commit keeps nothing. Otherwise values are compared, and combined selectors computed, where the
+  /// change is delivered, with no lock held. The consumers of streams that have caught up share the value that
   /// `Store.select` computes.
   ///
   /// A value of a type that is not `Equatable` has changed if an input has.

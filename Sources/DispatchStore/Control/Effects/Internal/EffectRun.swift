@@ -10,7 +10,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   let key: TypedKey?
   /// The run's line among those of the effect, set when the run enters it.
   var line: EffectLines<EffectRun>.LineID = 0
-  /// The dispatch without stores that stands for the run, under the dispatch that the effect follows.
+  /// Stands for the run, without stores, under the identifier of the dispatch that the effect follows.
   ///
   /// As the parent of the run's dispatches, it passes its cancellation on to them. By its route it is counted as
   /// under way.

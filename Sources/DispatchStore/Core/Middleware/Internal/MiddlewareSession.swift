@@ -103,9 +103,6 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   // MARK: Stores
 
-  /// Whether all stores receive the action as dispatched.
-  var letsAllPass: Bool { replies == nil }
-
   /// Returns the reply for a store, or nil if the middlewares let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     replies == nil ? nil : replies?[index]

@@ -83,10 +83,8 @@ extension ActionOperation {
   }
 
   /// Updates the model through the operation.
-  ///
-  /// - Parameter reducer: The reducer on whose behalf the closure may say that it has changed nothing.
   func update<Value, Failure: Error>(
-    by reducer: Reducer<Model, Action>? = nil, _ body: (inout Model) throws(Failure) -> Value
+    _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     yieldPoint(.update, store.identifier)
     let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
@@ -104,10 +102,10 @@ extension ActionOperation {
     let thread = ThreadState.current
     guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
       DispatchContext.currentTransaction(on: thread) != owner.dispatchID
-    else { return try store.commit(for: owner, action: action, by: reducer, body) }
+    else { return try store.commit(for: owner, action: action, body) }
     // In a callback the operation waits for this thread, and thus for everything that observers wait for here.
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
-      try store.commit(for: owner, action: action, by: reducer, body)
+      try store.commit(for: owner, action: action, body)
     }
   }
 

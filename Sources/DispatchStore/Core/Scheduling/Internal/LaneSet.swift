@@ -38,19 +38,18 @@ final class LaneSet: Scheduler, @unchecked Sendable {
     if !details.isOfTask { details.scheduler = self }
     let places = makePlaces(of: dispatch, areGated: true)
     let entries = [dispatch] + places
-    var drained: [Lane] = []
+    var needDrainers: [Int] = []
     yieldPoint(.push, description)
     let hasEntered =
       isPlanted(.enteredOneByOne)
-      ? enterOneByOne(lanes, entries, for: dispatcher, &drained)
+      ? enterOneByOne(lanes, entries, for: dispatcher, &needDrainers)
       // Locks in the order of their addresses.
       : enter(
-        lanes.indices.sorted { address($0) < address($1) }[...], entries, for: dispatcher, &drained)
+        lanes.indices.sorted { address($0) < address($1) }[...], entries, for: dispatcher,
+        &needDrainers)
     guard hasEntered else { return false }
     // In the order in which they were named, which is the same in each process; that of the locks is not.
-    for lane in lanes where drained.contains(where: { $0 === lane }) {
-      lane.startDrainer(for: dispatcher)
-    }
+    for index in needDrainers.sorted() { lanes[index].startDrainer(for: dispatcher) }
     // Retained by the state until it leaves, the record is not reused before.
     dispatch.whenOver { self.leave() }
     return true
@@ -72,7 +71,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   /// Enters the lanes from the first one of a slice on, with the locks of those before it held.
   private func enter(
     _ rest: ArraySlice<Int>, _ entries: [Dispatch], for dispatcher: Dispatcher,
-    _ drained: inout [Lane]
+    _ needDrainers: inout [Int]
   ) -> Bool {
     guard let index = rest.first else {
       begin(entries)
@@ -82,9 +81,9 @@ final class LaneSet: Scheduler, @unchecked Sendable {
     let hasEntered = lanes[index].enter(
       entries[index], of: entries[0], for: dispatcher, needsDrainer: &needsDrainer
     ) {
-      enter(rest.dropFirst(), entries, for: dispatcher, &drained)
+      enter(rest.dropFirst(), entries, for: dispatcher, &needDrainers)
     }
-    if needsDrainer { drained.append(lanes[index]) }
+    if needsDrainer { needDrainers.append(index) }
     return hasEntered
   }
 

@@ -69,6 +69,13 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
   ) throws(Failure) -> Value? {
     try path.update(by: root.commit, body)
   }
+
+  /// Changes the part in one commit; throws `partMissing`, without a commit, if the part is missing.
+  @inlinable
+  func updatePresentModel<Value>(_ body: (inout Model) throws -> Value) throws -> Value {
+    guard let value: Value = try updateModel(body) else { throw missing }
+    return value
+  }
 }
 
 extension StorePart {
