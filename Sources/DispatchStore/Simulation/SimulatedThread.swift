@@ -19,6 +19,9 @@ package protocol SimulatedThread: AnyObject {
   /// Lets the world decide which thread continues.
   func yield(_ transition: Transition, _ subject: () -> String)
 
+  /// Runs code during which no other thread of the world may run.
+  func withoutYielding(_ body: () -> Void)
+
   /// Waits until the condition holds.
   ///
   /// Other threads evaluate it.
@@ -90,6 +93,17 @@ func yieldPoint(
       simulated.yield(transition, subject)
     }
   #endif
+}
+
+/// Runs a task's cancellation handler, during which the runtime has locked the task: another simulated thread that
+/// runs meanwhile could wait for that lock for ever.
+func withoutYielding(_ body: () -> Void) {
+  #if SIMULATION
+    if hasSimulated, let simulated = ThreadState.current.simulated {
+      return simulated.withoutYielding(body)
+    }
+  #endif
+  body()
 }
 
 /// Whether the running simulation has planted a bug here.

@@ -10,6 +10,8 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   private let home: FiberPool
   private var present: World?
   var state = State.idle
+  /// Whether it keeps the baton at yield points.
+  private var staysHere = false
   /// The current or next work.
   var work: Work?
   /// Whether the thread's work is an operation that has ended for its queue.
@@ -91,7 +93,13 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   }
 
   func yield(_ transition: Transition, _ subject: () -> String) {
-    present!.yield(self, transition, subject)
+    if !staysHere { present!.yield(self, transition, subject) }
+  }
+
+  func withoutYielding(_ body: () -> Void) {
+    staysHere = true
+    body()
+    staysHere = false
   }
 
   func wait(for reason: String, until condition: @escaping () -> Bool) {

@@ -173,6 +173,21 @@ struct NameTests {
     for handle in handles { await handle.ended() }
     #expect(dispatcher.dispatches(named: Twin(number: 0)).isEmpty)
   }
+
+  /// Each waits for the one before it; nobody waits for them, so none of them is searched for deadlocks.
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func aLongChainIsMadeInLinearTime(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let first = dispatcher.dispatch(action: holds(until: free))
+    var last = first
+    for number in 0..<20_000 {
+      last = dispatcher.dispatch(
+        action: Script.adds("a"), mode: mode,
+        options: [.after(last), .named(number), .joinsInFlight(number)])
+    }
+    free.open()
+    #expect(await last.result.isSuccess)
+  }
 }
 
 /// All have the same hash.

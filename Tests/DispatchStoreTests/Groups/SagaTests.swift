@@ -351,8 +351,11 @@ struct SagaTests {
   }
 
   /// What undoes a step whose time has passed comes after the step's block.
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
-  func aStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(_ form: GroupForm.InMode) async {
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [true, false])
+  func aStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(
+    _ form: GroupForm.InMode, isLimitOfStep: Bool
+  ) async {
+    let limit = DispatchOptions.timeout(.seconds(1))
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     let stage = dispatcher.addStage()
@@ -363,14 +366,16 @@ struct SagaTests {
           // Until the deadline, which cancels it.
           try? await Task.sleep(for: .seconds(3_600))
           stage.updateModel { $0.append("late") }
-        }, mode: form.mode, options: .timeout(.seconds(1))
+        }, mode: form.mode, options: isLimitOfStep ? limit : []
       ).compensated(by: Script.adds("-late"), ifOnlyBegun: true)
     }
-    let run = Task { await form.run(group, by: dispatcher) }
+    let task = Task {
+      await run(group, form.form, by: dispatcher, isLimitOfStep ? .named("saga") : limit)
+    }
     await began.opened()
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
-    let result = await run.value
+    let result = await task.value
     #expect((result.error as? DispatchError)?.code == .timedOut)
     #expect(stage.model == ["late", "-late"])
   }

@@ -34,6 +34,24 @@ struct CloseTests {
     #expect(log.count == hooks, "No hook is called.")
   }
 
+  /// A client that tries again in the completion would otherwise keep a drain from ending.
+  @Test(arguments: modes, modes)
+  func refusesWhatTheCompletionOfARefusedDispatchDispatches(
+    mode: Dispatcher.Mode, inner: Dispatcher.Mode
+  ) async {
+    let (stage, dispatcher) = (dispatcher.addStage(), dispatcher)
+    dispatcher.close()
+    let codes = Recorder<DispatchError.Code?>()
+    @Sendable func tryAgain() {
+      dispatcher.dispatch(Script.adds("again"), mode: inner) { codes.record($0.errorCode) }
+    }
+    dispatcher.dispatch(Script.adds("a"), mode: mode) { _ in tryAgain() }
+    dispatcher.dispatch(actions: [Script.adds("b"), Script.adds("c")], mode: mode) { tryAgain() }
+    await dispatcher.send(Script.adds("d"), then: { _ in tryAgain() })
+    #expect(await codes.first(3).allSatisfy { $0 == .dispatcherClosed })
+    #expect(stage.model.isEmpty)
+  }
+
   @Test(arguments: modes.filter { $0 != .sync })
   func refusesWhatTasksSend(mode: Dispatcher.Mode) async {
     dispatcher.addStage()

@@ -27,4 +27,8 @@ struct DrainPreconditionTests {
     let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(message.contains("The limit \"none\" was made with a bound of 0"))
   }
+
+  @Test func aLimitOfNothingForLanesStopsTheProgramWhenItIsMade() async {
+    await #expect(processExitsWith: .failure) { _ = DispatchLimits(perLane: 0) }
+  }
 }

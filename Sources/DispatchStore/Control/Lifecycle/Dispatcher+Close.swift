@@ -47,7 +47,7 @@ extension Dispatcher {
       await wait.isComplete.value
     } onCancel: {
       // On another thread: the runtime has locked the task.
-      pool.resume { wait.isComplete.set(false) }
+      withoutYielding { pool.resume { wait.isComplete.set(false) } }
     }
     return report(isComplete: isComplete)
   }

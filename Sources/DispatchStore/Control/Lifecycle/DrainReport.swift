@@ -31,7 +31,8 @@ extension DrainReport: CustomStringConvertible {
     if isComplete { return "Dispatcher \"\(dispatcher)\" is drained." }
     guard let unfinished else {
       return """
-        Dispatcher "\(dispatcher)" is not drained: dispatches are in flight. Set its tracksInFlight to know which.
+        Dispatcher "\(dispatcher)" is not drained: dispatches are in flight, or its streams lag. Set its \
+        tracksInFlight to know which.
         """
     }
     if unfinished.isEmpty { return "Dispatcher \"\(dispatcher)\" is drained, but its streams lag." }

@@ -20,9 +20,8 @@ public final class DispatchLimit: Sendable {
     /// The dispatch waits until another one has ended, first in, first out.
     ///
     /// A task that sends it suspends, and a thread that dispatches it blocks before `dispatch` returns. The dispatch
-    /// ends with `wouldDeadlock` instead in two cases:
-    /// - The thread may not block: in a lane, on the concurrent queue, on the main queue, on a thread for tasks.
-    /// - The dispatch is made inside one that has a unit of the same limit.
+    /// ends with `wouldDeadlock` instead if the thread may not block: in a lane, on the concurrent queue, on the main
+    /// queue, on a thread for tasks. It also does so if it is made inside one that has a unit of the same limit.
     case wait
   }
 
@@ -70,12 +69,7 @@ public final class DispatchLimit: Sendable {
   init(
     _ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable (UInt64) -> Void)?
   ) {
-    if bound < 1 {
-      stopProgram(
-        """
-        The limit "\(name)" was made with a bound of \(bound), with which no dispatch could begin. It is 1 at least.
-        """)
-    }
+    Self.check(bound, of: name)
     self.overflow = overflow
     self.name = name
     self.atEnd = atEnd
@@ -83,6 +77,16 @@ public final class DispatchLimit: Sendable {
   }
 
   deinit { atEnd?(number) }
+
+  /// Stops the program if a limit's bound lets no dispatch begin.
+  static func check(_ bound: Int, of name: String) {
+    if bound < 1 {
+      stopProgram(
+        """
+        The limit "\(name)" was made with a bound of \(bound), with which no dispatch could begin. It is 1 at least.
+        """)
+    }
+  }
 
   /// The present counts.
   public var statistics: Statistics {

@@ -18,6 +18,7 @@ public struct DispatchLimits: Sendable {
     perLane bound: Int? = nil, overflow: DispatchLimit.Overflow = .reject,
     lanes: DispatchLimit? = nil, queue: DispatchLimit? = nil
   ) {
+    if let bound { DispatchLimit.check(bound, of: "of each lane") }
     lane = bound.map { ($0, overflow) }
     (self.lanes, self.queue) = (lanes, queue)
   }

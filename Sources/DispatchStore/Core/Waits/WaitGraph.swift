@@ -186,10 +186,19 @@ package enum WaitGraph {
       beginsToWait)
   }
 
+  /// Notes that another dispatch, which is not known yet, waits for these.
+  static func waits(for dispatches: [Dispatch]) {
+    records.withLock { _ in
+      for dispatch in dispatches { dispatch.makeDetails().isReached = true }
+    }
+  }
+
   /// Returns the ring around a dispatch that its scheduler has just accepted, while others waited for it already.
   static func ring(around dispatch: Dispatch) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
-    return records.withLock { records in
+    return records.withLock { records -> WaitRing? in
+      // Most dispatches of a long chain come to this before anything waits for them.
+      guard dispatch.makeDetails().isReached else { return nil }
       var search = records.search(
         for: HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)),
         holdsUpMainQueue: false)

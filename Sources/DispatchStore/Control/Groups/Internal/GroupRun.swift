@@ -180,7 +180,7 @@ final class GroupRun: Sendable {
     guarded.withLock { $0.finish(result) }.resume()
   }
 
-  // MARK: What others call
+  // MARK: Calls from outside
 
   /// Cancels the steps that run, but no compensations, and starts nothing more but these.
   func cancel() {

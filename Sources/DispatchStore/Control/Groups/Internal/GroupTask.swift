@@ -85,9 +85,9 @@ final class GroupTask: Sendable {
       // Dispatched, not sent: the task may be cancelled, and compensations are not.
       end = .dispatched(await result(of: dispatcher.dispatch(action, of: step)))
     case .actions(let actions):
-      end = .dispatched(await cancellableResult(of: dispatcher.dispatch(actions, of: step)))
+      end = .dispatched(await result(of: dispatcher.dispatch(actions, of: step), step))
     case .action(let action) where dispatchesSteps:
-      end = .dispatched(await cancellableResult(of: dispatcher.dispatch(action, of: step)))
+      end = .dispatched(await result(of: dispatcher.dispatch(action, of: step), step))
     case .action(let action):
       end = .dispatched(
         await dispatcher.send(
@@ -109,15 +109,26 @@ final class GroupTask: Sendable {
     return result
   }
 
-  private nonisolated(nonsending) func cancellableResult(
-    of handle: DispatchHandle
+  /// Awaits a step's dispatch, which is cancelled with the task.
+  ///
+  /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
+  private nonisolated(nonsending) func result(
+    of handle: DispatchHandle, _ step: GroupStep
   ) async -> DispatchResult {
-    await withTaskCancellationHandler {
-      await result(of: handle)
+    let result = await withTaskCancellationHandler {
+      await self.result(of: handle)
     } onCancel: {
       // On another thread: the runtime has locked the task here, and cancelling may run code of the program.
-      dispatcher.pool.resume { handle.cancel() }
+      withoutYielding { dispatcher.pool.resume { handle.cancel() } }
     }
+    if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
+      let wait = TaskWait.begin()
+      await withUnsafeContinuation { continuation in
+        dispatch.whenOver { continuation.resume() }
+      }
+      wait?.end()
+    }
+    return result
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.

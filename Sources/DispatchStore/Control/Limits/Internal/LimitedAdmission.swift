@@ -159,7 +159,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
             await waiter.end.value
           } onCancel: {
             // On another thread: the runtime has locked the task.
-            dispatcher.pool.resume { waiter.cancel() }
+            withoutYielding { dispatcher.pool.resume { waiter.cancel() } }
           }
         wait.end(of: dispatcher)
         if let timer { dispatcher.timers.remove(timer) }

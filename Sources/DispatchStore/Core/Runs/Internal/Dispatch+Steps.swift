@@ -51,7 +51,9 @@ extension Dispatch {
 
   /// Makes the dispatch wait for these dispatches before it runs.
   func wait(for dispatches: [Dispatch]) {
-    if !dispatches.isEmpty { makeDetails().withState { $0.wait(for: dispatches) } }
+    if dispatches.isEmpty { return }
+    makeDetails().withState { $0.wait(for: dispatches) }
+    WaitGraph.waits(for: dispatches)
   }
 
   /// Unparks the dispatch once all of these have ended.

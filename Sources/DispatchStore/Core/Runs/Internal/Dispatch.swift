@@ -265,6 +265,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
+  /// Whether the dispatcher, which is closed, has refused it, so that its completion is no work under way.
+  var isRefusedAtCall: Bool { refusalOfRoute != nil || sequence?.isRefusedAtCall == true }
+
   /// The dispatcher, while the stores of this dispatch run.
   var runningDispatcher: Dispatcher? {
     sequence?.dispatcher ?? details?.dispatcher ?? scheduler.dispatcher

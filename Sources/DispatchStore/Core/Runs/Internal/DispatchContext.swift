@@ -106,9 +106,9 @@ class DispatchContext: @unchecked Sendable {
     return cause(on: thread)?.dispatch.id
   }
 
-  /// The number of the dispatcher whose code runs here; nil if the dispatch has ended.
+  /// The number of the dispatcher whose code runs here; nil if the dispatch has ended, or was refused.
   var dispatcherUnderWay: UInt64? {
-    guard !dispatch.hasEnded else { return nil }
+    guard !dispatch.hasEnded, !dispatch.isRefusedAtCall else { return nil }
     // A store run's route is constant. A dispatch's own route belongs to the thread that runs it. That is this
     // thread, or one that waits for the current task.
     return owner?.dispatcherNumber ?? dispatch.dispatcherNumber

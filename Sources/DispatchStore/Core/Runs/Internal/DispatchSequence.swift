@@ -121,6 +121,11 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.failure)
   }
 
+  /// Whether the dispatcher was closed when the sequence was made.
+  var isRefusedAtCall: Bool {
+    acceptance?._withUnsafeGuaranteedRef(\.refusal) != nil
+  }
+
   var isEmpty: Bool { dispatched.isEmpty }
 
   /// Whether another action follows the last dispatched one.

@@ -95,12 +95,14 @@ struct InlineRun: ~Copyable {
     return thread.context
   }
 
-  /// Whether this run or one outside it belongs to a dispatcher.
+  /// Whether this run or one outside it belongs to a dispatcher, which has not refused it.
   static func isInside(of dispatcher: UInt64, _ innermost: Address?) -> Bool {
     var run = innermost
     while let present = run {
-      let number = present.pointee.route._withUnsafeGuaranteedRef(\.dispatcher)
-      if number == dispatcher { return true }
+      let belongs = present.pointee.route._withUnsafeGuaranteedRef {
+        $0.dispatcher == dispatcher && $0.refusal == nil
+      }
+      if belongs { return true }
       run = present.pointee.outer
     }
     return false
