@@ -1,30 +1,28 @@
 /// The exit codes of the program: the numbers and their meaning are those of `sysexits.h`.
 ///
-/// | code | name | when |
-/// |---|---|---|
-/// | 0 | ok | every check held |
-/// | 64 | usage | the command line names something that does not exist |
-/// | 65 | dataError | an empty, cut or foreign log; a repository without commits |
-/// | 66 | noInput | no such file or repository, or it cannot be read |
-/// | 69 | unavailable | git is missing, or failed |
-/// | 70 | software | a mode broke its promise, or git's figures differ |
-/// | 73 | cannotCreate | no temporary file could be made, or not the file to follow |
-/// | 74 | ioError | the temporary file could not be written or read back, or the file to follow not written |
-/// | 75 | temporaryFailure | the deadline has passed |
-/// | 130, 143 | interrupted, terminated | SIGINT or SIGTERM has ended a replay early, and what was done is printed |
-///
-/// At any other time, and a second time (but for SIGTERM), a signal ends the program by that signal. Shells report
-/// that as 128 plus its number.
+/// When SIGINT or SIGTERM ends a replay early, the program prints what was done. At any other time, and a second time
+/// (but for SIGTERM), a signal ends the program by that signal. Shells report that as 128 plus its number.
 enum ExitCode: Int32 {
+  /// Every check held.
   case ok = 0
+  /// The command line names something that does not exist.
   case usage = 64
+  /// An empty, cut or foreign log; a repository without commits.
   case dataError = 65
+  /// No such file or repository, or it cannot be read.
   case noInput = 66
+  /// Git is missing, or failed.
   case unavailable = 69
+  /// A mode broke its promise, or git's figures differ.
   case software = 70
+  /// No temporary file could be made, or not the file to follow.
   case cannotCreate = 73
+  /// The temporary file could not be written or read back, or the file to follow not written.
   case ioError = 74
+  /// The deadline has passed.
   case temporaryFailure = 75
+  /// SIGINT has ended a replay early.
   case interrupted = 130
+  /// SIGTERM has ended a replay early.
   case terminated = 143
 }

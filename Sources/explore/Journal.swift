@@ -99,7 +99,7 @@ typealias JournalStore = Store<Journal, Entry>
 
 extension Dispatcher {
   func makeJournal(
-    _ identifier: String, waitFor: WaitFor = .none,
+    _ identifier: String, waitFor: WaitFor = [],
     inside: @escaping @Sendable (Int) -> Void = { _ in },
     late: @escaping @Sendable (RunningOperation<Journal, Entry>) -> Void = { $0.finish() }
   ) -> JournalStore {
@@ -108,7 +108,7 @@ extension Dispatcher {
       waitFor: waitFor)
   }
 
-  func makePlainJournal(_ identifier: String, waitFor: WaitFor = .none) -> JournalStore {
+  func makePlainJournal(_ identifier: String, waitFor: WaitFor = []) -> JournalStore {
     register(store: Store(identifier: identifier, reducer: PlainReducer()), waitFor: waitFor)
   }
 }

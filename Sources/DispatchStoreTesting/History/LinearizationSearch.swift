@@ -7,7 +7,7 @@
 ///
 /// Three more cuts:
 ///
-/// - A read that fits is placed at once and stays, because it rules out no later operation.
+/// - A read that fits is placed at once. It stays, because it rules out no later operation.
 /// - Of twins, only the one that returned first is tried (see `TwinTable`).
 /// - Pending operations, which need not be placed, are tried last.
 struct LinearizationSearch<Specification: SequentialSpecification> {

@@ -14,9 +14,9 @@ extension HistoryRecorder {
   /// The operation's call is this call, and its return is the dispatch's completion, in every mode. Dispatches that a
   /// process does not await overlap, and may take effect in any order, even if their lane orders them.
   ///
-  /// - If the store finished or its reducer threw, the recorder adds the response.
-  /// - If the store run was vetoed or the dispatch refused, it withdraws the operation.
-  /// - If the dispatch was cancelled or failed with a `DispatchError`, it leaves the operation pending.
+  /// - The store finished, or its reducer threw: The recorder adds the response.
+  /// - The store run was vetoed, or the dispatch refused: The recorder withdraws the operation.
+  /// - The dispatch was cancelled, or failed with a `DispatchError`: The recorder leaves the operation pending.
   ///
   /// An action that a middleware replaced is recorded as it was dispatched.
   ///

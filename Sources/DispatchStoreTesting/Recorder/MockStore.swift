@@ -19,7 +19,7 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
   ///   - answer: The answer to actions for which `answer(where:with:)` was not called.
   public init(
     identifier: String? = nil, model: Model, dispatcher: Dispatcher? = nil,
-    waitFor: WaitFor = .none, answer: MockAnswer<Model, Action> = .finish
+    waitFor: WaitFor = [], answer: MockAnswer<Model, Action> = .finish
   ) {
     let script = Script(answer)
     self.script = script

@@ -117,7 +117,7 @@ extension RecorderMiddleware: CustomStringConvertible {
   ///     1 .deposit(10), serial → account finished
   ///       2 .log("deposit"), async → log finished
   ///
-  /// Lines are numbered in the order of the dispatches. They contain no raw identifiers and no times.
+  /// Lines are numbered in dispatch order. They contain no raw identifiers and no times.
   public var description: String {
     let transactions = transactions
     let children = Dictionary(grouping: transactions) { $0.cause ?? 0 }

@@ -14,19 +14,19 @@ struct DispatchedReplay: Replayer {
   /// The bound of the library's limit, with which batches follow each other without a pause; nil for figures.
   let bound: Int?
   private let producers: Producers
-  private let middlewares: [any Middleware]
+  private let hooks: [Hook]
 
   /// - Parameter producers: The number of threads or tasks that dispatch; one in a mode that takes no more.
   init(
     mode: Mode, inFlight: Int = Options().inFlight, bound: Int? = nil, producers: Int = 1,
-    middlewares: [any Middleware] = [], drainLimit: Duration = Self.drainLimit
+    hooks: [Hook] = [], drainLimit: Duration = Self.drainLimit
   ) {
     self.drainLimit = drainLimit
     (self.mode, self.inFlight, self.bound) = (mode, inFlight, bound)
     // A task has one action in flight.
     let most = mode == .structured && bound == nil ? inFlight : .max
     self.producers = Producers(count: mode.takesSeveralProducers ? min(producers, most) : 1)
-    self.middlewares = middlewares
+    self.hooks = hooks
   }
 
   var name: String { mode.rawValue }
@@ -40,7 +40,7 @@ struct DispatchedReplay: Replayer {
     _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
   ) throws -> RunResult {
     let stores = Stores(
-      middlewares: middlewares, areFollowed: observers.contains(where: \.followsAnswers))
+      hooks: hooks, areFollowed: observers.contains(where: \.followsAnswers))
     let pace = bound.map(Pace.init(bound:)) ?? Pace(inFlight: inFlight)
     let producer = ActionProducer(
       mode: mode, dispatcher: stores.dispatcher, pace: pace, outcome: ReplayOutcome(), stop: stop)

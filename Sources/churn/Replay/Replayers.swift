@@ -4,11 +4,11 @@ import DispatchStore
 enum Replayers {
   /// The plain loop comes first: its answers are the reference.
   static func all(for options: Options) -> [any Replayer] {
-    let middlewares = options.logsActions ? [LoggerMiddleware()] : []
+    let hooks: [Hook] = options.logsActions ? [.logging()] : []
     let dispatched = options.modes.map { mode in
       DispatchedReplay(
         mode: mode, inFlight: options.inFlight, bound: options.bound,
-        producers: options.producers, middlewares: middlewares)
+        producers: options.producers, hooks: hooks)
     }
     return [PlainLoop()] + dispatched
   }

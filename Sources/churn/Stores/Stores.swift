@@ -9,7 +9,7 @@ struct Stores: Sendable {
   let days: DaysStore
 
   /// - Parameter areFollowed: Whether the models keep their answers for observers of these.
-  init(middlewares: [any Middleware] = [], areFollowed: Bool = false) {
+  init(hooks: [Hook] = [], areFollowed: Bool = false) {
     dispatcher = Dispatcher(name: "churn")
     files = Store(
       identifier: "files", model: FilesModel(isFollowed: areFollowed), reducer: FilesReducer())
@@ -26,7 +26,7 @@ struct Stores: Sendable {
     dispatcher.register(store: authors, waitFor: ["files"])
     dispatcher.register(store: folders)
     dispatcher.register(store: days)
-    for middleware in middlewares { dispatcher.register(middleware: middleware) }
+    for hook in hooks { dispatcher.register(hook) }
   }
 
   /// The present models of the stores.

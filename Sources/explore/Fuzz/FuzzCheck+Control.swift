@@ -1,6 +1,6 @@
 import DispatchStore
 
-// What controls dispatches, and how that ends them.
+// The controls of dispatches, and the ends to which they lead.
 extension FuzzCheck {
   /// Whether a control of a dispatch satisfies a condition, or one of those in whose blocks it was made.
   private func isControlled(

@@ -68,7 +68,10 @@ extension FuzzCheck {
     }
   }
 
-  /// What is sent in a block is cancelled with that; what a block dispatches, with the dispatch of the block.
+  /// Whether a dispatch may have been cancelled.
+  ///
+  /// One that is sent in a block is cancelled with that block. One that a block dispatches is cancelled with the
+  /// dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
     if program.dispatches[number].isInGroup { return true }
     let isAnyCancelled = spans.values.contains(where: \.wasCancelled)
@@ -85,7 +88,7 @@ extension FuzzCheck {
     parts.contains { $0.key.action == action && !$0.value.began.isEmpty }
   }
 
-  /// Why a store's part can't have ended like that; nil where it can.
+  /// Why a store's part can't have ended like that; nil if it can.
   private func fault(
     _ outcome: StoreOutcome, _ key: Part.Key, _ part: Part, _ outcomes: [Int: StoreOutcome]
   ) -> String? {

@@ -4,7 +4,7 @@ import DispatchStore
 extension FuzzDraw {
   mutating func drawLimits() {
     for _ in 0..<below(3) {
-      // One that has to wait may be refused, where its thread is not its own.
+      // A dispatch that has to wait may be refused if its thread is not its own.
       let overflows = DispatchLimit.Overflow.allCases.filter { $0 != .wait || !program.isTame }
       let limit = FuzzProgram.LimitPlan(bound: below(2) + 1, overflow: pick(overflows))
       change { $0.limits.append(limit) }
@@ -43,7 +43,7 @@ extension FuzzDraw {
     case 6: .isUrgent
     case 7: .retry(attempts: below(3) + 1, failures: below(3) + 1)
     case 8: condition()
-    // What waits for one that comes later to its lane closes a ring.
+    // A dispatch that waits for one that comes later to its lane closes a ring.
     case 9: .debounced(below(2))
     case 10: .joinsInFlight(below(2))
     default: .throttled(below(2))

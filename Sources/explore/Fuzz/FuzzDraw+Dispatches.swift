@@ -1,6 +1,6 @@
 // Dispatches, with what their stores, hooks and completions do.
 extension FuzzDraw {
-  /// Nil where the budget is spent.
+  /// Nil if the budget is spent.
   mutating func newDispatch(_ context: FuzzContext) -> Int? {
     guard budget > 0 else { return nil }
     budget -= 1

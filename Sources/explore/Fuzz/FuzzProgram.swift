@@ -28,7 +28,7 @@ struct FuzzProgram: Sendable {
   var groups: [GroupPlan] = []
   /// Whether groups are drawn; then no dispatch has a time limit, at which its result would be there before its end.
   var hasGroups = false
-  /// By dispatcher: its effect, which follows all actions; nil where it has none.
+  /// By dispatcher: its effect, which follows all actions; nil if it has none.
   var effects: [EffectPlan?] = []
   /// The first one does nothing.
   var bodies: [[Statement]] = [[]]

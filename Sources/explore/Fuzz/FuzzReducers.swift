@@ -117,7 +117,7 @@ extension FuzzRun {
     }
   }
 
-  /// - Parameter left: What the block has left; released here, so that an operation that is dropped ends.
+  /// - Parameter left: The operation that the block has left; released here, so that one that is dropped ends.
   fileprivate func callBack(
     _ left: Shared<RunningOperation<FuzzModel, FuzzAction>?>, _ commits: Int,
     _ end: FuzzProgram.Answer.CallbackEnd, _ place: Int

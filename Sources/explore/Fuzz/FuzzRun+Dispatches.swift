@@ -104,7 +104,7 @@ extension FuzzRun {
     log.note(.completed, number)
   }
 
-  /// A wait was refused because it would close a ring; no failure where the program may close one.
+  /// A wait was refused because it would close a ring; no failure if the program may close one.
   func noteRefusal(_ description: String) {
     refusals.with { $0 += 1 }
     if program.isTame, !description.contains(DispatchError.needsTaskThread) {
@@ -114,7 +114,9 @@ extension FuzzRun {
 }
 
 extension DispatchError {
-  /// What a wait is refused with that would block a thread which a dispatch in a task needs: that is no ring.
+  /// The words with which a wait is refused that would block a thread which a dispatch in a task needs.
+  ///
+  /// Such a wait is no ring.
   fileprivate static let needsTaskThread = "the system's pool for tasks"
 
   var isForTasks: Bool { message.contains(Self.needsTaskThread) }

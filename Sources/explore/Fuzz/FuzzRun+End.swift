@@ -56,7 +56,7 @@ extension FuzzRun {
     }
   }
 
-  /// Waits until nothing of the program is left to run; false where something never ends.
+  /// Waits until nothing of the program is left to run; false if something never ends.
   private func settles() async throws -> Bool {
     var (last, unchanged) = (-1, 0)
     while true {
@@ -87,7 +87,9 @@ extension FuzzRun {
       && after.handles.values.allSatisfy(Self.isDone)
   }
 
-  /// Where its stores have ended after its deadline, its completion may still be to come, or its stores after that.
+  /// Whether the dispatch has ended, with its stores.
+  ///
+  /// If it has a deadline, its completion may come after the end of its stores, or its stores may end after that.
   private static func isDone(_ handle: DispatchHandle) -> Bool { handle.isOver && handle.hasEnded }
 
   private func haveObserversCaughtUp() -> Bool {
@@ -104,7 +106,7 @@ extension FuzzRun {
     present.now.handles.filter { !Self.isDone($0.value) }.keys.sorted()
   }
 
-  /// What has not ended, and what waits.
+  /// Lists everything that has not ended, and everything that waits.
   func unended() -> String {
     let (present, waits) = (present.now, waits.now)
     var parts =

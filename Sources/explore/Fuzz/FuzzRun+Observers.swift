@@ -35,7 +35,7 @@ extension FuzzRun {
     if !isKept { log.fail(fault()) }
   }
 
-  /// - Parameter count: The count of commits in the model; nil where that may be of a later version.
+  /// - Parameter count: The count of commits in the model; nil if that may be of a later version.
   private func called(_ place: Int, _ versions: [UInt64], _ count: Int?) {
     beginActivity()
     defer { endActivity() }

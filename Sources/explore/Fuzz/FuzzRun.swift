@@ -135,7 +135,7 @@ final class FuzzRun: Sendable {
     }
   }
 
-  // MARK: What there is now
+  // MARK: The present objects
 
   // Nil once the run has been found to have ended, should code still run then.
   func dispatcher(_ place: Int) -> Dispatcher? {
@@ -151,8 +151,8 @@ final class FuzzRun: Sendable {
 
   /// A dispatch that may be waited for.
   ///
-  /// Where no ring is to close, not one of an exclusive section that has not been left: it is not in line yet,
-  /// and what is in its lane by then would wait for it for ever.
+  /// If no ring is to close, a dispatch of an exclusive section that has not been left may not be waited for. It is
+  /// not in line yet, and the dispatches that are in its lane by then would wait for it for ever.
   func handleToWaitFor(_ dispatch: Int) -> DispatchHandle? {
     guard let handle = handle(dispatch) else { return nil }
     let isInLine =

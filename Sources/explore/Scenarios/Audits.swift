@@ -21,7 +21,7 @@ extension Scenario {
     for handle in handles { dispatcher.simulation?.cancelAtSomeTime(handle) }
     for (index, handle) in handles.enumerated() {
       let (number, result) = (index + 1, await handle.result)
-      // One that was cancelled before its start leaves nothing behind; where the operation was made, and
+      // A dispatch that was cancelled before its start leaves nothing behind. If the operation was made, and
       // cancelled before it ran, it counts as started.
       let hasBegun = begun.now.contains(number)
       for store in [audit, plain] {

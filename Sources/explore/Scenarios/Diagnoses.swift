@@ -32,7 +32,7 @@ extension Scenario {
         }
       }
       if !diagnosis.cycles.isEmpty { failure.with { $0 = "A ring where all ends:\n\(diagnosis)" } }
-      _ = (diagnosis.mermaid, diagnosis.graphviz)
+      _ = diagnosis.mermaid
     }
 
     await withTaskGroup { group in

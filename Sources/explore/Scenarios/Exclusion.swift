@@ -12,7 +12,7 @@ extension Scenario {
     dispatcher.makeClaims(keys)
     let level = dispatcher.makePlainJournal("level")
     let results = Shared([DispatchResult]())
-    // Where what is nested needs later keys only, and no lane, no ring is there to be refused.
+    // If nested dispatches need later keys only, and no lane, there is no ring to be refused.
     let isOrdered = simulation.draw(below: 2) == 0
     var claims: [(claim: Claim, options: DispatchOptions)] = []
     for number in 1...7 {

@@ -52,7 +52,7 @@ extension Scenario {
   }
 }
 
-/// Waits for no store where the action's number is odd.
+/// Waits for no store if the action's number is odd.
 final class RefiningReducer: Reducer<Journal, Entry> {
   override func reduce(into model: inout Journal, action: Entry) {
     model.entries.append(action.number)
@@ -61,6 +61,6 @@ final class RefiningReducer: Reducer<Journal, Entry> {
   override func waitFor(
     for action: Entry, in store: Store<Journal, Entry>, declared: WaitFor
   ) -> WaitFor {
-    action.number.isMultiple(of: 2) ? declared : .none
+    action.number.isMultiple(of: 2) ? declared : []
   }
 }

@@ -113,7 +113,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
       var modes: [Dispatcher.SendMode] = [
         .async, .async, .serial, .serial(lane: "a"), .serial(lane: "b"),
       ]
-      // What is sent there leaves for the main actor, which is of no world.
+      // A group that is sent leaves for the main actor in this mode, and the main actor is of no world.
       if form == .dispatched { modes.append(.mainThread) }
       let (way, mode) = (
         Chore.Way.drawn[draw(Chore.Way.drawn.count)], modes[draw(modes.count)]
@@ -167,7 +167,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
   var description: String { "\(form)\(isCancelled ? ", cancelled" : ""): \(tree)" }
 }
 
-/// What a step of a group, or the compensation of one, is to do.
+/// The work of a step of a group, or of the compensation of one.
 private struct Chore: ActionType {
   enum Way {
     case note, work, slow, fail, giveUp, vetoed, hold
@@ -334,7 +334,7 @@ private struct GroupCheck {
     }
   }
 
-  /// What is later in a sequence is undone before, or was not begun yet.
+  /// Checks that a later element of a sequence is undone before a former one, or was not begun yet.
   private mutating func checkReverse(_ former: ChoreTree, _ later: ChoreTree) {
     for first in former.undoable {
       for second in later.undoable {

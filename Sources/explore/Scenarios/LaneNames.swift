@@ -64,7 +64,7 @@ private func cancelWhileSuspended(
   let handle = watch.dispatch(dispatched, by: dispatcher)
   let result = await withTaskGroup(of: DispatchResult.self) { group in
     group.addTask { await watch.send(sent, by: dispatcher) }
-    // The clock's time passes where all others wait: then both are cancelled in their lanes' inboxes.
+    // The clock's time passes when all others wait: then both are cancelled in their lanes' inboxes.
     if dispatcher.simulation?.draw(below: 2) == 0 {
       try? await dispatcher.simulation?.clock.sleep(for: .seconds(1))
     }

@@ -24,7 +24,7 @@ extension Scenario {
             for plan in plans {
               let options = plan.options(after: handles.last)
               let mode = modes[plan.lane]
-              // What is sent to the main queue goes there first, and so may come later than what follows.
+              // A dispatch that is sent to the main queue goes there first, and so may come later than later ones.
               if plan.isSent, mode != .mainThread {
                 sends.addImmediateTask {
                   await dispatcher.send(plan.entry, to: "journal", mode: mode, options: options)
@@ -144,7 +144,7 @@ private struct Plan: Sendable, CustomStringConvertible {
   }
 }
 
-/// What has begun, in order, and what runs.
+/// The numbers that have begun, in order, and those that run.
 private final class Runs: Sendable {
   private let state = Shared((begun: [Int](), running: [[Int]]()))
 

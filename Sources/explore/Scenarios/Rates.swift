@@ -109,7 +109,7 @@ extension Scenario {
       let ends = [await handles[0].result, await handles[1].result].map(\.isSuccess)
       try check(ends == [key == 1 || key == 3, key != 1], "\(key): \(ends)")
     }
-    // Each has ended once, and begun where it was not skipped, cancelled or timed out.
+    // Each has ended once, and begun if it was not skipped, cancelled or timed out.
     try await simulation.clock.sleep(for: .seconds(10))
     let (begun, ended) = (watch.begun, completions.now)
     for (number, all) in results.now.sorted(by: { $0.key < $1.key }) {

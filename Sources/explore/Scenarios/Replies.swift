@@ -72,7 +72,7 @@ private struct Question: ActionType {
     }
   }
 
-  /// Where the replies are not those of the stores that finished.
+  /// Names the faults of a result, such as replies that are not those of the stores that finished.
   ///
   /// - Parameter store: The only one that was asked; nil for all.
   func faults(

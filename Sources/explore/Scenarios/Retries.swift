@@ -18,7 +18,7 @@ extension Scenario {
             if trial.number < 20 { holders.with { $0.append(trial.number) } }
             guard name == "trying" else { return false }
             return watch.now[name]!.count { $0 == trial.number } <= trial.failures
-          }), waitFor: name == "first" ? .none : [name == "trying" ? "first" : "trying"])
+          }), waitFor: name == "first" ? [] : [name == "trying" ? "first" : "trying"])
     }
     let clock = dispatcher.simulation!.clock
     @Sendable func dispatch(

@@ -92,7 +92,7 @@ private final class OperatingTenant<Action: Numbered>: Reducer<Journal, Action> 
   }
 }
 
-/// What is registered under the identifier `home` between two changes.
+/// The store that is registered under the identifier `home` between two changes, if any.
 private enum Tenant {
   case none
   /// A store of letters; its number.
@@ -106,7 +106,7 @@ private enum Tenant {
 private final class Tenants: Sendable {
   private let dispatcher: Dispatcher
   private let runs: Shared<[Int: [Int]]>
-  /// What every change that has begun makes of it, in order, and how many changes have ended.
+  /// The tenant after each change that has begun, in order, and the number of changes that have ended.
   private let history: Shared<(tenants: [Tenant], ended: Int)>
 
   init(_ dispatcher: Dispatcher, _ runs: Shared<[Int: [Int]]>) {
@@ -119,7 +119,7 @@ private final class Tenants: Sendable {
   /// How many changes have ended.
   var ended: Int { history.now.ended }
 
-  /// What a dispatch may have met since so many changes had ended.
+  /// The tenants that a dispatch may have met since so many changes had ended.
   func possible(since ended: Int) -> [Tenant] {
     Array(history.now.tenants[ended...])
   }

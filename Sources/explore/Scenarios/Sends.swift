@@ -107,7 +107,7 @@ private final class ApplyingReducer: Reducer<Journal, Entry> {
   }
 }
 
-/// Sends itself on through modes, and notes its number at the end; the negative one where that is refused.
+/// Sends itself on through modes, and notes its number at the end; the negative one if that is refused.
 struct Sending: ActionType {
   let number: Int
   let modes: [Dispatcher.Mode]

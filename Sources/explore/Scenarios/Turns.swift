@@ -2,8 +2,9 @@ import DispatchStore
 import DispatchStoreTesting
 
 extension Scenario {
-  /// Tasks that contend for a lane in which actions only reduce, so that these run on the lane's thread; one of them is
-  /// the block of a dispatch for which the observer of another one's change waits.
+  /// Tasks that contend for a lane in which actions only reduce, so that these run on the lane's thread.
+  ///
+  /// One of the tasks is the block of a dispatch for which the observer of another one's change waits.
   static let turns = Scenario(
     name: "turns", summary: "what is sent to a busy lane keeps its order, on whichever thread"
   ) { dispatcher in

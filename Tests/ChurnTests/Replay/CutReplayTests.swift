@@ -1,4 +1,5 @@
 import Dispatch
+import DispatchStore
 import Testing
 
 @testable import churn
@@ -28,7 +29,7 @@ import Testing
     let batches = try TestLog.contested(commits: 60).batches(capacity: 25)
     let middleware = StopAt(place.0)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 8, bound: place.1, middlewares: [middleware], drainLimit: Self.long)
+      mode: mode, inFlight: 8, bound: place.1, hooks: [Hook(middleware)], drainLimit: Self.long)
 
     let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
 
@@ -41,7 +42,7 @@ import Testing
     let batches = try TestLog.contested(commits: 60).batches()
     let (middleware, held) = (StopAt(5), HeldUp())
     let replay = DispatchedReplay(
-      mode: .serial, bound: bound, middlewares: [middleware, held], drainLimit: .zero)
+      mode: .serial, bound: bound, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
     let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
     held.end()
@@ -53,7 +54,7 @@ import Testing
     let batches = try TestLog.small.batches(capacity: 2)
     let (middleware, held) = (StopAt(batches.eventCount), HeldUp())
     let replay = DispatchedReplay(
-      mode: .serial, bound: 100, middlewares: [middleware, held], drainLimit: .zero)
+      mode: .serial, bound: 100, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
     let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
     held.end()
@@ -66,7 +67,7 @@ import Testing
     let batches = try TestLog.contested(commits: 60).batches(copies: 3)
     let middleware = StopAt(90)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 8, bound: bound, producers: 4, middlewares: [middleware],
+      mode: mode, inFlight: 8, bound: bound, producers: 4, hooks: [Hook(middleware)],
       drainLimit: Self.long)
 
     let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
@@ -82,7 +83,7 @@ import Testing
   {
     let batches = try TestLog.contested(commits: 30).batches(capacity: 10)
     let middleware = StopAt(batches.eventCount)
-    let replay = DispatchedReplay(mode: mode, middlewares: [middleware], drainLimit: Self.long)
+    let replay = DispatchedReplay(mode: mode, hooks: [Hook(middleware)], drainLimit: Self.long)
 
     let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
 
@@ -137,7 +138,7 @@ import Testing
 
     let result = try await onOwnThread {
       try DispatchedReplay(
-        mode: mode, bound: bound, middlewares: [middleware], drainLimit: Self.long
+        mode: mode, bound: bound, hooks: [Hook(middleware)], drainLimit: Self.long
       )
       .replay(batches, [followed], until: middleware.stop)
     }

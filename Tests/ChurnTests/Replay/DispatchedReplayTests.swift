@@ -1,3 +1,4 @@
+import DispatchStore
 import Testing
 
 @testable import churn
@@ -77,7 +78,7 @@ import Testing
     let crowd = mode == .sync || mode == .structured ? 1 : inFlight
     let counter = CrowdCounter(crowd: crowd)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: inFlight, producers: 3, middlewares: [counter])
+      mode: mode, inFlight: inFlight, producers: 3, hooks: [Hook(counter)])
 
     _ = try await onOwnThread { try replay.replay(batches) }
 
@@ -108,7 +109,7 @@ import Testing
     // No batch has as many as the bound.
     let batches = try TestLog.contested(commits: 60).batches(capacity: 2)
     let counter = CrowdCounter(crowd: bound)
-    let replay = DispatchedReplay(mode: mode, bound: bound, middlewares: [counter])
+    let replay = DispatchedReplay(mode: mode, bound: bound, hooks: [Hook(counter)])
 
     _ = try await onOwnThread { try replay.replay(batches) }
 
@@ -119,7 +120,7 @@ import Testing
     let batches = try TestLog.contested(commits: 60).batches()
     let counter = CrowdCounter(crowd: 1)
     let replay = DispatchedReplay(
-      mode: .structured, bound: bound, producers: 5, middlewares: [counter])
+      mode: .structured, bound: bound, producers: 5, hooks: [Hook(counter)])
 
     _ = try await onOwnThread { try replay.replay(batches) }
 
@@ -131,7 +132,7 @@ import Testing
     let batches = try TestLog.contested(commits: 20).batches(capacity: 9)
     let replay = DispatchedReplay(
       mode: mode, inFlight: 4, bound: bound, producers: 2,
-      middlewares: [PathVeto(Path("src/b"))])
+      hooks: [Hook(PathVeto(Path("src/b")))])
 
     let failure = await #expect(throws: Failure.self) {
       try await onOwnThread { try replay.replay(batches) }

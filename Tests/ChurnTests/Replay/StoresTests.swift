@@ -9,7 +9,7 @@ import Testing
     let recorder = PartsRecorder()
     let batches = try TestLog.contested(commits: 60).batches()
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 64, producers: 2, middlewares: [recorder])
+      mode: mode, inFlight: 64, producers: 2, hooks: [Hook(recorder)])
     _ = try await onOwnThread { try replay.replay(batches) }
     return recorder
   }

@@ -36,7 +36,7 @@ import Testing
   private final class WaitingPart: ReducingPart {
     override func waitFor(
       for action: Ping, in store: ProbeStore, declared: WaitFor
-    ) -> WaitFor { .none }
+    ) -> WaitFor { [] }
   }
 
   private final class DiscreetPart: ReducingPart {

@@ -22,7 +22,7 @@ struct DiagnosisLoadTests {
         for _ in 0..<Load.count(40) where ended.count < 8 {
           let diagnosis = dispatcher.diagnosis
           if diagnosis.isCertain { reports.record(diagnosis) }
-          _ = (diagnosis.mermaid, diagnosis.graphviz, diagnosis.description)
+          _ = (diagnosis.mermaid, diagnosis.description)
         }
         over.open()
       }.start()

@@ -71,7 +71,7 @@ struct WatchdogTests {
     let gates = [Latch(), Latch(), Latch()]
     let started = Recorder<String>()
     for (index, name) in ["first", "second", "third"].enumerated() {
-      dispatcher.addStage(name, waitFor: index == 0 ? .none : [["first", "second"][index - 1]])
+      dispatcher.addStage(name, waitFor: index == 0 ? [] : [["first", "second"][index - 1]])
     }
     dispatcher.unregister(storeIdentifier: "stage")
     let dispatcher = dispatcher

@@ -32,7 +32,7 @@ final class NestingWorld: @unchecked Sendable {  // because one step at a time h
         let waits = number > 0 && Bool.random(using: &random)
         let store = dispatcher.register(
           store: Self.makeStore("\(place)-\(number)", &random),
-          waitFor: waits ? ["\(place)-\(number - 1)"] : .none)
+          waitFor: waits ? ["\(place)-\(number - 1)"] : [])
         if isObserved {
           tokens.append(
             store.observe(.model) { [unowned self] in

@@ -230,9 +230,8 @@ struct EffectTests {
     dispatcher.register(effect: effect)
     await dispatcher.dispatch(action: Cue()).settled
     #expect(log.all == ["a", "a"])
-    #expect(dispatcher.unregister(effect: first))
-    #expect(!dispatcher.unregister(effect: first))
-    #expect(!Dispatcher().unregister(effect: first))
+    #expect(first.unregister())
+    #expect(!first.unregister())
     await dispatcher.dispatch(action: Cue()).settled
     #expect(log.all == ["a", "a", "a"])
   }
@@ -259,15 +258,15 @@ struct EffectTests {
 
   @Test func aTokenUnregistersTheEffectWhenItIsReleased() async {
     let (log, free) = (log, Latch())
-    var token: EffectToken? = dispatcher.register(
+    let registration = dispatcher.register(
       effect: Effect(Cue.self) { _, _ in
         log.record("begins")
         do { try await waits(for: free) } catch { log.record("cancelled") }
-      }
-    ).token()
+      })
+    var token: ObserverToken? = registration.token()
     let handle = dispatcher.dispatch(action: Cue())
     _ = await log.first(1)
-    #expect(token?.registration.runCount == 1)
+    #expect(token != nil && registration.runCount == 1)
     token = nil
     await handle.settled
     await dispatcher.dispatch(action: Cue()).settled
@@ -297,7 +296,7 @@ struct EffectTests {
     registration.cancel()
     await handle.settled
     #expect(await handles.all[0].result.error is CancellationError)
-    #expect(dispatcher.unregister(effect: registration))
+    #expect(registration.unregister())
   }
 
   @Test(arguments: modes)

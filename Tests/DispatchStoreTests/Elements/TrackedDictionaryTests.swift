@@ -31,7 +31,7 @@ struct TrackedDictionaryTests {
       case 6:
         pairs[index].tracked.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
         pairs[index].plain.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
-      case 7: _ = pairs[index].tracked.makeCheckpoint()
+      case 7: _ = pairs[index].tracked.recordedChanges!.makeCheckpoint()
       default: if pairs.count < 4 { pairs.append(pairs[index]) }
       }
     }
@@ -44,7 +44,7 @@ struct TrackedDictionaryTests {
 
   @Test func equalityHashingCodingAndReflectionConcernTheElementsAlone() throws {
     var one: Tracked = [1: "a", 2: "b"]
-    _ = one.makeCheckpoint()
+    _ = one.recordedChanges!.makeCheckpoint()
     one[3] = "c"
     one[3] = nil
     let other = Tracked([1: "a", 2: "b"])
@@ -66,17 +66,17 @@ struct TrackedDictionaryTests {
 
   @Test func aCheckpointKnowsEachChangeSince() {
     var tracked: Tracked = [1: "a", 2: "b"]
-    let checkpoint = tracked.makeCheckpoint()
+    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
     tracked[1] = "x"
     tracked[2] = nil
     tracked[3] = "c"
     #expect(touched(tracked, since: checkpoint) == "1 was a, 2 was b, 3 was -")
-    #expect(touched(tracked, since: tracked.makeCheckpoint()) == "")
+    #expect(touched(tracked, since: tracked.recordedChanges!.makeCheckpoint()) == "")
   }
 
   @Test func aCopyThatWasChangedKnowsTheCheckpointOfTheFirst() {
     var tracked: Tracked = [1: "a"]
-    let checkpoint = tracked.makeCheckpoint()
+    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
     var copy = tracked
     tracked[1] = "x"
     copy[2] = "y"
@@ -90,9 +90,9 @@ struct TrackedDictionaryTests {
   @Test func contentsThatDoNotComeFromTheCheckpointAreUnknown() {
     var tracked: Tracked = [1: "a"]
     let old = tracked
-    _ = tracked.makeCheckpoint()
+    _ = tracked.recordedChanges!.makeCheckpoint()
     tracked[1] = "b"
-    let checkpoint = tracked.makeCheckpoint()
+    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
     #expect(touched(old, since: checkpoint) == "unknown")
     #expect(touched([1: "b"], since: checkpoint) == "unknown")
     var branch = old
@@ -105,7 +105,7 @@ struct TrackedDictionaryTests {
     var tracked: Tracked = [1: "a"]
     var copy = tracked
     copy[1] = "c"
-    let checkpoint = tracked.makeCheckpoint()
+    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
     #expect(touched(copy, since: checkpoint) == "unknown")
     tracked[2] = "b"
     #expect(touched(tracked, since: checkpoint) == "2 was -")
@@ -113,18 +113,18 @@ struct TrackedDictionaryTests {
 
   @Test func whatWasReadIsDroppedAtTheNextChange() {
     var tracked: Tracked = [:]
-    var checkpoint = tracked.makeCheckpoint()
+    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
     for key in 0..<10_000 {
       tracked[key] = "a"
-      _ = tracked.changes(since: checkpoint)
-      checkpoint = tracked.makeCheckpoint()
+      _ = tracked.recordedChanges!.changes(since: checkpoint)
+      checkpoint = tracked.recordedChanges!.makeCheckpoint()
     }
     #expect(tracked.log.entries.count == 1)
   }
 
   @Test func whatIsNotReadIsBoundedByTheElements() {
     var tracked: Tracked = [0: "a"]
-    let checkpoint = tracked.makeCheckpoint()
+    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
     for step in 0..<100_000 { tracked[step % 50] = "\(step)" }
     #expect(tracked.log.entries.count < 1_100)
     #expect(touched(tracked, since: checkpoint).split(separator: ",").count >= 50)
@@ -138,10 +138,10 @@ struct TrackedDictionaryTests {
 
   @Test func insertingAndRemovingAllElementsAtOnceIsKnown() {
     var tracked: Tracked = [:]
-    var checkpoint = tracked.makeCheckpoint()
+    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
     for key in 0..<20_000 { tracked[key] = "a" }
     #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
-    checkpoint = tracked.makeCheckpoint()
+    checkpoint = tracked.recordedChanges!.makeCheckpoint()
     tracked.removeAll()
     #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
   }
@@ -150,21 +150,21 @@ struct TrackedDictionaryTests {
     var tracked: Tracked = [:]
     for key in 0..<100 { tracked[key] = "a" }
     #expect(tracked.log.entries.isEmpty)
-    let checkpoint = tracked.makeCheckpoint()
+    _ = tracked.recordedChanges!.makeCheckpoint()
     tracked[1] = "b"
-    tracked.release(checkpoint)
+    tracked.recordedChanges!.release()
     for step in 0..<2_000 { tracked[step % 100] = "c" }
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
   @Test func oneReadersEndDoesNotEndTheOthers() {
     var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
-    var checkpoint = tracked.makeCheckpoint()
-    tracked.release(tracked.makeCheckpoint())
+    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    tracked.recordedChanges!.release()
     for _ in 0..<3 {
       for key in 0..<900 { tracked[key]?.append("!") }
       #expect(touched(tracked, since: checkpoint) != "unknown")
-      checkpoint = tracked.makeCheckpoint()
+      checkpoint = tracked.recordedChanges!.makeCheckpoint()
     }
     for key in 0..<4_000 { tracked[key] = "b" }
     #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 4_000)
@@ -172,7 +172,7 @@ struct TrackedDictionaryTests {
 
   @Test func changesInPlaceCopyNothingOfTheCollection() {
     var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
-    _ = tracked.makeCheckpoint()
+    _ = tracked.recordedChanges!.makeCheckpoint()
     let place = unsafeBitCast(tracked.elements, to: UInt.self)
     for key in 0..<1_000 { tracked[key]?.amount += 1 }
     for key in 0..<1_000 { tracked[key, default: Parcel()].amount += 1 }
@@ -180,7 +180,9 @@ struct TrackedDictionaryTests {
   }
 
   private func touched(_ tracked: Tracked, since checkpoint: TrackingCheckpoint) -> String {
-    guard case .touched(let touched) = tracked.changes(since: checkpoint) else { return "unknown" }
+    guard let touched = tracked.recordedChanges!.changes(since: checkpoint) else {
+      return "unknown"
+    }
     return touched.map { "\($0.key) was \($0.old ?? "-")" }.joined(separator: ", ")
   }
 }

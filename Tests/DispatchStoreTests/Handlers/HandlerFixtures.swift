@@ -27,7 +27,7 @@ extension Dispatcher {
   }
 
   func addDesktop(
-    _ identifier: String = "desktop", waitFor: WaitFor = .none, ownership: StoreOwnership = .strong,
+    _ identifier: String = "desktop", waitFor: WaitFor = [], ownership: StoreOwnership = .strong,
     @HandlerBuilder<Desktop> _ handlers: () -> Handlers<Desktop>
   ) -> DesktopStore {
     register(

@@ -25,7 +25,7 @@ struct HookTests {
       .before(CounterAction.self) { action, _ in
         switch action {
         case .add(let amount) where amount > 100: .veto(reason: "too much")
-        case .add(let amount) where amount > 10: .replace(with: .add(10))
+        case .add(let amount) where amount > 10: .replace(with: CounterAction.add(10))
         default: .pass
         }
       })
@@ -47,7 +47,7 @@ struct HookTests {
     dispatcher.register(
       .before(CounterAction.self) { action, dispatch in
         steps.record("before \(action) \(dispatch.mode == mode)")
-        return .replace(with: .add(7))
+        return .replace(with: CounterAction.add(7))
       })
     dispatcher.register(
       .after(CounterAction.self) { action, run in

@@ -21,25 +21,35 @@ struct PrintingHookTests {
   @Test func writesWhatItsDetailsSay() async {
     let counter = dispatcher.register(store: .counter("counter"))
     let pages = Recorder<String>()
-    for details in [.models, []] as [Hook.PrintDetails] {
-      dispatcher.register(.printing(details: details) { pages.record($0) })
+    for models in [true, false] {
+      dispatcher.register(.printing(timing: false, models: models) { pages.record($0) })
     }
     _ = await counter.dispatch(.note("a\nb")).result
     _ = await counter.dispatch(.fail(1)).result
     #expect(
       pages.all == [
-        "counter: note(\"a\\nb\") finished\n",
         """
-        counter: note("a\\nb") finished
-          old: Counter(count: 0, notes: [])
-          new: Counter(count: 0, notes: ["a\\nb"])
+        counter: note("a\\nb") finished, version 0 → 1
+          notes[0]: nil → "a\\nb"
 
         """,
-        "counter: fail(1) failed: CounterFailure(amount: 1)\n",
         """
-        counter: fail(1) failed: CounterFailure(amount: 1)
+        counter: note("a\\nb") finished, version 0 → 1
+          old: Counter(count: 0, notes: [])
+          new: Counter(count: 0, notes: ["a\\nb"])
+          notes[0]: nil → "a\\nb"
+
+        """,
+        """
+        counter: fail(1) failed: CounterFailure(amount: 1), version 1 → 2
+          count: 0 → 1
+
+        """,
+        """
+        counter: fail(1) failed: CounterFailure(amount: 1), version 1 → 2
           old: Counter(count: 0, notes: ["a\\nb"])
           new: Counter(count: 1, notes: ["a\\nb"])
+          count: 0 → 1
 
         """,
       ])

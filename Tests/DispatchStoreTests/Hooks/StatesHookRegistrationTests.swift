@@ -98,7 +98,7 @@ struct StatesHookRegistrationTests {
 
   @Test func keepsNoStoreAlive() async {
     let released = Latch()
-    dispatcher.register(.printing(details: []) { _ in })
+    dispatcher.register(.printing(timing: false) { _ in })
     do {
       let store = heldStore(DeinitSignal(released))
       for _ in 0..<2 { dispatcher.register(.states(of: store) { _, _, _ in }) }

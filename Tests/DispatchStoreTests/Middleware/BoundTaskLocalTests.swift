@@ -237,7 +237,7 @@ struct BoundTaskLocalTests {
     let log = log
     dispatcher.register(middleware: Tracer(Recorder(), .dispatches))
     for index in 0..<6 {
-      dispatcher.addStage("\(index)", waitFor: index.isMultiple(of: 2) ? .none : ["\(index - 1)"])
+      dispatcher.addStage("\(index)", waitFor: index.isMultiple(of: 2) ? [] : ["\(index - 1)"])
     }
     let script = Script.suspends("s") { store in
       await Task.yield()

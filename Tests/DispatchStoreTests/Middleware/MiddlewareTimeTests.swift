@@ -24,7 +24,7 @@ struct MiddlewareTimeTests {
 
   /// A store whose block takes that many seconds.
   private func add(
-    _ name: String, _ style: OperationStyle, taking seconds: Int, waitFor: WaitFor = .none
+    _ name: String, _ style: OperationStyle, taking seconds: Int, waitFor: WaitFor = []
   ) {
     let clock = clock
     let pass: @Sendable () -> Void = { clock.advance(by: .seconds(seconds)) }

@@ -21,7 +21,7 @@ struct FluxDispatcherTests {
   func waitsForSubscribersRegisteredEarlier(mode: Dispatcher.Mode) async {
     let a = dispatcher.addProbe("a", to: steps)
     let b = dispatcher.addProbe("b", to: steps)
-    dispatcher.addProbe("c", waitFor: WaitFor(a, b), to: steps)
+    dispatcher.addProbe("c", waitFor: [a, b], to: steps)
     _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
     #expect(steps.all.suffix(2) == ["+c", "-c"])
     #expect(Set(steps.all.prefix(4)) == ["+a", "-a", "+b", "-b"])

@@ -20,7 +20,7 @@ import Testing
     for (place, type) in types.enumerated() {
       registry.insert { sequence in
         IndexedEntry(
-          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: .none,
+          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: [],
           ownership: .strong,
           overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil, strongStore: nil)
       }
@@ -49,7 +49,7 @@ import Testing
 
   @Test func prerequisitesAreRememberedWhileAStoreDeclaresThem() {
     var registry = Registry(of: 1)
-    func register(_ identifier: String, waitFor: WaitFor = .none) {
+    func register(_ identifier: String, waitFor: WaitFor = []) {
       registry.insert { sequence in
         IndexedEntry(
           identifier: identifier, actionType: Wanted.self, sequence: sequence, waitFor: waitFor,

@@ -10,7 +10,7 @@ struct WaitForTests {
     let mixed: WaitFor = [a, "b"]
     #expect(mixed == named)
     #expect(mixed.storeIdentifiers == ["a", "b"])
-    #expect(WaitFor(a) == [a])
+    #expect(WaitFor([a]) == [a])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)

@@ -32,7 +32,7 @@ struct WaitOrderTests {
   @Test func aStoreMayWaitForHundredThousands() throws {
     let names = (0..<200_000).map { "\($0)" }
     let last = ("last", WaitFor(names + names))
-    let order = try order([last] + names.map { ($0, .none) })
+    let order = try order([last] + names.map { ($0, WaitFor([])) })
     #expect(order.order == Array(1...names.count) + [0])
     #expect(order.prerequisites[0].count == names.count)
   }

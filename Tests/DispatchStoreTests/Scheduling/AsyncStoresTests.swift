@@ -15,7 +15,7 @@ struct AsyncStoresTests {
   private let released = Latch()
 
   @discardableResult
-  private func addCount(_ identifier: String, waitFor: WaitFor = .none) -> Count {
+  private func addCount(_ identifier: String, waitFor: WaitFor = []) -> Count {
     dispatcher.register(
       store: Store(identifier: identifier, model: 0, reducer: CountingReducer()), waitFor: waitFor)
   }

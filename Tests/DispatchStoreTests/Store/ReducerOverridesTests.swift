@@ -54,7 +54,7 @@ struct ReducerOverridesTests {
     override func waitFor(
       for action: Ping, in store: Store<Int, Ping>, declared: WaitFor
     ) -> WaitFor {
-      .none
+      []
     }
   }
 

@@ -14,7 +14,7 @@ struct LoadTests {
       // Each store waits for the next one and for the last one, which are registered later.
       dispatcher.register(
         store: .counter("\(index)"),
-        waitFor: index == stores - 1 ? .none : ["\(index + 1)", "\(stores - 1)"])
+        waitFor: index == stores - 1 ? [] : ["\(index + 1)", "\(stores - 1)"])
     }
     let versions = counters.map { _ in VersionCounter() }
     let tokens = zip(counters, versions).map { counter, versions in

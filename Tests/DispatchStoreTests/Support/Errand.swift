@@ -30,7 +30,7 @@ class ErrandReducer: Reducer<[String], Errand> {
 extension Dispatcher {
   /// Registers a store that runs errands.
   @discardableResult
-  func addDesk(_ identifier: String = "desk", waitFor: WaitFor = .none) -> Desk {
+  func addDesk(_ identifier: String = "desk", waitFor: WaitFor = []) -> Desk {
     register(
       store: Desk(identifier: identifier, model: [], reducer: ErrandReducer()), waitFor: waitFor)
   }

@@ -47,7 +47,7 @@ extension Dispatcher {
   /// Registers a store that records "+name" and "-name" around its work, and counts its commits.
   @discardableResult
   func addProbe(
-    _ name: String, waitFor: WaitFor = .none, style: OperationStyle = .returning,
+    _ name: String, waitFor: WaitFor = [], style: OperationStyle = .returning,
     fails: Bool = false, to recorder: Recorder<String>,
     waits: @escaping ClosureReducer<Int, Ping>.Waits = { $1 }
   ) -> ProbeStore {

@@ -61,7 +61,7 @@ final class ScriptReducer: Reducer<[String], Script> {
 extension Dispatcher {
   /// Registers a store that runs scripts.
   @discardableResult
-  func addStage(_ identifier: String = "stage", waitFor: WaitFor = .none) -> Stage {
+  func addStage(_ identifier: String = "stage", waitFor: WaitFor = []) -> Stage {
     register(
       store: Stage(identifier: identifier, model: [], reducer: ScriptReducer()), waitFor: waitFor)
   }

@@ -22,24 +22,6 @@ extension Diagnosis {
     return lines.joined(separator: "\n")
   }
 
-  /// The waits as a graph for Graphviz.
-  public var graphviz: String {
-    var lines = ["digraph diagnosis {", "  node [shape=box]"]
-    let ring = edgesOfCycles
-    let members = Set(ring.map(\.from))
-    for entry in linked {
-      let color = members.contains(entry.number) ? ", color=red" : ""
-      lines.append("  d\(entry.number) [label=\"\(Self.graphviz(label(of: entry)))\"\(color)]")
-    }
-    for edge in edges {
-      let style = edge.isSuspected ? ", style=dashed" : ""
-      let color = ring.contains(edge) ? ", color=red" : ""
-      lines.append(
-        "  d\(edge.from) -> d\(edge.to) [label=\"\(Self.graphviz([edge.label]))\"\(style)\(color)]")
-    }
-    return (lines + ["}"]).joined(separator: "\n")
-  }
-
   private var edgesOfCycles: Set<Edge> { Set(cycles.flatMap(\.edges)) }
 
   /// Entries with edges, so that running ones do not fill the picture; all entries if there are no edges.
@@ -65,14 +47,5 @@ extension Diagnosis {
       default: result.append(character)
       }
     }
-  }
-
-  private static func graphviz(_ lines: [String]) -> String {
-    lines.map { line in
-      line.onOneLine.reduce(into: "") { result, character in
-        if character == "\"" || character == "\\" { result.append("\\") }
-        result.append(character)
-      }
-    }.joined(separator: "\\n")
   }
 }

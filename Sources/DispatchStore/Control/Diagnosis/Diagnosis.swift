@@ -13,7 +13,7 @@ public struct Diagnosis: Sendable {
   /// Whether the dispatcher has a table of dispatches in flight: `tracksInFlight` is set, or a watchdog.
   ///
   /// Without one, only calls that wait for a limit are known, with their causes.
-  public let hasTable: Bool
+  package let hasTable: Bool
   /// The dispatches in flight and the calls that wait to be accepted; longest without a move first.
   public let entries: [Entry]
   /// The waits between entries.
@@ -44,11 +44,11 @@ extension Diagnosis {
     /// Measured as `age`.
     public let timeUnmoved: Duration?
     /// The time until the time limit; nil without one.
-    public let timeLeft: Duration?
+    package let timeLeft: Duration?
     /// Whether the dispatch has not started.
     public let isWaiting: Bool
     /// The number of closures, threads and tasks that wait for the end.
-    public let waiterCount: Int
+    package let waiterCount: Int
     /// The running parts and the waits, in words.
     public let states: [String]
     /// Whether the entry needs the queue, or a thread of it, and nothing else that is known.
@@ -87,7 +87,7 @@ extension Diagnosis {
     public let label: String
 
     /// Whether the wait is suspected, not known.
-    public var isSuspected: Bool { kind == .mayWait }
+    package var isSuspected: Bool { kind == .mayWait }
   }
 
   /// A ring of entries that wait for each other.
@@ -103,5 +103,5 @@ extension Diagnosis {
   }
 
   /// The entry with a number.
-  public func entry(_ number: Int) -> Entry { entries[number - 1] }
+  package func entry(_ number: Int) -> Entry { entries[number - 1] }
 }

@@ -12,14 +12,6 @@ extension Dispatcher {
     registered.start()
     return EffectRegistration(registered)
   }
-
-  /// Unregisters an effect, as `EffectRegistration.unregister()` does.
-  ///
-  /// - Returns: Whether it was registered with this dispatcher.
-  @discardableResult
-  public func unregister(effect registration: EffectRegistration) -> Bool {
-    registration.registered.reference.dispatcher === self && registration.unregister()
-  }
 }
 
 /// The registration of an effect with a dispatcher; releasing it changes nothing.
@@ -31,7 +23,7 @@ public struct EffectRegistration: Sendable {
   }
 
   /// The number of runs that go on, without those that wait for their turn.
-  public var runCount: Int { registered.runCount }
+  package var runCount: Int { registered.runCount }
 
   /// Cancels the runs that go on and those that wait; the effect stays registered.
   ///
@@ -58,26 +50,7 @@ public struct EffectRegistration: Sendable {
   }
 
   /// Returns a token that unregisters the effect when the token is released.
-  public func token() -> EffectToken {
-    EffectToken(self)
-  }
-}
-
-/// A token that unregisters its effect, and cancels the runs, when it is released.
-public final class EffectToken: Sendable {
-  /// The registration.
-  public let registration: EffectRegistration
-
-  init(_ registration: EffectRegistration) {
-    self.registration = registration
-  }
-
-  deinit {
-    registration.unregister()
-  }
-
-  /// Unregisters the effect now.
-  public func cancel() {
-    registration.unregister()
+  public func token() -> ObserverToken {
+    ObserverToken { unregister() }
   }
 }

@@ -51,9 +51,8 @@ public struct Effect: Sendable {
 
   /// Makes an effect whose policy holds among the actions with the same key.
   ///
-  /// Keys compare by type and value. Everything else is as with the initializer without a key.
-  ///
-  /// - Parameter key: Called on the thread that ends the dispatch.
+  /// Keys compare by type and value. The closure `key` is called on the thread that ends the dispatch. Everything else
+  /// is as with the initializer without a key.
   public init<Action: ActionType, Key: Hashable & Sendable>(
     _ type: Action.Type, policy: EffectPolicy, per key: @escaping @Sendable (Action) -> Key,
     runsRegardless: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,

@@ -71,7 +71,7 @@ public struct ActionGroup: Sendable {
   }
 
   /// The number of steps, including those of nested groups.
-  public var stepCount: Int {
+  package var stepCount: Int {
     nodes.lazy.filter(\.isStep).count
   }
 

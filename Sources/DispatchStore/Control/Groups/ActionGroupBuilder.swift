@@ -42,9 +42,4 @@ public enum ActionGroupBuilder {
     for part in parts { nodes += part.nodes }
     return ActionGroup.Content(nodes: nodes)
   }
-
-  /// Supports `if #available`.
-  public static func buildLimitedAvailability(
-    _ part: ActionGroup.Content
-  ) -> ActionGroup.Content { part }
 }

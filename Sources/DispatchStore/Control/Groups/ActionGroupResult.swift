@@ -2,10 +2,11 @@
 public struct ActionGroupResult: Sendable {
   /// The reason why the group did not succeed, or nil if it did.
   ///
-  /// - The error of the step that was the first, in time, not to finish: a store's own, `CancellationError` or a
+  /// - The error of the step that was the first, in time, not to finish. It is a store's own, `CancellationError` or a
   ///   `DispatchError`.
   /// - `CancellationError`, if the group was cancelled before a step failed.
-  /// - The `DispatchError` that says so, if its time limit had passed, or its options did not let it begin.
+  /// - A `DispatchError` that says so, if its time limit had passed. It is also one if its options did not let it
+  ///   begin.
   /// - The error of the whole group, for an element that was skipped.
   public let error: (any Error)?
   private let record: GroupRecord
@@ -139,22 +140,22 @@ extension ActionStepResult.Outcome {
   }
 
   /// Whether the step finished.
-  public var isFinished: Bool {
+  package var isFinished: Bool {
     if case .finished = self { true } else { false }
   }
 
   /// Whether the step failed.
-  public var isFailed: Bool {
+  package var isFailed: Bool {
     if case .failed = self { true } else { false }
   }
 
   /// Whether the step was cancelled.
-  public var isCancelled: Bool {
+  package var isCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
   /// Whether the step was skipped.
-  public var isSkipped: Bool {
+  package var isSkipped: Bool {
     if case .skipped = self { true } else { false }
   }
 }

@@ -41,7 +41,7 @@ extension DispatchOptions {
   ///
   /// The first dispatch begins at once, and opens an **interval** of the period. Dispatches within it are skipped, as
   /// with `debounced`; one at or after its end opens the next interval. With `.trailing` the last dispatch within the
-  /// interval (even the one that opens it) begins at its end, where a new interval begins. Until then, newer ones
+  /// interval (even the one that opens it) begins at its end. A new interval begins there. Until then, newer ones
   /// skip it. With `.both` the first one begins at once, and the last of the others at the end.
   ///
   /// Everything else is as with `debounced(_:for:atMost:edges:)`.

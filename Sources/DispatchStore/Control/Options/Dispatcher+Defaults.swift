@@ -36,7 +36,7 @@ extension Dispatcher {
       by: DispatcherControl(of: name, defaults, limits))
   }
 
-  /// Returns the options of a group, with the dispatcher's defaults where it has none of its own.
+  /// Returns the options of a group, with the dispatcher's defaults for those that it does not set itself.
   func withDefaults(_ options: DispatchOptions) -> DispatchOptions {
     guard let defaultAdmission else { return options }
     var options = options

@@ -8,9 +8,9 @@ extension Dispatcher {
   ///
   /// The setting applies to the lane's key, even while the lane is idle, and to dispatches made after the call.
   ///
-  /// Two waits are refused with `wouldDeadlock` although a priority might let them end:
-  /// - A wait for a dispatch that came to the lane after one that is held back for the waiting dispatch.
-  /// - A wait with `.sync` in a task, for a dispatch that waits in the lane beside dispatches that were sent.
+  /// Two waits are refused with `wouldDeadlock` although a priority might let them end. One is a wait for a dispatch
+  /// that came to the lane after one that is held back for the waiting dispatch. The other is a wait with `.sync` in
+  /// a task, for a dispatch that waits in the lane beside dispatches that were sent.
   ///
   /// See "Priorities" in `docs/Control.md`.
   ///

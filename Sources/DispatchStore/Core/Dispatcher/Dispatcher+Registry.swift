@@ -15,7 +15,7 @@ extension Dispatcher {
   /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
   @discardableResult
   public func register<Model, Action>(
-    store: Store<Model, Action>, waitFor: WaitFor = .none, ownership: StoreOwnership = .strong
+    store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The dispatcher under the module's own name, for programs that write `DispatchStore.default`.
 ///
-/// The module's types have their own names: write `DispatchStore::Store` where a name needs to be qualified.
+/// The module's types have their own names: write `DispatchStore::Store` if a name needs to be qualified.
 public typealias DispatchStore = Dispatcher
 
 /// Holds stores and middlewares, and takes each action to the stores that respond to it.

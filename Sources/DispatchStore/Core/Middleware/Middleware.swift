@@ -41,7 +41,7 @@ public protocol Middleware: AnyObject, Sendable {
   /// Runs on the dispatching thread, once for each store that takes part. In `dispatch(actions:)`, it runs when the
   /// action's turn comes.
   ///
-  /// - Stores come in `waitFor` order, middlewares in order of registration, each with its predecessor's action.
+  /// - Stores come in `waitFor` order. Middlewares come in order of registration, each with its predecessor's action.
   /// - After a veto, no later middleware is called for that store.
   /// - A thrown error fails the store run with `middlewareFailed`. The other middlewares are still called.
   func willDispatch(

@@ -1,4 +1,4 @@
-/// A registration of an observer.
+/// A registration of an observer, or of an effect whose registration made it.
 ///
 /// It ends with `cancel()`, or when the token is released.
 public final class ObserverToken: Sendable {

@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// A queue or a dispatcher may run it, not both. An operation that was put into a queue and is then returned fails
 /// with `invalidOperation`. If you add a returned one to a queue, or call `start()` on one in a queue, the program
-/// stops with a message. (On platforms other than Linux, Foundation raises an exception when it detects that.)
+/// stops with a message. On platforms other than Linux, Foundation raises an exception when it detects that.
 ///
 /// Its block runs at most once. The operation ends when it was finished and its synchronous block has returned. There
 /// is exactly one outcome: finished, failed or cancelled. After `cancel()` before the start the block never runs, and
@@ -17,8 +17,8 @@ public import Foundation
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
-  // because `core` is locked, Operation itself is thread-safe, and all other state changes only while one thread owns
-  // it: when it is made, started or kept as a spare one
+  // because `core` is locked, and Operation itself is thread-safe. All other state changes only while one thread owns
+  // it: when it is made, started or kept as a spare one.
   /// Has an action while it is in use.
   @usableFromInline let actionAddress: UnsafeMutablePointer<Action>
   /// Nil while it is not in use.

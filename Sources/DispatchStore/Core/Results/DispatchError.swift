@@ -67,16 +67,16 @@ extension DispatchError {
     /// microseconds, however long a lane is. The cost grows with the number of waits that the awaited dispatch
     /// depends on.
     ///
-    /// The library can't see, and so doesn't refuse, a cycle that passes through
+    /// The library doesn't refuse cycles that it can't see. These pass through:
     ///
-    /// - the program's own semaphores, conditions and continuations
-    /// - an unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on a lane whose holder awaits
+    /// - The program's own semaphores, conditions and continuations.
+    /// - An unstructured task (`Task { … }`, `Task.detached`) that awaits a dispatch on a lane whose holder awaits
     ///   the task. Use a child task (`async let`, a task group), or await the dispatch in the block.
-    /// - a `.sync` dispatch in an immediate task (`Task.immediate`) that was made by the block of a dispatch made
-    ///   with `send`
-    /// - an operation that no reducer has returned yet, or a dependency that is added after its operation was
-    ///   returned
-    /// - the block of an operation in the program's own queue
+    /// - A `.sync` dispatch in an immediate task (`Task.immediate`). This concerns a task that was made by the block of
+    ///   a dispatch made with `send`.
+    /// - An operation that no reducer has returned yet. The same goes for a dependency that is added after its
+    ///   operation was returned.
+    /// - The block of an operation in the program's own queue.
     ///
     /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
     /// does so if that thread would wait for a dispatch that runs in a task, or for its own turn. Such waits could

@@ -21,17 +21,17 @@ public enum StoreOutcome: Sendable {
   }
 
   /// Whether the operation failed.
-  public var isFailed: Bool {
+  package var isFailed: Bool {
     if case .failed = self { true } else { false }
   }
 
   /// Whether the operation was cancelled.
-  public var isCancelled: Bool {
+  package var isCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
   /// The veto, if a middleware vetoed.
-  public var veto: Veto? {
+  package var veto: Veto? {
     if case .vetoed(let veto) = self { veto } else { nil }
   }
 
@@ -48,7 +48,7 @@ public enum StoreOutcome: Sendable {
   /// The error, if it is a `DispatchError`.
   ///
   /// Nil for `CancellationError` and for the program's own errors.
-  public var dispatchError: DispatchError? { error as? DispatchError }
+  package var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Returns the outcome for a thrown error.
   ///

@@ -12,22 +12,14 @@ public struct WaitFor: Hashable, Sendable {
   /// cancelled meanwhile. If it is cancelled before, none of them runs.
   public var runsRegardless: Bool
 
-  /// Waits for the stores with these identifiers.
-  public init(_ storeIdentifiers: [String], runsRegardless: Bool = false) {
-    self.storeIdentifiers = storeIdentifiers
+  /// Waits for these stores, or for the stores with these identifiers.
+  public init(_ elements: [any WaitForElement], runsRegardless: Bool = false) {
+    storeIdentifiers = elements.map(\.waitForIdentifier)
     self.runsRegardless = runsRegardless
   }
-
-  /// Waits for these stores.
-  public init(_ stores: AnyStore..., runsRegardless: Bool = false) {
-    self.init(stores.map(\.identifier), runsRegardless: runsRegardless)
-  }
-
-  /// Waits for no store.
-  public static let none = WaitFor([])
 }
 
-/// An element of an array literal for `waitFor`: the identifier of a store, or the store.
+/// An element of an array for `waitFor`: the identifier of a store, or the store.
 public protocol WaitForElement {
   /// The identifier of the store.
   var waitForIdentifier: String { get }
@@ -48,7 +40,7 @@ extension WaitFor: ExpressibleByArrayLiteral {
   ///
   /// The store run fails with `dependencyFailed` if one does not finish.
   public init(arrayLiteral elements: any WaitForElement...) {
-    self.init(elements.map(\.waitForIdentifier))
+    self.init(elements)
   }
 }
 

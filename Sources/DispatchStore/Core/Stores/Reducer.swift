@@ -2,9 +2,9 @@
 ///
 /// Override one of three methods, the simplest that fits:
 ///
-/// - `reduce(into:action:)`, for a plain change of the model;
-/// - `apply(_:to:)`, if it reads other stores before, or commits more than once;
-/// - `operation(for:in:)`, if the work takes time, can be cancelled, or ends on another thread.
+/// - `reduce(into:action:)`: For a plain change of the model.
+/// - `apply(_:to:)`: For a change that reads other stores before, or commits more than once.
+/// - `operation(for:in:)`: For work that takes time, can be cancelled, or ends on another thread.
 ///
 /// If you override several, the dispatcher uses the last of them. An operation costs several times as much as the
 /// other two, which mostly need none. Several threads may call the methods at once, so a reducer holds no mutable
@@ -87,9 +87,8 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   ///
   /// By default, those of its registration.
   ///
-  /// Called once for each dispatch, on the dispatching thread, with the action as dispatched.
-  ///
-  /// - Parameter declared: The `waitFor` of the registration. Return it unchanged, extended or replaced.
+  /// Called once for each dispatch, on the dispatching thread, with the action as dispatched. Return `declared`, the
+  /// `waitFor` of the registration, unchanged, extended or replaced.
   open func waitFor(
     for action: Action, in store: Store<Model, Action>, declared: WaitFor
   ) -> WaitFor {

@@ -81,7 +81,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   ///
   /// If another thread is notifying them, the caller's context decides:
   ///
-  /// - A caller from outside, or in a `.sync` dispatch, waits for its turn.
+  /// - A caller from outside waits for its turn. So does one in a `.sync` dispatch.
   /// - An action in a lane or on the concurrent queue leaves the change to that thread, and this returns at once. Its
   ///   `didDispatch` and completion follow the delivery. After it has left 64 changes, it waits too.
   /// - A thread that is itself notifying observers leaves the change to this store's notifier, which delivers it next
@@ -101,9 +101,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
 
   /// Replaces the model in one commit.
   ///
-  /// Observers are notified as of any other.
-  ///
-  /// - Parameter action: The action that observers get with the change.
+  /// Observers are notified as of any other commit, with the action that you pass.
   public func inject(model: Model, action: Action? = nil) {
     commit(for: nil, action: action) { $0 = model }
   }

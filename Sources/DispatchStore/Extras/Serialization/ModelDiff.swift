@@ -1,8 +1,9 @@
 /// The differences between two states of a model; nothing is compared before you read them.
 ///
-/// - Values are compared by `==` if their type has one, else field by field, by reflection.
-/// - Objects are compared by `==` or by identity, never by fields, because other threads may be changing these.
-/// - In arrays, up to 200 insertions and removals are found; beyond that, elements are compared by index.
+/// - Values are compared by `==` if their type has one. Otherwise they are compared field by field, by reflection.
+/// - Objects are compared by `==` or by identity. They are never compared by fields, because other threads may be
+///   changing these.
+/// - In arrays, up to 200 insertions and removals are found. Beyond that, elements are compared by index.
 ///
 /// Takes time about linear in the size of both models. An array, dictionary or set of `Equatable` elements that
 /// shares its storage in both takes none.

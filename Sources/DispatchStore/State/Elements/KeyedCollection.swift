@@ -1,16 +1,13 @@
 /// A collection with a key for each element, so that observers can follow single elements and deltas.
 ///
 /// `TrackedDictionary` finds the changes of a commit in time linear in these changes. Dictionaries, and arrays of
-/// elements with identity, are compared at each commit. Your own persistent collections can conform, too. If such a
-/// collection finds quickly how it differs from an earlier value, `tracksChanges` is true, and that value is the
-/// checkpoint. All requirements are called in the store's exclusive section, so they must read only the collection.
+/// elements with identity, are compared at each commit. Your own collections can conform, too. All requirements are
+/// called in the store's exclusive section, so they must read only the collection.
 public protocol KeyedCollection<ElementKey, ElementValue> {
   /// The key that identifies an element.
   associatedtype ElementKey: Hashable
   /// An element, without its key.
   associatedtype ElementValue
-  /// A mark that an observer keeps, to find the later changes.
-  associatedtype Checkpoint = Void
 
   /// Returns the element with this key; nil if there is none.
   func value(forKey key: ElementKey) -> ElementValue?
@@ -18,79 +15,52 @@ public protocol KeyedCollection<ElementKey, ElementValue> {
   /// All elements by their keys.
   var valuesByKey: [ElementKey: ElementValue] { get }
 
-  /// Whether the collection finds its changes since a checkpoint; if not, observers compare elements.
-  static var tracksChanges: Bool { get }
-
-  /// Returns a checkpoint for the current content.
-  func makeCheckpoint() -> Checkpoint
-
-  /// Returns the elements that may have changed since a checkpoint.
-  func changes(since checkpoint: Checkpoint) -> KeyedChanges<ElementKey, ElementValue>
-
-  /// Releases the checkpoint of an observer that has ended.
-  func release(_ checkpoint: Checkpoint)
+  /// The changes that the collection has recorded; nil, the default, if observers are to compare elements.
+  ///
+  /// A collection that keeps its elements in a `TrackedDictionary` returns that dictionary's.
+  var recordedChanges: RecordedChanges<ElementKey, ElementValue>? { get }
 }
 
 extension KeyedCollection {
-  /// Does nothing.
+  /// Nil, so observers compare elements.
   @inlinable
-  public func release(_ checkpoint: Checkpoint) {}
+  public var recordedChanges: RecordedChanges<ElementKey, ElementValue>? { nil }
 }
 
-extension KeyedCollection where Checkpoint == Void {
-  /// False, so observers compare elements.
-  @inlinable
-  public static var tracksChanges: Bool { false }
+/// The changes that a `TrackedDictionary` records for the observers of its elements.
+public struct RecordedChanges<Key: Hashable, Value> {
+  @usableFromInline let log: ChangeLog<Key, Value>
 
-  /// Keeps nothing.
   @inlinable
-  public func makeCheckpoint() {}
+  init(_ log: ChangeLog<Key, Value>) {
+    self.log = log
+  }
 
-  /// Returns `.unknown`, so observers compare elements.
+  /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
   @inlinable
-  public func changes(since checkpoint: Void) -> KeyedChanges<ElementKey, ElementValue> { .unknown }
-}
+  func makeCheckpoint() -> TrackingCheckpoint {
+    log.beginRecording()
+    return log.position
+  }
 
-/// The elements of a keyed collection that may have changed since a checkpoint.
-public enum KeyedChanges<Key: Hashable, Value> {
-  /// The elements that were inserted, removed or changed, perhaps back to their old value.
+  /// Returns the elements that were changed since a checkpoint, perhaps back to their old value.
   ///
-  /// If a key appears more than once, its first entry has the element as it was at the checkpoint.
-  case touched([Touched])
-  /// The collection was replaced by another, or has changed too much.
-  case unknown
+  /// If a key appears more than once, its first entry has the element as it was at the checkpoint. Nil if the content
+  /// does not derive from the checkpoint's, or if more elements were changed than it has.
+  @inlinable
+  func changes(since checkpoint: TrackingCheckpoint) -> [ChangeLog<Key, Value>.Entry]? {
+    defer { log.markRead() }
+    return log.entries(since: checkpoint)
+  }
 
-  /// An element that may have changed.
-  public struct Touched {
-    /// The element's key.
-    public let key: Key
-    /// The element before; nil if there was none.
-    public let old: Value?
-
-    /// Makes an entry for an element that may have changed.
-    ///
-    /// - Parameters:
-    ///   - key: The element's key.
-    ///   - old: The element before; nil if there was none.
-    @inlinable
-    public init(key: Key, old: Value?) {
-      self.key = key
-      self.old = old
-    }
+  /// Notes that an observer has ended; unless there is another one, recording soon stops.
+  func release() {
+    log.readerHasGone()
   }
 }
 
-extension KeyedChanges: Sendable where Key: Sendable, Value: Sendable {}
-
-extension KeyedChanges.Touched: Sendable where Key: Sendable, Value: Sendable {}
-
 /// Changes are found by comparison: in time linear in the observed elements, and for deltas in all elements.
 extension Dictionary: KeyedCollection where Value: Equatable {
-  /// The dictionary's keys.
-  public typealias ElementKey = Key
-  /// The dictionary's values.
-  public typealias ElementValue = Value
-
   /// Returns the element with this key; nil if there is none.
   @inlinable
   public func value(forKey key: Key) -> Value? { self[key] }
@@ -104,11 +74,6 @@ extension Dictionary: KeyedCollection where Value: Equatable {
 ///
 /// If several elements have the same identity, the first one counts.
 extension Array: KeyedCollection where Element: Identifiable & Equatable {
-  /// The identity of an element.
-  public typealias ElementKey = Element.ID
-  /// An element, with its identity.
-  public typealias ElementValue = Element
-
   /// Returns the first element with this identity; nil if there is none.
   @inlinable
   public func value(forKey key: Element.ID) -> Element? { first { $0.id == key } }

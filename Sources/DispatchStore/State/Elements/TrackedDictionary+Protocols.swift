@@ -7,54 +7,31 @@ extension TrackedDictionary: KeyedCollection {
   @inlinable
   public var valuesByKey: [Key: Value] { elements }
 
-  /// True, because the dictionary records the keys of changed elements.
+  /// The changes since observers last read them.
   @inlinable
-  public static var tracksChanges: Bool { true }
-
-  /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
-  @inlinable
-  public func makeCheckpoint() -> TrackingCheckpoint {
-    log.beginRecording()
-    return log.position
-  }
-
-  /// Returns the elements that were changed since a checkpoint.
-  ///
-  /// The result is `.unknown` if this value does not derive from the checkpoint's value, or if more elements were
-  /// changed than it has.
-  @inlinable
-  public func changes(since checkpoint: TrackingCheckpoint) -> KeyedChanges<Key, Value> {
-    defer { log.markRead() }
-    return log.entries(since: checkpoint).map { .touched($0) } ?? .unknown
-  }
-
-  /// Releases an observer's checkpoint; unless there is another observer, recording soon stops.
-  public func release(_ checkpoint: TrackingCheckpoint) {
-    log.readerHasGone()
-  }
+  public var recordedChanges: RecordedChanges<Key, Value>? { RecordedChanges(log) }
 }
 
 extension TrackedDictionary: Collection {
-  /// An element with its key.
-  public typealias Element = (key: Key, value: Value)
-  /// A position, as in a dictionary.
-  public typealias Index = Dictionary<Key, Value>.Index
-
   /// The position of the first element.
   @inlinable
-  public var startIndex: Index { elements.startIndex }
+  public var startIndex: Dictionary<Key, Value>.Index { elements.startIndex }
 
   /// The position behind the last element.
   @inlinable
-  public var endIndex: Index { elements.endIndex }
+  public var endIndex: Dictionary<Key, Value>.Index { elements.endIndex }
 
   /// The element at a position, with its key.
   @inlinable
-  public subscript(position: Index) -> Element { elements[position] }
+  public subscript(position: Dictionary<Key, Value>.Index) -> (key: Key, value: Value) {
+    elements[position]
+  }
 
   /// Returns the position after another.
   @inlinable
-  public func index(after index: Index) -> Index { elements.index(after: index) }
+  public func index(after index: Dictionary<Key, Value>.Index) -> Dictionary<Key, Value>.Index {
+    elements.index(after: index)
+  }
 
   /// Returns an iterator over the elements with their keys, in the order of the underlying dictionary.
   @inlinable
@@ -63,10 +40,6 @@ extension TrackedDictionary: Collection {
   /// The number of elements.
   @inlinable
   public var count: Int { elements.count }
-
-  /// Whether there is no element.
-  @inlinable
-  public var isEmpty: Bool { elements.isEmpty }
 
   /// The keys, in no particular order.
   @inlinable

@@ -12,8 +12,8 @@
 /// Each action type has its own route. A store without a handler for an action takes no part in its dispatch, and
 /// costs nothing there.
 ///
-/// - If two handlers have the same action type, the last one counts.
-/// - Reductions of one action type in different `Part`s all run, in order, in one commit.
+/// - Two handlers may have the same action type. Then the last one counts.
+/// - Reductions of one action type in different `Part`s all run. They run in order, in one commit.
 /// - A handler of a class also gets its subclasses, unless they have a handler of their own.
 ///
 /// You can keep `Handlers`, and use them in many stores or inside other `Handlers`: the handlers exist once.
@@ -34,7 +34,7 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   public var handlers: Handlers { self }
 
   /// The action types that have handlers, in order.
-  public var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
+  package var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
 }
 
 /// A statement between the braces of `Handlers`: `On`, `Perform`, `Part` or `Handlers`.

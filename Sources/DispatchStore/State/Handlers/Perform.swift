@@ -6,8 +6,8 @@
 ///       return receipt
 ///     }
 ///
-/// A closure with `await` runs in a task, like the `async` block of an `ActionOperation`: its lane is held until the
-/// closure has returned, and cancelling the dispatch cancels the task. A closure without `await` runs on the thread
+/// A closure with `await` runs in a task. It is like the `async` block of an `ActionOperation`: its lane is held until
+/// the closure has returned, and cancelling the dispatch cancels the task. A closure without `await` runs on the thread
 /// that runs the dispatch, for about a twentieth of the cost. (To isolate such a closure to an actor, make it `async`:
 /// `{ @MainActor action, context async throws in … }`.) An error that the closure throws fails the store run.
 ///

@@ -35,11 +35,11 @@ extension Hook {
   ///
   /// If the type is a class, its subclasses match, too.
   ///
-  /// - Parameter body: Called in `willDispatch`. Decides which action the store gets, if any. A thrown error fails the
-  ///   store run.
+  /// The closure is called in `willDispatch`, and decides which action the store gets, if any. If it throws, the store's
+  /// run fails.
   public static func before<Action: ActionType>(
     _ type: Action.Type,
-    _ body: @escaping @Sendable (Action, DispatchInfo) throws -> ActionVerdict<Action>
+    _ body: @escaping @Sendable (Action, DispatchInfo) throws -> MiddlewareVerdict
   ) -> Hook {
     Hook(ActionHook<Action>(before: body))
   }
@@ -48,7 +48,7 @@ extension Hook {
   ///
   /// If the type is a class, its subclasses match, too.
   ///
-  /// - Parameter body: Called in `didDispatch`, with the action that ran. A thrown error is a warning.
+  /// The closure is called in `didDispatch`, with the action that ran. An error that it throws is a warning.
   public static func after<Action: ActionType>(
     _ type: Action.Type, _ body: @escaping @Sendable (Action, StoreRunInfo) throws -> Void
   ) -> Hook {
@@ -57,18 +57,18 @@ extension Hook {
 
   /// Makes a hook before each action of one store, which it does not keep alive.
   ///
-  /// - Parameter body: Called in `willDispatch`. Decides which action the store gets, if any. A thrown error fails the
-  ///   store run.
+  /// The closure is called in `willDispatch`, and decides which action the store gets, if any. If it throws, the store's
+  /// run fails.
   public static func before<Model, Action>(
     _ store: Store<Model, Action>,
-    _ body: @escaping @Sendable (Action, DispatchInfo) throws -> ActionVerdict<Action>
+    _ body: @escaping @Sendable (Action, DispatchInfo) throws -> MiddlewareVerdict
   ) -> Hook {
     Hook(StoreHook(for: store, before: body))
   }
 
   /// Makes a hook after each action of one store, which it does not keep alive.
   ///
-  /// - Parameter body: Called in `didDispatch`, with the action that ran. A thrown error is a warning.
+  /// The closure is called in `didDispatch`, with the action that ran. An error that it throws is a warning.
   public static func after<Model, Action>(
     _ store: Store<Model, Action>,
     _ body: @escaping @Sendable (Action, StoreRunInfo) throws -> Void

@@ -12,12 +12,12 @@
 ///     store.select(CartSelectors.total)
 ///
 /// A store keeps the last value of each selector that you select from it, as long as both exist. So make a selector
-/// once and reuse it. The store also retains the values that a selector reads: if one is an array, the next commit
+/// once and reuse it. The store also retains the values that a selector reads. If one is an array, the next commit
 /// that changes the array copies it.
 ///
-/// - If the type of an input is `Equatable`, equal values are no change.
-/// - An input of another type that is read from the model counts as changed at each commit.
-/// - An input of another type that is combined counts as changed if one of its own inputs has changed.
+/// - An input whose type is `Equatable`: Equal values are no change.
+/// - An input of another type that is read from the model: It counts as changed at each commit.
+/// - An input of another type that is combined: It counts as changed if one of its own inputs has changed.
 ///
 /// A selector's closures may be called on several threads at once, so they must depend only on their arguments.
 /// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,

@@ -6,7 +6,7 @@
 /// one). Each further iterator begins a subscription of its own, with a buffer of its own, when it is made. A
 /// subscription ends in one of these ways:
 ///
-/// - The iterator is released, or the stream before it has an iterator.
+/// - The iterator is released. If the stream has no iterator yet, the stream is released.
 /// - The task that iterates is cancelled.
 /// - The store is gone, and the consumer has taken all kept changes.
 ///
@@ -15,9 +15,6 @@
 /// Changes come in commit order. They are kept in the commit's exclusive section, without a delivery turn. The
 /// consumer is resumed after the section. Only one task at a time may use an iterator.
 public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
-  /// Iteration throws no error.
-  public typealias Failure = Never
-
   private let subscribe: @Sendable () -> Iterator
   private let first: FirstIterator
 
@@ -54,9 +51,6 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
   ///
   /// Releasing it ends the subscription.
   public struct Iterator: AsyncIteratorProtocol {
-    /// Iteration throws no error.
-    public typealias Failure = Never
-
     @usableFromInline let subscription: StreamSubscription
     /// Converts a kept note, outside of locks.
     ///
@@ -78,17 +72,13 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     ///
     /// Once the calling task is cancelled it returns nil, even if changes are left.
     @inlinable
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async -> Element? {
       while let note = await subscription.next() {
         if let element = receive(note) { return element }
       }
       return nil
-    }
-
-    /// Returns the next change, or nil at the end; runs on the caller's actor.
-    @inlinable
-    public nonisolated(nonsending) mutating func next() async -> Element? {
-      await next(isolation: #isolation)
     }
   }
 }

@@ -25,8 +25,8 @@ public enum StreamBuffering: Sendable, Equatable {
   /// - A dispatch in a lane, on the concurrent queue, on the main queue or by `send` does not end yet. Its
   ///   `didDispatch`, its completion and the dispatches behind it in its lane come later. No thread waits, and
   ///   `updateModel` returns at once.
-  /// - A commit from outside of dispatches, or in a `.sync` dispatch, blocks its thread, after the observers were
-  ///   notified.
+  /// - A commit from outside of dispatches, or in a `.sync` dispatch, blocks its thread. It does so after the observers
+  ///   were notified.
   /// - A commit on a thread that runs a task, or on the main queue, does not wait, because the consumer may need that
   ///   thread. This covers a `.sync` dispatch and `updateModel` there, but not `send`, which waits.
   ///
@@ -40,8 +40,8 @@ public enum StreamBuffering: Sendable, Equatable {
   ///
   /// The library does not see other waits. Between two changes, a consumer must not wait for a producer by:
   ///
-  /// - child tasks, semaphores or queues of the program
-  /// - its executor's queue, while that queue commits from outside
+  /// - Child tasks, semaphores or queues of the program.
+  /// - Its executor's queue, while that queue commits from outside.
   ///
   /// An iterator that is kept and no longer used also makes producers wait.
   case suspending(Int)

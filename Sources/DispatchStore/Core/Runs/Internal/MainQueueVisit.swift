@@ -7,7 +7,7 @@ struct MainQueueVisit {
 
   /// Begins the wait.
   ///
-  /// Nil outside of blocks, where the wait blocks nothing. Throws `wouldDeadlock`.
+  /// Nil outside of blocks: there the wait blocks nothing. Throws `wouldDeadlock`.
   init?(of dispatcher: Dispatcher, at callSite: CallSite) throws(DispatchError) {
     guard let context = DispatchContext.ofTask else { return nil }
     let errand = Dispatch()

@@ -242,7 +242,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       })
   }
 
-  // MARK: What the queue and waiting threads report
+  // MARK: Reports of the queue and of waiting threads
 
   /// Adds a substitute for the steps that the suspended queue holds back.
   func queueWasSuspended() {

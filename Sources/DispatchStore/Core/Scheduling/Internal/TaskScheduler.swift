@@ -4,8 +4,8 @@
 /// rather than its action, and has the lane from then on. If a dispatch only reduces and finds its lane busy, it runs
 /// on the lane's thread instead: the task only waits for its end here.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, the task alone has access to `wasCancelled`, and
-  // `ofDispatcher` changes only before other threads know the dispatch, or once they no longer do
+  // because `state` is locked, and the task alone has access to `wasCancelled`. `ofDispatcher` changes only before
+  // other threads know the dispatch, or once they no longer do.
   /// Blocks that do not run in the caller's task.
   private struct Blocks {
     /// Their tasks by store index.

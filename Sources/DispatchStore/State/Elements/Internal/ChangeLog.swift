@@ -1,7 +1,8 @@
 import Synchronization
 
 /// A mark for one content of a tracked collection.
-public struct TrackingCheckpoint: Sendable, Equatable {
+@usableFromInline
+struct TrackingCheckpoint: Sendable, Equatable {
   /// The unique identifier of the log.
   @usableFromInline let log: UInt64
   /// The number of changes to the content of this log, and of the logs that it was copied from.
@@ -13,7 +14,7 @@ public struct TrackingCheckpoint: Sendable, Equatable {
 
   /// Whether both stand for the same content.
   @inlinable
-  public static func == (one: Self, other: Self) -> Bool {
+  static func == (one: Self, other: Self) -> Bool {
     one.log == other.log && one.number == other.number
   }
 }
@@ -113,11 +114,20 @@ class ChangeLogState: @unchecked Sendable {
 
 /// The changes to a tracked collection since its readers last read it.
 @usableFromInline
-final class ChangeLog<Key: Hashable & Sendable, Value: Sendable>: ChangeLogState,
-  @unchecked Sendable
-{
-  // because its superclass is
-  @usableFromInline typealias Entry = KeyedChanges<Key, Value>.Touched
+final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable {
+  // because its superclass is, and `TrackedDictionary`, which makes it, has only `Sendable` elements
+  /// An element that was inserted, removed or changed.
+  @usableFromInline
+  struct Entry {
+    @usableFromInline let key: Key
+    /// The element before; nil if there was none.
+    @usableFromInline let old: Value?
+
+    @inlinable
+    init(key: Key, old: Value?) {
+      (self.key, self.old) = (key, old)
+    }
+  }
 
   @exclusivity(unchecked) @usableFromInline var entries: [Entry]
   /// The number of entries at which the log is compacted.

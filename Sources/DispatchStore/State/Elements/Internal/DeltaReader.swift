@@ -10,8 +10,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
-  @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint?
-  /// The content at the last commit, if the collection does not track changes.
+  @exclusivity(unchecked) @usableFromInline var isReading = false
+  /// The content at the last commit, if the collection records its changes.
+  @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
+  /// The content at the last commit, if the collection records no changes.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
 
   @usableFromInline
@@ -25,41 +27,44 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
     let (checkpoint, content) = part.read(of: model) {
-      ($0.pointee.makeCheckpoint(), $0.pointee.valuesByKey)
+      ($0.pointee.recordedChanges?.makeCheckpoint(), $0.pointee.valuesByKey)
     }
     self.checkpoint = checkpoint
-    if !Elements.tracksChanges { known = content }
+    if checkpoint == nil { known = content }
+    isReading = true
     return Delta(versions: version...version, content: content)
   }
 
   /// Stops reading; called in the exclusive section.
   @usableFromInline
   func end(_ model: UnsafeRawPointer) {
-    guard let checkpoint = checkpoint.take() else { return }
-    part.read(of: model) { $0.pointee.release(checkpoint) }
+    guard isReading else { return }
+    isReading = false
+    (checkpoint, known) = (nil, nil)
+    part.read(of: model) { $0.pointee.recordedChanges?.release() }
   }
 
   /// The changes of a commit, and of suppressed commits before it; nil if there are none.
   @inlinable
   func readDelta(of commit: CommitInProgress) -> Delta? {
-    guard let checkpoint else { return nil }
+    guard isReading else { return nil }
     return part.read(of: commit.model) { elements in
-      let changes = elements.pointee.changes(since: checkpoint)
-      self.checkpoint = elements.pointee.makeCheckpoint()
-      switch changes {
-      case .touched(let touched):
-        return touched.isEmpty ? nil : delta(of: touched, in: elements, commit.version)
-      case .unknown:
-        return Elements.tracksChanges
-          ? Delta(versions: commit.version...commit.version, content: elements.pointee.valuesByKey)
-          : difference(to: elements.pointee.valuesByKey, commit.version)
+      guard let recorded = elements.pointee.recordedChanges else {
+        return difference(to: elements.pointee.valuesByKey, commit.version)
       }
+      let changes = checkpoint.flatMap { recorded.changes(since: $0) }
+      checkpoint = recorded.makeCheckpoint()
+      guard let changes else {
+        return Delta(
+          versions: commit.version...commit.version, content: elements.pointee.valuesByKey)
+      }
+      return changes.isEmpty ? nil : delta(of: changes, in: elements, commit.version)
     }
   }
 
   @inlinable
   func delta(
-    of touched: [KeyedChanges<Key, Elements.ElementValue>.Touched],
+    of touched: [ChangeLog<Key, Elements.ElementValue>.Entry],
     in elements: UnsafePointer<Elements>, _ version: UInt64
   ) -> Delta? {
     var entries: [Key: Delta.Entry] = [:]

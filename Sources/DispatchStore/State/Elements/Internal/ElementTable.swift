@@ -10,7 +10,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Value>()
-  @exclusivity(unchecked) @usableFromInline var checkpoint: Elements.Checkpoint
+  /// The content at the last commit, if the collection records its changes.
+  @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
   /// The number of observers added so far.
   private var addedCount = 0
@@ -21,7 +22,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// Makes an empty table; like all methods, called in the exclusive section.
   init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer) {
     self.part = part
-    checkpoint = part.read(of: model) { $0.pointee.makeCheckpoint() }
+    checkpoint = part.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
   }
 
   func add(_ observer: Follower, for key: Key) {
@@ -34,30 +35,28 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     if observers[key]?.isEmpty == true { observers[key] = nil }
   }
 
-  /// Releases the checkpoint after the last observer was removed.
+  /// Ends reading after the last observer was removed.
   func end(_ model: UnsafeRawPointer) {
-    part.read(of: model) { $0.pointee.release(checkpoint) }
+    part.read(of: model) { $0.pointee.recordedChanges?.release() }
   }
 
   @inlinable
   func keep(_ commit: CommitInProgress, for hub: ElementHub, _ kept: inout KeptCommit) {
     part.read(of: commit.model) { elements in
-      switch elements.pointee.changes(since: checkpoint) {
-      case .touched(let touched) where touched.count == 1:
+      let recorded = elements.pointee.recordedChanges
+      let changes = checkpoint.flatMap { recorded?.changes(since: $0) }
+      checkpoint = recorded?.makeCheckpoint()
+      guard let changes else { return keep(compare(elements), commit, hub, &kept) }
+      if changes.count == 1 {
         // The common case, without an array.
-        if let observers = observers[touched[0].key] {
-          let value = elements.pointee.value(forKey: touched[0].key)
-          keep(value, for: observers, commit, hub, &kept)
-        }
-      case .touched(let touched):
-        let observed: [Touched] = touched.compactMap { element in
-          observers[element.key].map { ($0, elements.pointee.value(forKey: element.key)) }
-        }
-        keep(observed, commit, hub, &kept)
-      case .unknown:
-        keep(compare(elements), commit, hub, &kept)
+        guard let observers = observers[changes[0].key] else { return }
+        let value = elements.pointee.value(forKey: changes[0].key)
+        return keep(value, for: observers, commit, hub, &kept)
       }
-      checkpoint = elements.pointee.makeCheckpoint()
+      let observed: [Touched] = changes.compactMap { element in
+        observers[element.key].map { ($0, elements.pointee.value(forKey: element.key)) }
+      }
+      keep(observed, commit, hub, &kept)
     }
   }
 

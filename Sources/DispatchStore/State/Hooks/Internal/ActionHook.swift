@@ -1,6 +1,6 @@
 /// The middleware of a hook before or after actions of one type.
 final class ActionHook<Action: ActionType>: Middleware {
-  typealias Before = @Sendable (Action, DispatchInfo) throws -> ActionVerdict<Action>
+  typealias Before = @Sendable (Action, DispatchInfo) throws -> MiddlewareVerdict
   typealias After = @Sendable (Action, StoreRunInfo) throws -> Void
 
   private let before: Before?
@@ -16,7 +16,7 @@ final class ActionHook<Action: ActionType>: Middleware {
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     guard let before, let action = action as? Action else { return .pass }
-    return try before(action, transaction).untyped
+    return try before(action, transaction)
   }
 
   func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) throws {

@@ -1,7 +1,7 @@
 /// The middleware of a hook before or after the actions of one store.
 final class StoreHook<Model: Sendable, Action: ActionType>: Middleware, @unchecked Sendable {
   // because `store` changes only when the store is released
-  typealias Before = @Sendable (Action, DispatchInfo) throws -> ActionVerdict<Action>
+  typealias Before = @Sendable (Action, DispatchInfo) throws -> MiddlewareVerdict
   typealias After = @Sendable (Action, StoreRunInfo) throws -> Void
 
   private weak var store: Store<Model, Action>?
@@ -24,7 +24,10 @@ final class StoreHook<Model: Sendable, Action: ActionType>: Middleware, @uncheck
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
     guard let before, let action = typed(action, in: store) else { return .pass }
-    return try before(action, transaction).untyped
+    let verdict = try before(action, transaction)
+    // A store of handlers gets the program's own action.
+    guard case .replace(let new as HandledAction) = verdict else { return verdict }
+    return .replace(with: new.base)
   }
 
   func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) throws {

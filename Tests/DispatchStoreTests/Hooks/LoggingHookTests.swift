@@ -2,23 +2,14 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// A stream that records each write.
-private final class WriteLog: TextOutputStream, Sendable {
-  let writes = Recorder<String>()
-
-  func write(_ string: String) {
-    writes.record(string)
-  }
-}
-
 @Suite(.timeLimit(.minutes(10)))
-struct LoggerMiddlewareTests {
+struct LoggingHookTests {
   private let dispatcher = Dispatcher()
   private let lines = Recorder<String>()
 
   private func log() {
     let lines = lines
-    dispatcher.register(middleware: LoggerMiddleware { lines.record($0) })
+    dispatcher.register(.logging { lines.record($0) })
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -30,7 +21,7 @@ struct LoggerMiddlewareTests {
     _ = await handle.result
     #expect(lines.count == 2)
     let start = "\(handle.dispatchID)"
-    let place = "→ account, \(mode), DispatchStoreTests/LoggerMiddlewareTests.swift:\(line)"
+    let place = "→ account, \(mode), DispatchStoreTests/LoggingHookTests.swift:\(line)"
     #expect(lines.all.first == "\(start) will add(5) \(place)\n")
     let end = lines.all.last ?? ""
     #expect(end.hasPrefix("\(start) did add(5) \(place): finished, "))
@@ -83,54 +74,12 @@ struct LoggerMiddlewareTests {
     }
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aStreamIsWrittenToWholeLineByWholeLine(mode: Dispatcher.Mode) async {
-    let dispatcher = dispatcher
-    let sink = WriteLog()
-    dispatcher.register(store: .counter("account"))
-    dispatcher.register(middleware: LoggerMiddleware(to: sink))
-    let ends = Recorder<Bool>()
-    await onOwnThreads(4) { _ in
-      for _ in 0..<50 {
-        dispatcher.dispatch(CounterAction.add(1), mode: mode) {
-          ends.record($0.isSuccess)
-        }
-      }
-    }
-    _ = await ends.first(200)
-    let writes = sink.writes.all
-    #expect(writes.count == 400)
-    #expect(writes.allSatisfy { $0.firstIndex { $0.isNewline } == $0.indices.last })
-    #expect(writes.count { $0.contains(" will add(1) ") } == 200)
-    #expect(writes.count { $0.contains(" did add(1) ") && $0.contains(": finished, ") } == 200)
-  }
-
-  /// The logger writes to a stream from one thread at a time, so that it need not be thread-safe.
-  @Test func aStreamIsNeverWrittenToByTwoThreadsAtOnce() async {
-    struct Guarded: TextOutputStream {
-      let inside = NSLock()
-      let overlaps: Recorder<String>
-      mutating func write(_ string: String) {
-        guard inside.try() else { return overlaps.record(string) }
-        inside.unlock()
-      }
-    }
-    let dispatcher = dispatcher
-    let overlaps = Recorder<String>()
-    dispatcher.register(store: .counter("account"))
-    dispatcher.register(middleware: LoggerMiddleware(to: Guarded(overlaps: overlaps)))
-    await onOwnThreads(4) { _ in
-      for _ in 0..<100 { dispatcher.dispatch(action: CounterAction.add(1), mode: .sync) }
-    }
-    #expect(overlaps.all.isEmpty)
-  }
-
   @Test func aClosureMayDispatch() async {
     let dispatcher = dispatcher
     let store = dispatcher.register(store: .counter("account"))
     let notes = dispatcher.addProbe("notes", to: Recorder())
     dispatcher.register(
-      middleware: LoggerMiddleware { line in
+      .logging { line in
         if line.contains("account") { notes.dispatch(Ping(), mode: .sync) }
       })
     _ = await store.dispatch(.add(1), mode: .serial).result
@@ -143,7 +92,7 @@ struct LoggerMiddlewareTests {
     ) {
       let dispatcher = Dispatcher()
       dispatcher.register(store: .counter("account"))
-      dispatcher.register(middleware: LoggerMiddleware())
+      dispatcher.register(.logging())
       dispatcher.dispatch(action: CounterAction.add(5), mode: .sync)
     }
     let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""

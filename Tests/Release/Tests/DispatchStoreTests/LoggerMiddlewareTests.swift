@@ -1,1 +1,0 @@
-../../../DispatchStoreTests/Middleware/LoggerMiddlewareTests.swift

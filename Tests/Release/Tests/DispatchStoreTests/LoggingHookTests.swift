@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Hooks/LoggingHookTests.swift
