@@ -39,7 +39,7 @@ public enum TaskCalls {
   /// yields once.
   public static func sendToStores(_ count: Int) -> Workload {
     let dispatcher = Dispatcher(name: "\(count) stores")
-    var last: WaitFor = .none
+    var last: WaitFor = []
     for place in 0..<count {
       let reducer = reducer(isYielding: isYielding(place, of: count))
       last = WaitFor([dispatcher.register(store: Store(reducer: reducer), waitFor: last).identifier]
