@@ -8,7 +8,7 @@ with `// swift-tools-version` is a manifest, and is evaluated as one. Other lang
 sh, text, json and mermaid; a block without a language, or any other, is an error, so that none escapes.
 Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
 the package itself is, so that both use one build of the library. Errors point to the line in the Markdown
-file. A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
+file. Text that a merge may have left is an error, too. A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
 blocks are compiled and linked only.
 """
 
@@ -44,6 +44,21 @@ def blocks(path):
             lines.append(line[indent:] if line[:indent].isspace() else line)
     if fence is not None:
         sys.exit(f"{path}:{start - 1}: error: this block is not closed")
+
+
+def leftovers(path):
+    """Yields (line, message) of text that a merge may have left: markers, and what stands there twice."""
+    seen, fenced = {}, False
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if re.match(r"^(<{7}|={7}|>{7}|\|{7})( |$)", line):
+            yield number, "a merge has left this line"
+        if FENCE.match(line):
+            fenced = not fenced
+        if fenced or not (line.startswith("#") or len(line) > 60):
+            continue
+        if line in seen:
+            yield number, f"this is line {seen[line]} once more"
+        seen[line] = number
 
 
 def write(path, text):
@@ -110,6 +125,9 @@ def main():
     targets, printed, manifests, succeeded = {}, {}, 0, True
     for path in paths:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        for line, message in leftovers(path):
+            print(f"{shown}:{line}: error: {message}")
+            succeeded = False
         for language, start, text, before in blocks(path):
             name = re.sub(r"\W", "_", f"{path.stem}_line{start}")
             if language == "swift" and text.startswith("// swift-tools-version"):
