@@ -8,7 +8,9 @@ with `// swift-tools-version` is a manifest, and is evaluated as one. Other lang
 sh, text, json and mermaid; a block without a language, or any other, is an error, so that none escapes.
 Each block becomes a target of a package generated in .build-docs, with warnings as errors. It is built where
 the package itself is, so that both use one build of the library. Errors point to the line in the Markdown
-file. Text that a merge may have left is an error, too. A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
+file. Text that a merge may have left is an error, too.
+
+A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
 blocks are compiled and linked only.
 """
 

@@ -58,6 +58,7 @@ enum Mutants {
     .releasedDispatcher: Scenario.releasedDispatchers.name,
     .lostBeforeSubscription: Scenario.streams.name,
     .lostElement: Scenario.streams.name,
+    .lostCatchUp: Scenario.caughtUp.name,
     .heldByWaitingConsumer: Scenario.streams.name,
     .lostStepEnd: Scenario.groups.name,
     .lostGroupCancel: Scenario.groups.name,

@@ -13,9 +13,8 @@ struct Scenario: Sendable {
     dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes, widening,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, turns, routes, laneNames,
-    replies,
-    streams, groups, limits, deadlines, laneDeadlines, lateTimers, retries, bounds, drains, effects,
-    skips,
+    replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
+    bounds, drains, effects, skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers,
   ]

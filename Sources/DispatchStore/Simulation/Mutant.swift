@@ -58,6 +58,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostBeforeSubscription
   /// A stream's consumer looks for an element and suspends in two steps, not atomically.
   case lostElement
+  /// A stream's consumer suspends without a look at the waits that have begun since it asked for an element.
+  case lostCatchUp
   /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the
   /// producer.
   case heldByWaitingConsumer

@@ -36,6 +36,27 @@ extension Scenario {
     try check(store.model.entries.count == total, "\(store.model.entries)")
   }
 
+  static let caughtUp = Scenario(
+    name: "caught-up",
+    summary: "a wait for a stream's consumer ends once that has dealt with all changes so far"
+  ) { dispatcher in
+    let store = dispatcher.makeJournal("journal")
+    let taken = Shared(0)
+    let changes = store.stream(.part(\.entries.count), buffering: .suspending(1))
+    let seen = await withTaskGroup { group in
+      group.addTask { for await change in changes { taken.with { $0 = change.value } } }
+      var seen: [Int] = []
+      for number in 1...3 {
+        await store.send(.note(number), mode: [.async, .serial, .serial(lane: "a")][number - 1])
+        await store.streamsCaughtUp()
+        seen.append(taken.now)
+      }
+      group.cancelAll()
+      return seen
+    }
+    try check(seen == [1, 2, 3], "\(seen)")
+  }
+
   /// Takes every change: each follows the one before it.
   @Sendable private static func follow(
     _ changes: StoreStream<Change<Journal, Entry>>, _ name: String, to last: Int,

@@ -28,7 +28,7 @@ struct StreamStateTests {
   }
 
   private func suspends(_ state: inout State, _ waiter: String) -> Bool {
-    state.suspend(waiter)
+    state.suspend(waiter).isSuspended
   }
 
   private func watches(_ state: inout State, _ catchUp: CatchUp = CatchUp(with: [])) -> Bool {
@@ -63,6 +63,14 @@ struct StreamStateTests {
     guard case .element(3, nil) = state.next() else { return #expect(Bool(false)) }
     #expect(state.push(5) { "5" }.isKept)
     guard case .element(4, nil) = state.next() else { return #expect(Bool(false)) }
+  }
+
+  @Test func aWaitThatBeginsAfterTheConsumerHasAskedEndsWhenItSuspends() {
+    var state = begun(.suspending(1))
+    let watch = CatchUp(with: [])
+    #expect(watches(&state, watch))
+    #expect(state.suspend("consumer").caughtUp.map { $0 === watch } == [true])
+    #expect(!watches(&state), "It waits for an element.")
   }
 
   @Test func anElementThatIsTakenBackIsNotDeliveredUntilItIsKeptAgain() {

@@ -148,9 +148,11 @@ struct StreamState<Element, Waiter, Hold> {
     return isOpen ? .none : .end
   }
 
-  /// Returns true if the consumer is now suspended, or false if it must call `next()` again.
-  mutating func suspend(_ waiter: Waiter) -> Bool {
-    guard isOpen && count == 0 || isPlanted(.lostElement) else { return false }
+  /// Returns whether the consumer is now suspended, and the waits that end with that.
+  ///
+  /// If it is not, it must call `next()` again. A wait may have begun since it asked, when it had no waiter yet.
+  mutating func suspend(_ waiter: Waiter) -> (isSuspended: Bool, caughtUp: [CatchUp]) {
+    guard isOpen && count == 0 || isPlanted(.lostElement) else { return (false, []) }
     if self.waiter != nil {
       stopProgram(
         """
@@ -159,7 +161,7 @@ struct StreamState<Element, Waiter, Hold> {
         """)
     }
     self.waiter = waiter
-    return true
+    return (true, isPlanted(.lostCatchUp) ? [] : takeCaughtUp())
   }
 
   /// Closes the stream to its consumer.

@@ -101,7 +101,9 @@ final class StreamStorage: Sendable {
     let taskWait = TaskWait.begin(for: self)
     yieldPoint(.awaitElement)
     await withUnsafeContinuation { waiter in
-      if !state.withLock({ $0.suspend(waiter) }) { waiter.resume() }
+      let (isSuspended, caughtUp) = state.withLock { $0.suspend(waiter) }
+      if !isSuspended { waiter.resume() }
+      for watch in caughtUp { watch.hasCaughtUp() }
     }
     taskWait?.end()
   }
