@@ -17,7 +17,7 @@ public struct DispatchID: Hashable, Comparable, Sendable {
   /// The time of the process's first number, in milliseconds since 1970, and 22 random bits; zero in simulations.
   ///
   /// Later processes have higher epochs, as far as their machines' clocks agree.
-  package var epoch: UInt64 { rawValue & Self.simulated == 0 ? Self.processEpoch : 0 }
+  public var epoch: UInt64 { rawValue & Self.simulated == 0 ? Self.processEpoch : 0 }
 
   /// The number in the process, or in the simulated world.
   public var number: UInt64 { rawValue & ~Self.simulated }

@@ -97,7 +97,7 @@ public struct DispatchResult: Sendable {
   public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Whether any store responded.
-  package var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
+  public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }
 
   /// The outcome of the store with this identifier; `notInvolved` if none took part.
   ///

@@ -21,17 +21,17 @@ public enum StoreOutcome: Sendable {
   }
 
   /// Whether the operation failed.
-  package var isFailed: Bool {
+  public var isFailed: Bool {
     if case .failed = self { true } else { false }
   }
 
   /// Whether the operation was cancelled.
-  package var isCancelled: Bool {
+  public var isCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
   /// The veto, if a middleware vetoed.
-  package var veto: Veto? {
+  public var veto: Veto? {
     if case .vetoed(let veto) = self { veto } else { nil }
   }
 
@@ -48,7 +48,7 @@ public enum StoreOutcome: Sendable {
   /// The error, if it is a `DispatchError`.
   ///
   /// Nil for `CancellationError` and for the program's own errors.
-  package var dispatchError: DispatchError? { error as? DispatchError }
+  public var dispatchError: DispatchError? { error as? DispatchError }
 
   /// Returns the outcome for a thrown error.
   ///

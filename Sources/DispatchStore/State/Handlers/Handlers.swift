@@ -34,7 +34,7 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   public var handlers: Handlers { self }
 
   /// The action types that have handlers, in order.
-  package var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
+  public var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
 }
 
 /// A statement between the braces of `Handlers`: `On`, `Perform`, `Part` or `Handlers`.
