@@ -12,7 +12,7 @@ struct Bank {
         identifier: "accounts", model: Accounts(balances: balances), reducer: AccountsReducer()))
     audit = dispatcher.register(
       store: Store(identifier: "audit", reducer: AuditReducer(accounts: accounts)),
-      waitFor: WaitFor(accounts))
+      waitFor: [accounts])
   }
 
   func transfer(_ amount: Int, from payer: String, to payee: String) async -> DispatchResult {
