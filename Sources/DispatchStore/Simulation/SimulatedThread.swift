@@ -95,8 +95,9 @@ func yieldPoint(
   #endif
 }
 
-/// Runs a task's cancellation handler, during which the runtime has locked the task: another simulated thread that
-/// runs meanwhile could wait for that lock for ever.
+/// Runs the code of a task's cancellation handler, without a switch to another simulated thread.
+///
+/// The runtime has locked the task meanwhile, so the other thread could wait for that lock for ever.
 func withoutYielding(_ body: () -> Void) {
   #if SIMULATION
     if hasSimulated, let simulated = ThreadState.current.simulated {

@@ -52,16 +52,6 @@ extension Diagnosis.Cycle: CustomStringConvertible {
   }
 }
 
-extension String {
-  /// The string without the line breaks that a name of the program's may have.
-  var onOneLine: String {
-    contains(where: \.isNewline)
-      ? split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        .joined(separator: "\\n")
-      : self
-  }
-}
-
 extension Duration {
   /// The duration in seconds, or in milliseconds if it is below one second.
   var inWords: String {

@@ -5,8 +5,7 @@ public struct ActionGroupResult: Sendable {
   /// - The error of the step that was the first, in time, not to finish. It is a store's own, `CancellationError` or a
   ///   `DispatchError`.
   /// - `CancellationError`, if the group was cancelled before a step failed.
-  /// - A `DispatchError` that says so, if its time limit had passed. It is also one if its options did not let it
-  ///   begin.
+  /// - A `DispatchError`, if its time limit had passed, or its options did not let it begin.
   /// - The error of the whole group, for an element that was skipped.
   public let error: (any Error)?
   private let record: GroupRecord

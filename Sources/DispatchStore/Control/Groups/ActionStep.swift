@@ -7,7 +7,7 @@ public struct ActionStep: Sendable {
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: The mode: where and in which order it runs.
+  ///   - mode: The place at which it runs, and the order.
   ///   - options: Further options of the dispatch.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -36,7 +36,7 @@ public struct ActionStep: Sendable {
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: The mode: where and in which order it runs.
+  ///   - mode: The place at which it runs, and the order.
   ///   - options: Further options of the dispatch.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
@@ -75,7 +75,7 @@ public struct ActionStep: Sendable {
   /// - Parameters:
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: The mode: where and in which order the compensation runs; nil for the step's mode.
+  ///   - mode: The place at which the compensation runs, and the order; nil for the step's mode.
   ///   - options: Further options of the compensation, such as attempts or a time limit of its own.
   ///   - ifOnlyBegun: Whether to compensate, too, if this step began in a store and then failed, timed out or was
   ///     cancelled: its effect may have happened. The compensation then awaits the end of the step's block.
@@ -95,7 +95,7 @@ public struct ActionStep: Sendable {
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
-  ///   - mode: The mode: where and in which order the compensation runs; nil for the step's mode.
+  ///   - mode: The place at which the compensation runs, and the order; nil for the step's mode.
   ///   - options: Further options of the compensation.
   ///   - ifOnlyBegun: Whether to compensate, too, if this step began and did not finish.
   ///   - fileID: The call site's file.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The dispatcher under the module's own name, for programs that write `DispatchStore.default`.
 ///
-/// The module's types have their own names: write `DispatchStore::Store` if a name needs to be qualified.
+/// If another module has a type of the same name, write `DispatchStore::Store`.
 public typealias DispatchStore = Dispatcher
 
 /// Holds stores and middlewares, and takes each action to the stores that respond to it.

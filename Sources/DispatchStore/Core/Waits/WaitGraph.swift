@@ -197,7 +197,7 @@ package enum WaitGraph {
   static func ring(around dispatch: Dispatch) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records -> WaitRing? in
-      // Most dispatches of a long chain come to this before anything waits for them.
+      // If nothing waits for it, it is in no ring. So a long chain is not searched for each of its links.
       guard dispatch.makeDetails().isReached else { return nil }
       var search = records.search(
         for: HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)),

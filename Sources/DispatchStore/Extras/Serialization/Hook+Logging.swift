@@ -39,8 +39,8 @@ private final class LoggingMiddleware: Middleware {
 
   func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let end = """
-      : \(transaction.outcome), \(transaction.duration.microseconds) µs, \
-      queued \(transaction.timeQueued.microseconds) µs
+      : \(transaction.outcome), \(Int64(transaction.duration / .microseconds(1))) µs, \
+      queued \(Int64(transaction.timeQueued / .microseconds(1))) µs
       """
     log(describe(transaction.dispatch, "did", action, store) + end)
   }
@@ -55,8 +55,7 @@ private final class LoggingMiddleware: Middleware {
   }
 
   private func log(_ text: String) {
-    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    write(lines.joined(separator: "\\n") + "\n")
+    write(text.onOneLine + "\n")
   }
 }
 
@@ -64,10 +63,4 @@ private final class LoggingMiddleware: Middleware {
 @Sendable
 private func writeToStandardError(_ line: String) {
   try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
-}
-
-extension Duration {
-  fileprivate var microseconds: Int64 {
-    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
-  }
 }

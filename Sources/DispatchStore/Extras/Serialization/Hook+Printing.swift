@@ -41,7 +41,7 @@ private final class StatesPrinter: StatesReceiver {
       let diff = ModelDiff(from: states.oldModel, to: states.newModel)
       lines += diff.differences.map { "  \($0)" }
     }
-    write(lines.map { Self.escape($0) + "\n" }.joined())
+    write(lines.map { $0.onOneLine + "\n" }.joined())
   }
 
   private func heading<Model, Action>(of states: HandledStates<Model, Action>) -> String {
@@ -52,10 +52,5 @@ private final class StatesPrinter: StatesReceiver {
     text += ", \(Int64(states.run.duration / .microseconds(1))) µs, \(states.run.dispatch.id)"
     if let parent = states.run.dispatch.parent { text += " in \(parent)" }
     return text
-  }
-
-  private static func escape(_ line: String) -> String {
-    line.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      .joined(separator: "\\n")
   }
 }

@@ -265,7 +265,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
-  /// Whether the dispatcher, which is closed, has refused it, so that its completion is no work under way.
+  /// Whether a closed dispatcher has refused it at the call.
+  ///
+  /// Its completion is then no work under way.
   var isRefusedAtCall: Bool { refusalOfRoute != nil || sequence?.isRefusedAtCall == true }
 
   /// The dispatcher, while the stores of this dispatch run.

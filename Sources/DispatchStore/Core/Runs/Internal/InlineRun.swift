@@ -95,7 +95,7 @@ struct InlineRun: ~Copyable {
     return thread.context
   }
 
-  /// Whether this run or one outside it belongs to a dispatcher, which has not refused it.
+  /// Whether this run or one outside it belongs to a dispatcher that has not refused it.
   static func isInside(of dispatcher: UInt64, _ innermost: Address?) -> Bool {
     var run = innermost
     while let present = run {

@@ -10,11 +10,13 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
-  @exclusivity(unchecked) @usableFromInline var isReading = false
-  /// The content at the last commit, if the collection records its changes.
+  /// The mark of the content at the last commit, if the collection records its changes.
   @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
   /// The content at the last commit, if the collection records no changes.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
+
+  /// Whether it has begun and not ended: it knows a content by one of the two.
+  @inlinable var isReading: Bool { checkpoint != nil || known != nil }
 
   @usableFromInline
   init(_ path: any KeyPath<Model, Elements> & Sendable) {
@@ -31,7 +33,6 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     }
     self.checkpoint = checkpoint
     if checkpoint == nil { known = content }
-    isReading = true
     return Delta(versions: version...version, content: content)
   }
 
@@ -39,7 +40,6 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline
   func end(_ model: UnsafeRawPointer) {
     guard isReading else { return }
-    isReading = false
     (checkpoint, known) = (nil, nil)
     part.read(of: model) { $0.pointee.recordedChanges?.release() }
   }

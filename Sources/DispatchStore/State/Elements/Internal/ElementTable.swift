@@ -10,7 +10,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Value>()
-  /// The content at the last commit, if the collection records its changes.
+  /// The mark of the content at the last commit, if the collection records its changes.
   @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
   /// The number of observers added so far.

@@ -150,7 +150,8 @@ struct StreamState<Element, Waiter, Hold> {
 
   /// Returns whether the consumer is now suspended, and the waits that end with that.
   ///
-  /// If it is not, it must call `next()` again. A wait may have begun since it asked, when it had no waiter yet.
+  /// If the consumer is not suspended, it must call `next()` again. A wait may have begun after the consumer's last
+  /// call of `next()`: that call could not end it.
   mutating func suspend(_ waiter: Waiter) -> (isSuspended: Bool, caughtUp: [CatchUp]) {
     guard isOpen && count == 0 || isPlanted(.lostElement) else { return (false, []) }
     if self.waiter != nil {
