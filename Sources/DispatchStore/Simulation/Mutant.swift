@@ -60,6 +60,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostElement
   /// A stream's consumer suspends without a look at the waits that have begun since it asked for an element.
   case lostCatchUp
+  /// A dispatch ends before its commits are saved.
+  case endBeforeSaved
   /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the
   /// producer.
   case heldByWaitingConsumer

@@ -122,6 +122,11 @@ extension DispatchError {
     public static let limitExceeded = Code(description: "limitExceeded")
     /// A limit was exceeded, and this dispatch was dropped.
     public static let dropped = Code(description: "dropped")
+    /// The commits of the dispatch were not saved, or it is not known whether they were.
+    ///
+    /// The cause is a `PersistenceError`, which says why, and whether the outcome is known. Once saving has failed,
+    /// persistent stores run no further action, and the program is expected to end.
+    public static let persistenceFailed = Code(description: "persistenceFailed")
     /// The dispatcher was closed before the dispatch was made.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
     /// `dispatch` was called on a store that is not registered with a dispatcher.

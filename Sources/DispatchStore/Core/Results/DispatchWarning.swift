@@ -63,6 +63,15 @@ public struct DispatchWarning: Sendable {
     ///
     /// Usually blocks wait with `.sync` or `handle.wait()`. Await dispatches in `async` blocks, or chain them.
     public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
+    /// The row of a persisted model is larger than 64 KiB; reported once for each store.
+    ///
+    /// Each commit that changes the model writes the row anew. Keep the elements in a `TrackedDictionary`, and register
+    /// the store with `persisted: .elements(…)`.
+    public static let largeModelRow = Kind(description: "largeModelRow")
+    /// Saving waits: the database is locked, or there is no room; or its journal grows, since somebody reads.
+    ///
+    /// Dispatches to persistent stores wait meanwhile. The message says what to do.
+    public static let savingDelayed = Kind(description: "savingDelayed")
     /// A dispatcher was shut down before steps of a group were undone.
     ///
     /// The message names the group and the steps. Call `drain` with a limit before `shutDown()`, and undo the named

@@ -28,6 +28,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var retry: RetryPolicy?
     /// The priority; the last one counts.
     var priority: PriorityInbox.Level?
+    /// Whether the end does not wait until its commits are saved.
+    var endsUnsaved = false
 
     mutating func add(_ next: Values) {
       names += next.names
@@ -44,6 +46,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       deadlines += next.deadlines
       retry = next.retry ?? retry
       priority = next.priority ?? priority
+      endsUnsaved = next.endsUnsaved
     }
   }
 
@@ -80,6 +83,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override var retryRule: (any RetryRule)? { values.retry }
+
+  override var endsUnsaved: Bool { values.endsUnsaved }
 
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?

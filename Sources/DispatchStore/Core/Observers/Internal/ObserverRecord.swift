@@ -121,6 +121,8 @@ struct KeptCommit {
   ///
   /// Nil if it does not wait.
   private(set) var waits: [Gate<Void>]?
+  /// The keeper to tell, if it has work to do; nil for most.
+  var keeper: CommitKeeper?
 
   @usableFromInline
   init() {}

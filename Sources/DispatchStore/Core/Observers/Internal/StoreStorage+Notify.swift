@@ -34,6 +34,7 @@ extension StoreStorage: DeliveryTurn {
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
     if let due = kept.due { for observer in due { observer.scheduleCall() } }
+    kept.keeper?.kept()
     releaseCancelledObservers()
   }
 
@@ -105,14 +106,19 @@ extension StoreStorage: DeliveryTurn {
     return withObserversLocked { body(&$0) { self.place(of: thread, for: nil, $0) } }
   }
 
-  /// Lets observers keep their part of a commit, in its exclusive section.
+  /// Lets the keeper and observers keep their part of a commit, in its exclusive section.
+  ///
+  /// - Parameter isDelivered: Whether observers are to know of the commit; the keeper does in any case.
   @usableFromInline
   func keep(
-    model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?
+    model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?,
+    _ isDelivered: Bool
   ) -> KeptCommit {
     let commit = CommitInProgress(
       model: model, action: action, version: version &+ 1, owner: owner)
-    return withNotifications { $0.keep(commit) }
+    var kept = isDelivered ? withNotifications { $0.keep(commit) } : KeptCommit()
+    if let keeper, keeper.keep(commit) { kept.keeper = keeper }
+    return kept
   }
 
   /// The maximum number of undelivered changes of one operation, and of deliveries that a notifier makes for others.

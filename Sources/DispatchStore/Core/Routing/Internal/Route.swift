@@ -32,6 +32,11 @@ final class Route: @unchecked Sendable {
   /// The number of stores, from the first on, that only reduce.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
+  /// Whether all stores only reduce.
+  let onlyReduces: Bool
+  /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
+  let endGate: EndGate?
+
   /// Whether the route leads to one store, which only reduces.
   var isReduction: Bool { count == 1 && reductionCount == 1 && !needsPreparation }
 
@@ -156,8 +161,11 @@ final class Route: @unchecked Sendable {
       (targets + index).initialize(to: Target(entry))
     }
     firstCalls = entries.first?.calls.map(Unmanaged.passUnretained)
-    plainCount = UInt32(
-      entries.prefix { $0.calls != nil && $0.overrides.answer == .reduction }.count)
+    let plainCount = entries.prefix { $0.calls != nil && $0.overrides.answer == .reduction }.count
+    onlyReduces = plainCount == entries.count
+    endGate = entries.lazy.compactMap { $0.storage?.endGate }.first
+    // A dispatch that has to wait after its stores runs in a round.
+    self.plainCount = endGate == nil ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)
   }
 
@@ -175,6 +183,7 @@ final class Route: @unchecked Sendable {
     isInlineConcurrently = route.isInlineConcurrently
     isPlainConcurrently = route.isPlainConcurrently
     (storeCount, plainCount) = (route.storeCount, route.plainCount)
+    (onlyReduces, endGate) = (route.onlyReduces, route.endGate)
     (targets, firstCalls, original) = (route.targets, route.firstCalls, route)
     _ = Unmanaged.passRetained(self)
   }

@@ -99,14 +99,18 @@ extension Dispatch {
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
+    if let gate = round.endGate { return save(round, gate) }
     settleDeadline()
     let result = round.result
     complete(result, round.session, at: round.scheduler)
   }
 
   /// Runs the completion, ends the dispatch and releases its scheduler.
+  ///
+  /// - Parameter known: The scheduler to release; nil for the dispatch's own one.
   func complete(
-    _ result: DispatchResult, _ session: MiddlewareSession? = nil, at known: Scheduler? = nil
+    _ result: DispatchResult, _ session: MiddlewareSession? = nil, at known: Scheduler? = nil,
+    hasLeft: Bool = false
   ) {
     yieldPoint(.complete, id.description)
     makeDetails().beginEnding()
@@ -120,7 +124,7 @@ extension Dispatch {
     sequence?.dispatchEnded(self, result)
     yieldBeforeEnd()
     end(result)
-    scheduler.release(self)
+    if !hasLeft { scheduler.release(self) }
   }
 
   /// Begins the followers of the dispatch.
@@ -193,6 +197,9 @@ extension Dispatch {
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
       work.cancel()
+    case .endUnsaved(let end):
+      end.resumeEarly()
+      return false
     case .none:
       return false
     }

@@ -284,7 +284,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Whether all of its stores only reduce; valid before it is scheduled.
   var onlyReduces: Bool {
-    route?._withUnsafeGuaranteedRef { $0.reductionCount == $0.count } == true
+    route?._withUnsafeGuaranteedRef(\.onlyReduces) == true
   }
 
   /// Whether it has one store, which only reduces; valid before it is scheduled.
@@ -579,6 +579,13 @@ extension Dispatch {
   /// Whoever reads the result finds released everything that the closure releases.
   func beforeResult(_ release: @escaping @Sendable () -> Void) {
     if !makeDetails().withState({ $0.keepRelease(release) }) { release() }
+  }
+
+  /// Calls a closure once its place is free: with its result, or before that if its commits are saved meanwhile.
+  ///
+  /// If its stores have ended, calls it at once.
+  func whenPlaceIsFree(_ release: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keepPlaceRelease(release) }) { release() }
   }
 
   /// Calls back once its stores have ended and none of its code runs.

@@ -16,6 +16,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Returns the priority on the concurrent queue, or for a turn in a lane; nil for the normal one.
   func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityInbox.Level? { nil }
 
+  /// Whether the end does not wait until its commits are saved.
+  var endsUnsaved: Bool { false }
+
   /// The rule by which failed stores are retried.
   var retryRule: (any RetryRule)? { nil }
 
@@ -261,6 +264,7 @@ extension Dispatcher {
     if let admission {
       let details = dispatch.makeDetails()
       details.isDetached = admission.isDetached
+      details.endsUnsaved = admission.endsUnsaved
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
       if let deadline = terms.deadline { try put(deadline, dispatch, mode) }

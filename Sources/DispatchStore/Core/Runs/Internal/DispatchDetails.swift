@@ -24,6 +24,8 @@ final class DispatchDetails: @unchecked Sendable {
   var isKnown = false
   /// Whether the dispatch joins another one, and so has no turn of its own; set before it is shared.
   var isJoining = false
+  /// Whether the end does not wait until its commits are saved; set before the dispatch is shared.
+  var endsUnsaved = false
   /// The retry of failed stores, until the end; set before the dispatch is shared.
   var retry: StoreRetry?
   /// Whether the record of the dispatch is gone, and so are all handles.
@@ -96,7 +98,7 @@ final class DispatchDetails: @unchecked Sendable {
     hasEnded.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
     (isReached, isAwaited, isControlled, isDetached) = (false, false, false, false)
-    (isKnown, isJoining, priority) = (false, false, nil)
+    (isKnown, isJoining, endsUnsaved, priority) = (false, false, false, nil)
     if dispatcher != nil { dispatcher = nil }
     if retry != nil { retry = nil }
     return true

@@ -26,6 +26,8 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) var outer: DispatchContext?
   /// The route that accepted or refused it, and counts it as outstanding; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
+  /// The gate at which the sequence waits after its last action; nil for most.
+  @exclusivity(unchecked) var endGate: EndGate?
   /// Times by the dispatcher's clock, if there are middlewares: of the dispatch, and of its first action.
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
@@ -101,6 +103,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     if storeIdentifier != nil { storeIdentifier = nil }
     if outer != nil { outer = nil }
     if limited != nil { limited = nil }
+    if endGate != nil { endGate = nil }
     if !middlewares.isEmpty || !watchers.isEmpty { (middlewares, watchers) = ([], []) }
     (began, startedAt) = (0, .max)
   }
@@ -218,7 +221,7 @@ extension Dispatch {
   ///
   /// - Parameter dispatch: The caller's only reference.
   static func runSequence(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    guard dispatch.runSteps(on: thread) else { return .continues }
+    guard dispatch.runSteps(on: thread), !dispatch.awaitsSaving() else { return .continues }
     return endSequence(&dispatch, on: thread)
   }
 
@@ -271,6 +274,9 @@ extension Dispatch {
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
   ) -> Bool {
+    if sequence.endGate == nil, details?.endsUnsaved != true {
+      sequence.endGate = route._withUnsafeGuaranteedRef(\.endGate)
+    }
     var step = makeStep(action, along: route, of: sequence, on: thread)
     if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }
     // The sequence's own values are bound already.
@@ -343,7 +349,7 @@ extension Dispatch {
     return true
   }
 
-  private static func endSequence(
+  static func endSequence(
     _ dispatch: inout Dispatch, on thread: ThreadState
   ) -> InlineEnd {
     yieldPoint(.complete, dispatch.id.description)

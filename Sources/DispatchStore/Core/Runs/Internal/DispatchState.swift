@@ -4,8 +4,10 @@ struct DispatchState {
     /// Waits for its turn at the scheduler, for other dispatches, or between two actions for a suspended queue. Can
     /// become running or ending.
     case waiting(Waiting)
-    /// The actions run. Can become waiting (between two actions) or ending.
+    /// The actions run. Can become waiting (between two actions), saving or ending.
     case running(DispatchWork)
+    /// The stores have ended, and their commits are being saved. Can become ending.
+    case saving(PendingEnd)
     /// The completion runs. Can become ended.
     case ending
     /// The final phase.
@@ -39,6 +41,8 @@ struct DispatchState {
   private var overWaiters: [@Sendable () -> Void] = []
   /// Closures to call once its stores have ended, before its result is published.
   private var releases: [@Sendable () -> Void] = []
+  /// Closures to call once its place is free.
+  private var placeReleases: [@Sendable () -> Void] = []
 
   /// Creates the state of a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
@@ -55,7 +59,7 @@ struct DispatchState {
   var isEnding: Bool {
     switch phase {
     case .ending, .ended: true
-    case .waiting, .running: false
+    case .waiting, .running, .saving: false
     }
   }
 
@@ -69,7 +73,7 @@ struct DispatchState {
   /// Whether nothing waits for its end, it was not cancelled, and its limit has no timer left.
   var isUndisturbed: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
-      && overWaiters.isEmpty && releases.isEmpty
+      && overWaiters.isEmpty && releases.isEmpty && placeReleases.isEmpty
   }
 
   /// Resets an undisturbed state; returns the former limit, to be released outside of the lock.
@@ -85,6 +89,7 @@ struct DispatchState {
   var needsScheduler: Bool {
     switch phase {
     case .waiting, .running: true
+    case .saving(let end): end.keepsPlace
     case .ending, .ended: false
     }
   }
@@ -125,7 +130,7 @@ struct DispatchState {
   }
 
   /// Whether its end releases resources that others may wait for.
-  var isHolder: Bool { !releases.isEmpty }
+  var isHolder: Bool { !releases.isEmpty || !placeReleases.isEmpty }
 
   /// The work that is running.
   var work: DispatchWork {
@@ -282,6 +287,8 @@ struct DispatchState {
     case cancel(DispatchWork)
     /// This work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
     case endEarly(EarlyEnd, DispatchWork)
+    /// The dispatch ends now, although its commits are not saved.
+    case endUnsaved(PendingEnd)
     case none
   }
 
@@ -297,7 +304,7 @@ struct DispatchState {
     case .running(let work):
       defer { isCancelled = true }
       return isCancelled ? .none : .cancel(work)
-    case .ending, .ended:
+    case .saving, .ending, .ended:
       return .none
     }
   }
@@ -320,6 +327,11 @@ struct DispatchState {
       isCancelled = true
       guard let early = limit?.claimEnd() else { return .cancel(present) }
       return .endEarly(early, present)
+    case .saving(let end):
+      if refusal != nil || limit?.isSettled == true { return .none }
+      refusal = error.afterCommit
+      phase = .ending
+      return .endUnsaved(end)
     case .ending, .ended:
       return .none
     }
@@ -334,7 +346,10 @@ struct DispatchState {
 
   /// Whether its stores run, and the deadline may change how it ends.
   var isUnsettled: Bool {
-    if case .running = phase { limit?.isSettled == false } else { false }
+    switch phase {
+    case .running, .saving: limit?.isSettled == false
+    case .waiting, .ending, .ended: false
+    }
   }
 
   /// Notes that the last store has ended; returns the timer, to be removed.
@@ -343,13 +358,15 @@ struct DispatchState {
   mutating func settle(_ error: DispatchError?) -> TimerToken? {
     guard isUnsettled else { return nil }
     limit?.isSettled = true
-    if let error, refusal == nil { refusal = error }
+    if let error, refusal == nil {
+      if case .saving = phase { refusal = error.afterCommit } else { refusal = error }
+    }
     return limit?.timer.take()
   }
 
   /// Keeps its timer until its stores have ended; returns false if they have, or are about to.
   mutating func keep(_ timer: TimerToken) -> Bool {
-    guard needsScheduler, limit?.isSettled == false else { return false }
+    guard isUnsettled || isWaiting else { return false }
     limit?.timer = timer
     return true
   }
@@ -383,6 +400,21 @@ struct DispatchState {
     if case .running = phase { phase = .running(.none) }
   }
 
+  // MARK: Saving
+
+  /// Notes that all stores have ended, and that the end waits until their commits are saved.
+  mutating func beginSaving(_ end: PendingEnd) { phase = .saving(end) }
+
+  /// Ends the wait for saving; returns false if the dispatch has timed out meanwhile.
+  ///
+  /// - Parameter error: The reason why nothing was saved.
+  mutating func endSaving(_ error: DispatchError?) -> Bool {
+    guard case .saving = phase else { return false }
+    if let error { refusal = error }
+    phase = .ending
+    return true
+  }
+
   /// Begins the end, after which no deadline changes the result; returns the timer, to be removed.
   mutating func beginEnding() -> TimerToken? {
     phase = .ending
@@ -395,10 +427,10 @@ struct DispatchState {
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
     // Most dispatches have none.
-    if waiters.isEmpty, releases.isEmpty, overWaiters.isEmpty { return [] }
+    if waiters.isEmpty, releases.isEmpty, placeReleases.isEmpty, overWaiters.isEmpty { return [] }
     // Closures that were added meanwhile.
-    let overWaiters = releases + overWaiters
-    defer { (self.overWaiters, releases) = ([], []) }
+    let overWaiters = placeReleases + releases + overWaiters
+    defer { (self.overWaiters, releases, placeReleases) = ([], [], []) }
     // If the deadline has claimed the end, it publishes the result, too.
     if self.result == nil { return overWaiters }
     defer { waiters = [] }
@@ -423,7 +455,21 @@ struct DispatchState {
 
   mutating func takeReleases() -> [@Sendable () -> Void] {
     defer { releases = [] }
-    return releases
+    return takePlaceReleases() + releases
+  }
+
+  /// Adds a closure to call once its place is free, at the latest before the result is published.
+  ///
+  /// Returns whether it will be called: false if the stores have ended.
+  mutating func keepPlaceRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
+    if isOver { return false }
+    placeReleases.append(release)
+    return true
+  }
+
+  mutating func takePlaceReleases() -> [@Sendable () -> Void] {
+    defer { placeReleases = [] }
+    return placeReleases
   }
 
   /// Adds a closure for the end of its stores; returns whether it will be called: false if they have ended.

@@ -506,7 +506,9 @@ extension InlineRun.Address {
   ) -> InlineRemainder? {
     pointee.route._withUnsafeGuaranteedRef { route in
       var (order, first): ([Int]?, Int) = (nil, first)
-      if first == 0, route.count > 0, pointee.needsRound {
+      if first == 0, route.count > 0,
+        pointee.needsRound || route.endGate != nil && !pointee.isCancelled
+      {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
       if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteStart() }

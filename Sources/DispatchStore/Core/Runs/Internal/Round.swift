@@ -18,6 +18,10 @@ final class Round: @unchecked Sendable {
   /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
   private let state: Locked<RoundState>
+  /// The reason why the gate lets no store start.
+  private let rejection = Locked<DispatchError?>(nil)
+  /// The ended store runs whose `didDispatch` waits until all commits are saved.
+  private let unhooked = Locked<[(StoreRun, StoreOutcome)]>([])
 
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
@@ -41,6 +45,11 @@ final class Round: @unchecked Sendable {
     let reply = repeated.map(\.reply) ?? session?.reply(at: index)
     return StoreRun(
       route.entries[index], at: index, reply?.action ?? action, in: self, again: repeated)
+  }
+
+  /// The gate at which the dispatch waits after its stores; nil for most, and for the step of a sequence.
+  var endGate: EndGate? {
+    dispatch.isStep || dispatch.details?.endsUnsaved == true ? nil : route.endGate
   }
 
   /// The number of the dispatcher.
@@ -81,6 +90,7 @@ final class Round: @unchecked Sendable {
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = state.withLock { $0.first }
+    if let gate = route.endGate, isHeldBack(at: gate, others) { return false }
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     var outcome: StoreOutcome?
@@ -135,6 +145,25 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.unpark(key) } == nil
   }
 
+  /// Parks the first stores until the gate admits the dispatch.
+  private func isHeldBack(at gate: EndGate, _ indices: [Int]) -> Bool {
+    guard !indices.isEmpty else { return false }
+    let key = state.withLock { $0.park(indices) }
+    switch gate.admit(otherwise: { self.unpark(key) }) {
+    case .waits: return true
+    case .fails(let error): rejection.withLock { $0 = error }
+    case .starts: break
+    }
+    // A cancellation may have resumed it.
+    return state.withLock { $0.unpark(key) } == nil
+  }
+
+  /// The outcome of stores that the gate does not let start.
+  private var refusedOutcome: StoreOutcome? {
+    guard let gate = route.endGate else { return nil }
+    return (rejection.withLock { $0 } ?? gate.refusal).map(StoreOutcome.failed)
+  }
+
   private func unpark(_ key: Int) {
     guard let (indices, isStart) = state.withLock({ $0.unpark(key) }) else {
       return route.entries.forEach { $0.storage?.startNextParked() }
@@ -160,7 +189,7 @@ final class Round: @unchecked Sendable {
   private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
-    let verdict = reply(to: storeRun)?.outcome
+    let verdict = refusedOutcome ?? reply(to: storeRun)?.outcome
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {
       case .run: startAndRun(storeRun)
@@ -213,20 +242,37 @@ final class Round: @unchecked Sendable {
     _ storeRun: StoreRun, _ outcome: StoreOutcome
   ) -> (next: [Int], isClosed: Bool) {
     if let session, session.followsStores {
-      // Before the hook of the last store, unless that store may be retried.
-      if state.withLock(\.haveAllEnded), retry == nil || !outcome.isFailed {
-        dispatch.settleDeadline()
-      }
-      dispatch.perform(nil) {
-        session.didDispatch(
-          outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,
-          startedAt: storeRun.startedAt, endedAt: storeRun.endedAt ?? session.now,
-          reply: reply(to: storeRun), began: storeRun.repeated?.began)
+      let isLast = retry == nil || !outcome.isFailed
+      if isLast, endGate != nil {
+        if storeRun.endedAt == nil { storeRun.endedAt = session.now }
+        unhooked.withLock { $0.append((storeRun, outcome)) }
+      } else {
+        // Before the hook of the last store, unless that store may be retried.
+        if isLast, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
+        didDispatch(storeRun, outcome, session)
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
     if retry != nil, let next = runAgain(storeRun, after: outcome) { return (next, false) }
     return closed(storeRun.index)
+  }
+
+  private func didDispatch(
+    _ storeRun: StoreRun, _ outcome: StoreOutcome, _ session: MiddlewareSession
+  ) {
+    dispatch.perform(nil) {
+      session.didDispatch(
+        outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,
+        startedAt: storeRun.startedAt, endedAt: storeRun.endedAt ?? session.now,
+        reply: reply(to: storeRun), began: storeRun.repeated?.began)
+    }
+  }
+
+  /// Calls the `didDispatch` hooks that had to wait until all commits were saved.
+  func callRemainingHooks() {
+    guard let session else { return }
+    let runs = unhooked.withLock { $0 }
+    for (storeRun, outcome) in runs { didDispatch(storeRun, outcome, session) }
   }
 
   private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {

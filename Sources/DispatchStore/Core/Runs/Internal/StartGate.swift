@@ -105,7 +105,7 @@ extension Dispatch {
   /// Call it before its scheduler has the dispatch.
   func wait(at gate: StartGate) {
     makeDetails().withState { $0.wait(at: gate) }
-    beforeResult { gate.leave(self) }
+    whenPlaceIsFree { gate.leave(self) }
   }
 
   /// The gate that it has not passed yet; nil for most.

@@ -185,6 +185,8 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   override func release(_ dispatch: Dispatch) { first.release(dispatch) }
 
+  override func leaveFurtherPlaces() { leave() }
+
   override func releaseParked(_ dispatch: Dispatch) { first.releaseParked(dispatch) }
 
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {

@@ -66,6 +66,9 @@ class Scheduler: @unchecked Sendable {
   /// Releases the scheduler from a dispatch that has ended in a later step.
   func release(_ dispatch: Dispatch) {}
 
+  /// Releases the places beside its own one, of a dispatch whose stores have ended.
+  func leaveFurtherPlaces() {}
+
   /// Releases the scheduler, in a step, from a parked dispatch that has ended.
   func releaseParked(_ dispatch: Dispatch) { resume { self.release(dispatch) } }
 

@@ -239,6 +239,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.release(dispatch, ofTaskOf: ofDispatcher)
   }
 
+  override func leaveFurtherPlaces() { place.leaveFurtherPlaces() }
+
   override func noteSkipped() {
     place.noteSkipped()
   }

@@ -60,7 +60,7 @@ extension Store {
       } else {
         storage.unlockAndNotify(
           isDelivered && storage.isDelivered ? makeChange(action, owner) : nil,
-          isDelivered && storage.isKept ? keepChange(action, owner) : KeptCommit(),
+          storage.isKept ? keepChange(action, owner, isDelivered) : KeptCommit(),
           for: owner, on: thread)
       }
     }
@@ -80,9 +80,11 @@ extension Store {
   /// Lets observers keep their part of the commit.
   @inlinable
   @inline(never)
-  func keepChange(_ action: Action?, _ owner: (any CommitOwner)?) -> KeptCommit {
+  func keepChange(
+    _ action: Action?, _ owner: (any CommitOwner)?, _ isDelivered: Bool
+  ) -> KeptCommit {
     withUnsafePointer(to: action) {
-      storage.keep(model: storage.model, action: $0, of: owner)
+      storage.keep(model: storage.model, action: $0, of: owner, isDelivered)
     }
   }
 }

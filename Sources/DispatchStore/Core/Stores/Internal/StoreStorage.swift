@@ -39,6 +39,8 @@ class StoreStorage: @unchecked Sendable {
   /// Objects that other parts of the library keep with the store.
   @exclusivity(unchecked) final var attachments: Unmanaged<StoreAttachment>?
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
+  /// The keeper of all commits, for a store that is persisted.
+  @exclusivity(unchecked) private(set) final var keeper: CommitKeeper?
   /// Whether actions are held back.
   ///
   /// Threads that start actions read it without the lock.
@@ -244,6 +246,16 @@ class StoreStorage: @unchecked Sendable {
     mayHoldBack && run.pointee.isScheduled
   }
 
+  /// Sets the keeper of all commits from now on; called under the lock.
+  final func setKeeper(_ keeper: CommitKeeper?) {
+    withObserversLocked { _ in self.keeper = keeper }
+  }
+
+  /// The gate at which dispatches to this store wait after their stores; nil for most.
+  ///
+  /// Read without the lock: the keeper is set before the store is registered, and stays.
+  final var endGate: EndGate? { keeper?.gate }
+
   /// Calls a closure that adds or removes observers.
   final func withObservers<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     lock.lock()
@@ -256,10 +268,11 @@ class StoreStorage: @unchecked Sendable {
   /// Called under the lock.
   final func withObserversLocked<Result>(_ body: (inout NotificationQueue) -> Result) -> Result {
     defer {
-      observed.store(publishes || notifications.isObserved, ordering: .relaxed)
+      observed.store(
+        publishes || notifications.isObserved || keeper != nil, ordering: .relaxed)
       isDelivered = notifications.isDelivered
       deliversModel = notifications.needsModel
-      isKept = notifications.isKept
+      isKept = notifications.isKept || keeper != nil
     }
     return body(&notifications)
   }

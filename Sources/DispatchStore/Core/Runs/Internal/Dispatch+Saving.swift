@@ -1,0 +1,83 @@
+// The end of a dispatch to stores whose commits must be saved first.
+extension Dispatch {
+  /// Frees the place of a dispatch whose stores have ended, and completes it once their commits are saved.
+  func save(_ round: Round, _ gate: EndGate) {
+    yieldPoint(.awaitSaving, id.description)
+    let details = makeDetails()
+    let scheduler = round.scheduler
+    let end = PendingEnd(of: self, round, at: gate, from: scheduler)
+    details.withState { $0.beginSaving(end) }
+    let mayPass = gate.enter(end)
+    freePlace(scheduler, details, for: end)
+    if mayPass { return finish(end) }
+    if isSynchronous { gate.lead(end) }
+  }
+
+  private func freePlace(_ scheduler: Scheduler, _ details: DispatchDetails, for end: PendingEnd) {
+    for release in details.withState({ $0.takePlaceReleases() }) { release() }
+    scheduler.leaveFurtherPlaces()
+    if !isSynchronous, !scheduler.isTask {
+      // The lane may be gone before the dispatch ends.
+      details.scheduler = end.place
+      enter(end.place)
+    }
+    scheduler.release(self)
+  }
+
+  /// Completes a dispatch whose end has passed its gate.
+  func finish(_ end: PendingEnd) {
+    if endSaving(end) { completeSaved(end) }
+    end.gate.left(end)
+  }
+
+  /// Ends the wait for saving; returns false if the dispatch has timed out, and another step completes it.
+  private func endSaving(_ end: PendingEnd) -> Bool {
+    yieldPoint(.endSaving, id.description)
+    settleDeadline()
+    return makeDetails().withState { $0.endSaving(end.error) }
+  }
+
+  /// Completes a dispatch that no longer waits for saving.
+  func completeSaved(_ end: PendingEnd) {
+    guard let round = end.round else { return endSequence(at: end.place) }
+    round.callRemainingHooks()
+    complete(round.result, round.session, at: end.place, hasLeft: true)
+  }
+
+  /// Whether this is a sequence that waits until its commits are saved, and keeps its lane meanwhile.
+  func awaitsSaving() -> Bool {
+    guard let gate = sequence?.endGate else { return false }
+    yieldPoint(.awaitSaving, id.description)
+    let details = makeDetails()
+    let scheduler = scheduler
+    // Nothing else retains it until the sequence has ended.
+    details.scheduler = scheduler
+    let end = PendingEnd(of: self, nil, at: gate, from: scheduler)
+    details.withState { $0.beginSaving(end) }
+    if gate.enter(end) {
+      gate.left(end)
+      return !endSaving(end)
+    }
+    if isSynchronous { gate.lead(end) }
+    return true
+  }
+
+  private func endSequence(at place: Scheduler) {
+    var dispatch = self
+    _ = Self.endSequence(&dispatch, on: .current)
+    place.release(self)
+  }
+}
+
+extension DispatchError {
+  /// The error of a dispatch that has timed out while its commits were being saved.
+  var afterCommit: DispatchError {
+    DispatchError(
+      code: code,
+      message: """
+        \(message) Its stores had ended, and have committed: only the wait until the commits are saved was cut \
+        short, so expect them to be saved.
+        """,
+      storeIdentifiers: storeIdentifiers, callSites: callSites, cause: cause, timeLimit: timeLimit)
+  }
+}

@@ -1,0 +1,91 @@
+/// Holds dispatches back at their end, until the commits that their stores have made are saved.
+///
+/// Persistence has a subclass. A dispatch to a store with such a gate runs in a round. When its stores have ended, its
+/// place becomes free: its lane goes on. Its `didDispatch`, its completion and its result follow once the gate lets it
+/// pass, in the order of its lane.
+class EndGate: @unchecked Sendable {  // because a subclass says why
+  /// The error with which stores are not run any longer; nil if nothing has failed.
+  var refusal: DispatchError? { fatalError("EndGate is abstract.") }
+
+  /// Decides whether stores may start now; if they have to wait, calls back once they may.
+  func admit(otherwise resume: @escaping @Sendable () -> Void) -> Admission {
+    fatalError("EndGate is abstract.")
+  }
+
+  enum Admission {
+    case starts
+    case waits
+    case fails(DispatchError)
+  }
+
+  /// Enters the end of a dispatch whose stores have ended.
+  ///
+  /// Called before its place is free, so that ends come in the order of the lane.
+  ///
+  /// - Returns: Whether it may pass now. Otherwise the gate calls `resume` on it later.
+  func enter(_ end: PendingEnd) -> Bool { fatalError("EndGate is abstract.") }
+
+  /// Saves commits on this thread until the end may pass, or until another thread does it.
+  ///
+  /// Called by a thread that would block otherwise.
+  func lead(_ end: PendingEnd) { fatalError("EndGate is abstract.") }
+
+  /// Notes that the end has passed: the next one of its lanes may.
+  func left(_ end: PendingEnd) { fatalError("EndGate is abstract.") }
+}
+
+/// The end of a dispatch that waits at a gate.
+final class PendingEnd: @unchecked Sendable {
+  // because the gate's lock guards its mutable state
+  let dispatch: Dispatch
+  /// The round of an action; nil for a sequence, which keeps its lane.
+  let round: Round?
+  let gate: EndGate
+  /// The scheduler of the remaining steps.
+  let place: Scheduler
+  /// The lanes in whose order the end comes.
+  let lanes: [ObjectIdentifier]
+  var keepsPlace: Bool { round == nil }
+  /// The number of commits that must be saved.
+  var position: UInt64 = 0
+  /// The number of lanes in which another end comes before this one.
+  var missing = 0
+  var isSaved = false
+  /// The reason why the commits are not saved.
+  var error: DispatchError?
+
+  init(of dispatch: Dispatch, _ round: Round?, at gate: EndGate, from scheduler: Scheduler) {
+    (self.dispatch, self.round, self.gate) = (dispatch, round, gate)
+    let turns = round == nil ? [] : scheduler.place.turns(of: dispatch)
+    lanes = turns.filter { $0.lane is Lane }.map { ObjectIdentifier($0.lane) }
+    let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
+    place = staysHere ? scheduler : AfterLane.make(scheduler)
+  }
+
+  /// Continues with the end, at its place.
+  func resume() { place.resume { self.dispatch.finish(self) } }
+
+  /// Continues with the end of a dispatch that has timed out, at its place.
+  func resumeEarly() { place.resume { self.dispatch.completeSaved(self) } }
+}
+
+/// The place of steps that follow once a dispatch has left its lane.
+private final class AfterLane: Scheduler, @unchecked Sendable {
+  // because it has only constants
+  private let pool: ConcurrentPool
+
+  private init(_ pool: ConcurrentPool) { self.pool = pool }
+
+  static func make(_ scheduler: Scheduler) -> Scheduler {
+    guard let pool = scheduler.workers else { return scheduler }
+    return scheduler.needsMainQueue ? AfterLane(pool) : pool
+  }
+
+  override var workers: ConcurrentPool? { pool }
+  override var needsMainQueue: Bool { true }
+  override var description: String { "the main queue" }
+
+  override func resume(_ step: @escaping @Sendable () -> Void) {
+    MainQueue.run(in: pool.world, step)
+  }
+}

@@ -1,0 +1,114 @@
+public import Foundation
+
+/// The persistence of a dispatcher.
+private final class DispatcherPersistence: DispatcherAttachment {
+  let persistence: Persistence?
+
+  init(_ persistence: Persistence?) { self.persistence = persistence }
+}
+
+extension Dispatcher {
+  /// Makes a dispatcher whose stores can be saved.
+  ///
+  /// - Parameters:
+  ///   - name: The dispatcher's name in messages.
+  ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it.
+  ///   - defaults: The options of dispatches that name no others; see the other initializer for these and the rest.
+  ///   - limits: The bounds of its lanes and its queue.
+  ///   - queue: The concurrent queue.
+  ///   - clock: The clock for durations and time limits.
+  ///   - taskLocals: The task-local values to bind where an action runs.
+  public convenience init(
+    name: String = "dispatcher", persistence: Persistence,
+    defaults: DispatchOptions = DispatchOptions(), limits: DispatchLimits? = nil,
+    queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
+    carrying taskLocals: [CarriedTaskLocal] = []
+  ) {
+    self.init(
+      name: name, defaults: defaults, limits: limits, queue: queue, clock: clock,
+      carrying: taskLocals)
+    attach(persistence)
+  }
+
+  /// Sets the persistence, before a store is registered.
+  package func attach(_ persistence: Persistence) {
+    _ = attachment(orAdd: DispatcherPersistence(persistence))
+  }
+
+  /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
+  ///
+  /// The store's version is that of the saved state. Register the store before anything observes or changes it.
+  ///
+  /// A dispatch to the store ends once its commits are saved. `updateModel` and `inject` outside of a dispatch are
+  /// saved, too, but don't wait: call `flush()`.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - waitFor: The stores that it waits for.
+  ///   - ownership: Whether the dispatcher keeps it alive.
+  ///   - form: The rows in which the state is saved.
+  ///   - type: The name and version of the persisted type; by default the store's identifier, and version 1.
+  /// - Returns: The store.
+  /// - Throws: A `PersistenceError`: `notDecodable`, `newerVersion`, `migration`, `alreadyRegistered`, or the reason
+  ///   why saving has failed. The store is not registered then, and nothing saved is changed.
+  /// - Precondition: The dispatcher was made with a persistence.
+  @discardableResult
+  public func register<Model: Sendable & Codable, Action: ActionType>(
+    store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong,
+    persisted form: PersistedForm<Model>, as type: PersistedType? = nil
+  ) async throws -> Store<Model, Action> {
+    guard let persistence = attachment(orAdd: DispatcherPersistence(nil)).persistence else {
+      stopProgram(
+        """
+        Store "\(store.identifier)" can't be saved: dispatcher "\(name)" has no persistence. Make it with \
+        Dispatcher(name:persistence:).
+        """)
+    }
+    let record = PersistedStore(
+      store, form, as: type ?? PersistedType(store.identifier), in: persistence)
+    guard self.store(storeIdentifier: store.identifier) == nil else {
+      throw PersistenceError.alreadyRegistered(store.identifier)
+    }
+    try persistence.claim(store.identifier, for: record)
+    do {
+      try await record.begin()
+    } catch {
+      persistence.release(record)
+      throw error
+    }
+    return register(store: store, waitFor: waitFor, ownership: ownership)
+  }
+}
+
+extension PersistenceError {
+  static func alreadyRegistered(_ identifier: String) -> PersistenceError {
+    PersistenceError(
+      .alreadyRegistered,
+      """
+      Store "\(identifier)" is registered already. Unregister it first, or give one of the stores another identifier.
+      """)
+  }
+}
+
+extension Persistence {
+  /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
+  func claim(_ identifier: String, for record: PersistedRecord?) throws {
+    let present = state.withLock { $0.records[identifier] }
+    if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
+    let hasClaimed = state.withLock { state in
+      guard state.records[identifier] === present else { return false }
+      present?.isReplaced = true
+      state.records[identifier] = record
+      return true
+    }
+    if !hasClaimed { throw PersistenceError.alreadyRegistered(identifier) }
+  }
+
+  /// Gives up the claim of a store that could not be registered.
+  func release(_ record: PersistedRecord) {
+    state.withLock { state in
+      record.isReplaced = true
+      if state.records[record.identifier] === record { state.records[record.identifier] = nil }
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/// The order of commits, who writes them, and who waits until they are saved, without threads.
+///
+/// Commits are numbered as they come. A group is everything up to one number that is not saved yet. One thread at a
+/// time has the role of the writer: a job, or a thread that would block otherwise.
+struct GroupCommit {
+  /// The role of the writer.
+  enum Role {
+    /// Nobody writes, and nothing is to be written.
+    case free
+    /// A job will take the role.
+    case requested
+    case taken
+    /// A write is to be tried again once a pause has passed.
+    case pausing
+  }
+
+  /// Someone who waits until commits are saved.
+  private enum Waiter {
+    case end(PendingEnd)
+    case call(UInt64, @Sendable (PersistenceError?) -> Void)
+
+    var position: UInt64 {
+      switch self {
+      case .end(let end): end.position
+      case .call(let position, _): position
+      }
+    }
+  }
+
+  /// The actions after a transition, outside of the lock.
+  struct Passing {
+    var ends: [PendingEnd] = []
+    var calls: [@Sendable (PersistenceError?) -> Void] = []
+    var resumed: [@Sendable () -> Void] = []
+    var errands: [Errand] = []
+    var error: PersistenceError?
+  }
+
+  /// The writer's next work.
+  enum Work {
+    case errand(Errand)
+    /// Write everything up to this number.
+    case group(UInt64)
+    case none
+  }
+
+  private(set) var role = Role.free
+  /// The number of the last commit, and of the last saved one.
+  private(set) var last: UInt64 = 0
+  private(set) var saved: UInt64 = 0
+  private(set) var failure: PersistenceError?
+  private var waiters = FIFO<Waiter>()
+  private var order = EndOrder()
+  private var errands = FIFO<Errand>()
+  /// Dispatches that may start once fewer commits are unsaved.
+  private var heldBack = FIFO<@Sendable () -> Void>()
+  private let limits: PersistenceLimits
+
+  init(_ limits: PersistenceLimits) { self.limits = limits }
+
+  /// The number of commits that are not saved.
+  var lag: UInt64 { last - saved }
+
+  private var hasWork: Bool { failure == nil && (last > saved || !errands.isEmpty) }
+
+  // MARK: Commits and those who wait
+
+  /// Numbers a commit.
+  mutating func note() { last += 1 }
+
+  /// Enters the end of a dispatch; returns whether it may pass now.
+  mutating func enter(_ end: PendingEnd) -> Bool {
+    end.position = last
+    end.isSaved = last == saved || failure != nil || isPlanted(.endBeforeSaved)
+    // Nothing was lost if the dispatch has only read what is saved.
+    if last > saved, let failure { end.error = .notSaved(failure) }
+    order.enter(end)
+    if !end.isSaved { waiters.append(.end(end)) }
+    return end.isSaved && end.missing == 0
+  }
+
+  /// Calls back once all commits so far are saved; returns false, with an error if there is one, if they are.
+  mutating func wait(
+    _ body: @escaping @Sendable (PersistenceError?) -> Void
+  ) -> (waits: Bool, error: PersistenceError?) {
+    if last == saved { return (false, nil) }
+    if let failure { return (false, failure) }
+    waiters.append(.call(last, body))
+    return (true, nil)
+  }
+
+  /// Notes that an end has passed; returns those of its lanes that may pass now.
+  mutating func left(_ end: PendingEnd) -> [PendingEnd] { order.left(end) }
+
+  /// Decides whether a dispatch may start.
+  mutating func admit(
+    bytes: Int, otherwise resume: @escaping @Sendable () -> Void
+  ) -> EndGate.Admission {
+    guard failure == nil, lag >= limits.commits || bytes >= limits.bytes else { return .starts }
+    if limits.rejects { return .fails(.tooFarBehind(lag)) }
+    heldBack.append(resume)
+    return .waits
+  }
+
+  mutating func add(_ errand: Errand) -> PersistenceError? {
+    if let failure { return failure }
+    errands.append(errand)
+    return nil
+  }
+
+  // MARK: The writer
+
+  /// Requests a writer; returns whether the caller is to start a job.
+  mutating func request() -> Bool {
+    guard role == .free, hasWork else { return false }
+    role = .requested
+    return true
+  }
+
+  /// Takes the role; returns false if another thread has it, or if there is nothing to do.
+  mutating func take() -> Bool {
+    switch role {
+    case .free where hasWork, .requested:
+      role = .taken
+      return true
+    case .free, .taken, .pausing:
+      return false
+    }
+  }
+
+  /// Returns the writer's next work; without any, the role is free again.
+  mutating func next() -> Work {
+    guard hasWork else {
+      role = .free
+      return .none
+    }
+    // Commits before errands: a store that is registered again waits for its rows.
+    if last > saved { return .group(last) }
+    return errands.popFirst().map(Work.errand) ?? .none
+  }
+
+  /// Gives the role up before all work is done; returns whether the caller is to start a job.
+  mutating func release() -> Bool {
+    role = .free
+    return request()
+  }
+
+  /// Gives the role up until a pause has passed.
+  mutating func pause() { role = .pausing }
+
+  /// Notes that the pause has passed; the caller starts a job.
+  mutating func endPause() { role = .requested }
+
+  /// Notes that everything up to a number is saved.
+  mutating func didSave(_ position: UInt64) -> Passing {
+    saved = position
+    var passing = Passing()
+    pass(&passing) { $0.position <= position }
+    while lag < limits.commits, let resume = heldBack.popFirst() { passing.resumed.append(resume) }
+    return passing
+  }
+
+  /// Ends everything with an error, since saving has failed.
+  mutating func fail(_ error: PersistenceError) -> Passing {
+    failure = error
+    role = .free
+    var passing = Passing()
+    passing.error = error
+    pass(&passing) { _ in true }
+    while let resume = heldBack.popFirst() { passing.resumed.append(resume) }
+    while let errand = errands.popFirst() { passing.errands.append(errand) }
+    return passing
+  }
+
+  private mutating func pass(_ passing: inout Passing, while condition: (Waiter) -> Bool) {
+    while let first = waiters.first, condition(first) {
+      switch waiters.popFirst()! {
+      case .call(_, let body):
+        passing.calls.append(body)
+      case .end(let end):
+        end.isSaved = true
+        end.error = passing.error.map { .notSaved($0) }
+        if end.missing == 0 { passing.ends.append(end) }
+      }
+    }
+  }
+}
+
+extension DispatchError {
+  static func notSaved(_ error: PersistenceError) -> DispatchError {
+    let outcome =
+      error.isOutcomeKnown
+      ? "What its stores have committed was not saved" : "It is not known whether its commits were saved"
+    return DispatchError(
+      code: .persistenceFailed,
+      message: """
+        \(outcome): \(error.message) Persistent stores run no further action; end the program, and start it again \
+        once the cause is gone.
+        """, cause: error)
+  }
+
+  static func tooFarBehind(_ lag: UInt64) -> DispatchError {
+    DispatchError(
+      code: .limitExceeded,
+      message: "\(lag) commits are not saved yet, which is the limit; the dispatch was not started.")
+  }
+}

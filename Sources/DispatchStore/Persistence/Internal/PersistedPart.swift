@@ -1,0 +1,220 @@
+import Foundation
+
+/// A part of a model whose elements are rows of their own, without the types of the elements.
+class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
+  // because it has only constants
+  /// The number under which its rows are saved.
+  let number: Int
+
+  init(number: Int) { self.number = number }
+
+  /// Empties the part.
+  func empty(_ model: inout Model) { fatalError("PersistedPart is abstract.") }
+
+  /// Makes what one store keeps of the part; called in the store's exclusive section.
+  func makeChanges(_ model: UnsafePointer<Model>) -> PartChanges<Model> {
+    fatalError("PersistedPart is abstract.")
+  }
+
+  /// Encodes all elements.
+  func rows(of model: Model, _ coder: RowCoder) throws -> [(SavedRow, Data)] {
+    fatalError("PersistedPart is abstract.")
+  }
+
+  /// Makes a loader of saved elements.
+  func makeLoader(_ coder: RowCoder) -> PartLoader<Model> { fatalError("PersistedPart is abstract.") }
+}
+
+/// The changes of one part of one store that are in no group yet.
+///
+/// The store's lock guards what it knows of the last commit, and the persistence's lock what it has kept.
+class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
+  /// Reads the changes of a commit, in its exclusive section.
+  func read(_ model: UnsafePointer<Model>) { fatalError("PartChanges is abstract.") }
+
+  /// Keeps what was read; called under the persistence's lock.
+  func keep() { fatalError("PartChanges is abstract.") }
+
+  /// Takes what was kept; called under the persistence's lock.
+  func take() -> PartBatch { fatalError("PartChanges is abstract.") }
+}
+
+/// The changes of one part in one group.
+class PartBatch: @unchecked Sendable {
+  /// Adds the rows that have changed.
+  func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
+    fatalError("PartBatch is abstract.")
+  }
+}
+
+/// Collects loaded elements of one part.
+class PartLoader<Model: Sendable & Codable> {
+  func add(_ key: String, _ value: Data) throws { fatalError("PartLoader is abstract.") }
+
+  /// Puts the elements into the model.
+  func finish(_ model: inout Model) { fatalError("PartLoader is abstract.") }
+}
+
+/// A dictionary whose elements are rows.
+final class DictionaryPart<Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable>:
+  PersistedPart<Model>, @unchecked Sendable
+{
+  let path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  let place: ModelPart<Model, TrackedDictionary<Key, Value>>
+  /// Shared, so that emptying a copy makes no new log.
+  private let none = TrackedDictionary<Key, Value>()
+
+  init(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, number: Int
+  ) {
+    (self.path, place) = (path, ModelPart(path))
+    super.init(number: number)
+  }
+
+  override func empty(_ model: inout Model) { model[keyPath: path] = none }
+
+  override func makeChanges(_ model: UnsafePointer<Model>) -> PartChanges<Model> {
+    DictionaryChanges(self, model)
+  }
+
+  override func rows(of model: Model, _ coder: RowCoder) throws -> [(SavedRow, Data)] {
+    try model[keyPath: path].dictionary.map { key, value in
+      try (row(key, coder), coder.encode(value, at: { "\(key)" }))
+    }
+  }
+
+  func row(_ key: Key, _ coder: RowCoder) throws -> SavedRow {
+    guard let text = key.savedText else { throw coder.noText(for: key) }
+    return SavedRow(part: number, key: text)
+  }
+
+  override func makeLoader(_ coder: RowCoder) -> PartLoader<Model> { DictionaryLoader(self, coder) }
+}
+
+private final class DictionaryLoader<
+  Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
+>: PartLoader<Model> {
+  private let part: DictionaryPart<Model, Key, Value>
+  private let coder: RowCoder
+  private var elements: [Key: Value] = [:]
+
+  init(_ part: DictionaryPart<Model, Key, Value>, _ coder: RowCoder) {
+    (self.part, self.coder) = (part, coder)
+  }
+
+  override func add(_ key: String, _ value: Data) throws {
+    guard let typed = Key(persistentText: key) else {
+      throw coder.notDecodable(part.number, key, "The key is no \(Key.self).")
+    }
+    let element = try coder.decode(Value.self, value, part.number, key)
+    guard elements.updateValue(element, forKey: typed) == nil else {
+      throw coder.notDecodable(part.number, key, "Another row has an equal key.")
+    }
+  }
+
+  override func finish(_ model: inout Model) {
+    model[keyPath: part.path] = TrackedDictionary(elements)
+  }
+}
+
+/// The changes of a dictionary.
+private final class DictionaryChanges<
+  Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
+>: PartChanges<Model>, @unchecked Sendable {
+  private let part: DictionaryPart<Model, Key, Value>
+  /// The mark of the content at the last commit.
+  private var checkpoint: TrackingCheckpoint?
+  /// What was read of the commit in progress, and what was kept of those before.
+  private var now = DictionaryBatch<Key, Value>.Changes()
+  private var kept = DictionaryBatch<Key, Value>.Changes()
+
+  init(_ part: DictionaryPart<Model, Key, Value>, _ model: UnsafePointer<Model>) {
+    self.part = part
+    checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
+  }
+
+  override func read(_ model: UnsafePointer<Model>) {
+    part.place.read(of: UnsafeRawPointer(model)) { dictionary in
+      guard let recorded = dictionary.pointee.recordedChanges else { return }
+      let entries = checkpoint.flatMap { recorded.changes(since: $0) }
+      checkpoint = recorded.makeCheckpoint()
+      guard let entries else {
+        now.whole = dictionary.pointee.dictionary
+        return
+      }
+      var seen: Set<Key>? = entries.count > 1 ? [] : nil
+      for entry in entries where seen?.insert(entry.key).inserted != false {
+        let new = dictionary.pointee.dictionary[entry.key]
+        now.entries.append((entry.key, entry.old, new))
+      }
+    }
+  }
+
+  override func keep() {
+    if now.whole != nil { kept = DictionaryBatch.Changes() }
+    if kept.isEmpty {
+      swap(&kept, &now)
+    } else {
+      kept.entries += now.entries
+      now.entries.removeAll(keepingCapacity: true)
+    }
+  }
+
+  override func take() -> PartBatch {
+    let batch = DictionaryBatch(part: part.number, kept) { [part] in try part.row($0, $1) }
+    kept = DictionaryBatch.Changes()
+    return batch
+  }
+}
+
+/// The changes of a dictionary in one group.
+final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: PartBatch,
+  @unchecked Sendable
+{
+  struct Changes {
+    /// The elements of a dictionary that was assigned as a whole, before the entries.
+    var whole: [Key: Value]?
+    /// The elements that were changed, in order; several entries may have the same key.
+    var entries: [(key: Key, old: Value?, new: Value?)] = []
+
+    var isEmpty: Bool { whole == nil && entries.isEmpty }
+  }
+
+  let part: Int
+  let changes: Changes
+  private let row: (Key, RowCoder) throws -> SavedRow
+
+  init(part: Int, _ changes: Changes, row: @escaping (Key, RowCoder) throws -> SavedRow) {
+    (self.part, self.changes, self.row) = (part, changes, row)
+  }
+
+  /// The elements that were changed, each once, with the first old and the last new value.
+  var elements: [(key: Key, old: Value?, new: Value?)] {
+    guard changes.entries.count > 1 else { return changes.entries }
+    var places: [Key: Int] = [:]
+    var elements: [(key: Key, old: Value?, new: Value?)] = []
+    for entry in changes.entries {
+      if let place = places[entry.key] {
+        elements[place].new = entry.new
+      } else {
+        places[entry.key] = elements.count
+        elements.append(entry)
+      }
+    }
+    return elements
+  }
+
+  override func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
+    if let whole = changes.whole {
+      var encoded: [String: Data] = [:]
+      for (key, value) in whole {
+        encoded[try row(key, coder).key] = try coder.encode(value, at: { "\(key)" })
+      }
+      rows.whole[part] = encoded
+    }
+    for (key, _, new) in elements {
+      let value = try new.map { new in try coder.encode(new, at: { "\(key)" }) }
+      rows.changed.append((try row(key, coder), value))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+/// A store that is persisted, without its types.
+///
+/// The persistence's lock guards what it has kept of commits, and the role of the writer what was saved.
+class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these two
+  let persistence: Persistence
+  let identifier: String
+  private let ownGate: PersistenceGate
+  /// The number under which its rows are saved; zero before its registration has ended.
+  var number: Int64 = 0
+  /// Whether it is in the list of stores with commits that are in no group.
+  var isDirty = false
+  /// Whether another store has been registered under its identifier, so that its commits are no longer saved.
+  var isReplaced = false
+  /// The row of the model as it was saved last.
+  var savedModel: Data?
+  var hasReportedSize = false
+
+  init(_ persistence: Persistence, _ identifier: String) {
+    (self.persistence, self.identifier) = (persistence, identifier)
+    ownGate = PersistenceGate(persistence)
+  }
+
+  override var gate: EndGate { ownGate }
+
+  override func kept() { persistence.requestWriter() }
+
+  /// Whether a dispatcher has the store.
+  var isRegistered: Bool { fatalError("PersistedRecord is abstract.") }
+
+  /// Takes what was kept since the last call; called under the persistence's lock.
+  func take() -> PersistedBatch { fatalError("PersistedRecord is abstract.") }
+
+  /// Reports a warning about the store.
+  func report(_ kind: DispatchWarning.Kind, _ message: String) {}
+}
+
+/// The changes of one store in a group, without the store's types.
+class PersistedBatch: @unchecked Sendable {  // because only the writer has it
+  let record: PersistedRecord
+  let version: UInt64
+
+  init(_ record: PersistedRecord, version: UInt64) {
+    (self.record, self.version) = (record, version)
+  }
+
+  /// Encodes the changed rows.
+  func rows(by coder: any PersistenceCoder) throws -> EncodedRows {
+    fatalError("PersistedBatch is abstract.")
+  }
+}
+
+/// The rows of one store that a group writes.
+struct EncodedRows {
+  /// The row of the model; nil if it has not changed.
+  var model: Data?
+  /// The rows to write, and with nil those to remove.
+  var changed: [(row: SavedRow, value: Data?)] = []
+  /// The dictionaries that were assigned as a whole: all of their rows, by part.
+  var whole: [Int: [String: Data]] = [:]
+
+  var byteCount: Int {
+    (model?.count ?? 0) + changed.reduce(0) { $0 + ($1.value?.count ?? 0) }
+      + whole.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } }
+  }
+
+  /// Writes the rows in the current transaction.
+  func write(_ driver: any PersistenceDriver, ofStore number: Int64) throws {
+    if let model { try driver.save(model, at: SavedRow(part: 0, key: ""), ofStore: number) }
+    for (part, rows) in whole { try write(rows, of: part, driver, ofStore: number) }
+    for (row, value) in changed { try driver.save(value, at: row, ofStore: number) }
+  }
+
+  /// Writes the rows of a dictionary that differ from the saved ones, and removes the others.
+  private func write(
+    _ rows: [String: Data], of part: Int, _ driver: any PersistenceDriver, ofStore number: Int64
+  ) throws {
+    var rest = rows
+    var gone: [String] = []
+    try driver.forEachRow(ofStore: number, part: part) { key, value in
+      guard let new = rows[key] else { return gone.append(key) }
+      if new == value { rest[key] = nil }
+    }
+    for key in gone {
+      try driver.save(nil, at: SavedRow(part: part, key: key), ofStore: number)
+    }
+    for (key, value) in rest {
+      try driver.save(value, at: SavedRow(part: part, key: key), ofStore: number)
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import Foundation
+
+/// What persistence keeps of one store.
+final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: PersistedRecord,
+  @unchecked Sendable
+{
+  // because its superclass says so; the store's lock guards what it reads of a commit
+  private let form: PersistedForm<Model>
+  private let type: PersistedType
+  private let coder: RowCoder
+  private weak let store: Store<Model, Action>?
+  private var parts: [PartChanges<Model>] = []
+  /// The model after the last commit, with the dictionaries of elements empty, and that commit's version.
+  private var model: Model?
+  private var version: UInt64 = 0
+  private var commits: [StoreCommit<Action>] = []
+  /// Whether projections want to know the commits.
+  var keepsCommits = false
+
+  init(
+    _ store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
+    in persistence: Persistence
+  ) {
+    (self.store, self.form, self.type) = (store, form, type)
+    coder = RowCoder(
+      coder: persistence.coder, storeIdentifier: store.identifier,
+      database: persistence.writer.driver.description)
+    super.init(persistence, store.identifier)
+  }
+
+  override var isRegistered: Bool { store?.dispatcher != nil }
+
+  override func report(_ kind: DispatchWarning.Kind, _ message: String) {
+    store?.report(kind, message)
+  }
+
+  // MARK: Commits
+
+  override func keep(_ commit: CommitInProgress) -> Bool {
+    let present = commit.model.assumingMemoryBound(to: Model.self)
+    for part in parts { part.read(present) }
+    let action = commit.action.assumingMemoryBound(to: Action?.self)
+    // Released outside of the persistence's lock.
+    var former: Model? = form.hollowed(present.pointee)
+    return persistence.state.withLock { state in
+      if isReplaced { return false }
+      state.commit.note()
+      swap(&model, &former)
+      version = commit.version
+      for part in parts { part.keep() }
+      if keepsCommits {
+        commits.append(
+          StoreCommit(
+            version: commit.version, action: action.pointee, dispatchID: commit.dispatchID))
+      }
+      if !isDirty { state.dirty.append(self) }
+      isDirty = true
+      return state.commit.role == .free
+    }
+  }
+
+  override func take() -> PersistedBatch {
+    defer { (model, isDirty, commits) = (nil, false, []) }
+    return StoreBatch(
+      self, version: version, model: model!, parts: parts.map { $0.take() }, commits, coder)
+  }
+
+  func changes(_ batch: StoreBatch<Model, Action>) -> PersistedChanges<Model, Action> {
+    PersistedChanges(batch: batch, form: form)
+  }
+
+  // MARK: Registration
+
+  /// Loads the saved state into the store, or saves the store's if there is none.
+  func begin() async throws {
+    guard let store else { return }
+    let persistence = persistence
+    let saved = try await persistence.perform { driver -> (SavedStore, Model)? in
+      guard var saved = try driver.store(self.identifier) else { return nil }
+      try self.check(saved)
+      try self.migrate(&saved, driver)
+      return (saved, try self.load(saved, driver))
+    }
+    if let (saved, model) = saved {
+      number = saved.number
+      attach(to: store, model, saved.version)
+    } else {
+      try await save(store)
+    }
+  }
+
+  /// Begins to keep the store's commits, from its present model on or from a saved one.
+  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ version: UInt64 = 0) {
+    // A replaced model is released outside of the lock.
+    var former = model
+    store.storage.lock.lock()
+    if former != nil {
+      swap(&store.storage.model.pointee, &former!)
+      store.storage.version = version
+    }
+    parts = form.parts.map { $0.makeChanges(store.storage.model) }
+    store.storage.setKeeper(self)
+    let published = store.storage.publish()
+    store.storage.lock.unlock()
+    withExtendedLifetime((former, published)) {}
+  }
+
+  /// Saves the store's state for the first time.
+  private func save(_ store: Store<Model, Action>) async throws {
+    attach(to: store)
+    let (model, version) = store.storage.withLock { _ in
+      (store.storage.model.pointee, store.storage.version)
+    }
+    number = try await persistence.perform { driver in
+      let saved = SavedStore(
+        version: version, typeName: self.type.name, typeVersion: self.type.version)
+      let number = try driver.save(saved, self.identifier)
+      let row = try self.coder.encode(self.form.hollowed(model), at: { nil })
+      try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
+      for part in self.form.parts {
+        for (row, value) in try part.rows(of: model, self.coder) {
+          try driver.save(value, at: row, ofStore: number)
+        }
+      }
+      self.savedModel = row
+      return number
+    }
+  }
+
+  private func check(_ saved: SavedStore) throws {
+    guard saved.typeName == type.name else {
+      throw PersistenceError(
+        .notDecodable,
+        """
+        \(coder.database), table dispatchstore_stores, store "\(identifier)": its rows are of type \
+        "\(saved.typeName)", and the store is of type "\(type.name)". Nothing was changed. Register it with the saved \
+        name, or under another identifier.
+        """)
+    }
+    guard saved.typeVersion <= type.version else {
+      throw PersistenceError(
+        .newerVersion,
+        """
+        \(coder.database), table dispatchstore_stores, store "\(identifier)": its rows have version \
+        \(saved.typeVersion) of "\(type.name)", and this program knows versions up to \(type.version). Nothing was \
+        changed. Run the newer program.
+        """)
+    }
+  }
+
+  private func load(_ saved: SavedStore, _ driver: any PersistenceDriver) throws -> Model {
+    var row: Data?
+    try driver.forEachRow(ofStore: saved.number, part: 0) { row = $1 }
+    guard let row else { throw coder.notDecodable(0, "", "There is no row.") }
+    savedModel = row
+    var model = try coder.decode(Model.self, row, 0, "")
+    for part in form.parts {
+      let loader = part.makeLoader(coder)
+      try driver.forEachRow(ofStore: saved.number, part: part.number) { try loader.add($0, $1) }
+      loader.finish(&model)
+    }
+    return model
+  }
+
+  private func migrate(_ saved: inout SavedStore, _ driver: any PersistenceDriver) throws {
+    if saved.typeVersion == type.version { return }
+    guard let migrate = type.migrate else {
+      throw PersistenceError(
+        .migration,
+        """
+        \(coder.database), store "\(identifier)": its rows have version \(saved.typeVersion) of "\(type.name)", and \
+        the program has no migration from it to version \(type.version). Nothing was changed.
+        """)
+    }
+    for part in 0...form.parts.count {
+      var rows: [(String, Data)] = []
+      try driver.forEachRow(ofStore: saved.number, part: part) { rows.append(($0, $1)) }
+      for (key, value) in rows {
+        let migrated = try self.migrated(value, part, key, from: saved.typeVersion, migrate)
+        try driver.save(migrated, at: SavedRow(part: part, key: key), ofStore: saved.number)
+      }
+    }
+    saved.typeVersion = type.version
+    _ = try driver.save(saved, identifier)
+  }
+
+  private func migrated(
+    _ value: Data, _ part: Int, _ key: String, from version: Int,
+    _ migrate: (inout PersistedRow) throws -> Void
+  ) throws -> Data {
+    var row = PersistedRow(
+      version: version, part: part, key: key,
+      value: try coder.decode(PlainValue.self, value, part, key))
+    do {
+      while row.version < type.version {
+        try migrate(&row)
+        row.version += 1
+      }
+    } catch {
+      throw PersistenceError(
+        .migration,
+        """
+        \(coder.database), store "\(identifier)", row "\(key)" of part \(part): its migration from version \
+        \(row.version) of "\(type.name)" threw \(error). Nothing was changed.
+        """, cause: error)
+    }
+    return try coder.encode(row.value, at: { key })
+  }
+}
+
+/// The changes of one store in one group.
+final class StoreBatch<Model: Sendable & Codable, Action: ActionType>: PersistedBatch,
+  @unchecked Sendable
+{
+  let model: Model
+  let parts: [PartBatch]
+  let commits: [StoreCommit<Action>]
+  private let coder: RowCoder
+
+  init(
+    _ record: PersistedRecord, version: UInt64, model: Model, parts: [PartBatch],
+    _ commits: [StoreCommit<Action>], _ coder: RowCoder
+  ) {
+    (self.model, self.parts, self.commits, self.coder) = (model, parts, commits, coder)
+    super.init(record, version: version)
+  }
+
+  override func rows(by coder: any PersistenceCoder) throws -> EncodedRows {
+    var rows = EncodedRows()
+    let row = try self.coder.encode(model, at: { nil })
+    if row != record.savedModel { rows.model = row }
+    for part in parts { try part.add(to: &rows, self.coder) }
+    return rows
+  }
+}

@@ -1,0 +1,222 @@
+import Dispatch
+
+// The role of the writer. A job takes it once something is committed; so does a thread that would block until its own
+// commits are saved.
+extension Persistence {
+  /// Starts a job if something is to be written and nobody has the role.
+  func requestWriter() {
+    if state.withLock({ $0.commit.request() }) { startJob() }
+  }
+
+  private func startJob() {
+    let job: @Sendable () -> Void = {
+      yieldPoint(.takeWriter)
+      if self.state.withLock({ $0.commit.take() }) { self.write() }
+    }
+    if let world { world.run(.substitute, job) } else { queue.async(execute: job) }
+  }
+
+  /// Writes on this thread until an end may pass, if nobody else does.
+  func lead(_ end: PendingEnd) {
+    yieldPoint(.takeWriter)
+    guard state.withLock({ !end.isSaved && $0.commit.take() }) else { return requestWriter() }
+    write { $0.saved >= end.position }
+  }
+
+  /// Writes group after group, until nothing is left or, between two groups, a condition holds.
+  private func write(until isEnough: (GroupCommit) -> Bool = { _ in false }) {
+    repeat {
+      guard let current = takeCurrent() else { return }
+      do {
+        try write(current)
+      } catch {
+        return couldNotWrite(current, error)
+      }
+    } while !state.withLock({ isEnough($0.commit) })
+    if state.withLock({ $0.commit.release() }) { startJob() }
+  }
+
+  /// Takes the group or errand that could not be written before, or else the next one; nil gives up the role.
+  private func takeCurrent() -> Writer.Current? {
+    if let current = writer.current { return current }
+    yieldPoint(.cutGroup)
+    var batches: [PersistedBatch] = []
+    var projections: [Projection] = []
+    let work = state.withLock { state in
+      let work = state.commit.next()
+      if case .group = work {
+        batches = state.dirty.map { $0.take() }
+        state.dirty = []
+        projections = state.projections
+      }
+      return work
+    }
+    switch work {
+    case .none: return nil
+    case .errand(let errand): writer.current = .errand(errand)
+    case .group(let position):
+      do {
+        let rows = try batches.map { try $0.rows(by: coder) }
+        writer.current = .group(
+          Writer.Group(position: position, batches: batches, rows: rows, projections: projections))
+      } catch {
+        fail(error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))
+        return nil
+      }
+    }
+    return writer.current
+  }
+
+  private func write(_ current: Writer.Current) throws {
+    switch current {
+    case .group(let group):
+      try writer.inTransaction { try group.write($0) }
+      didWrite(group)
+    case .errand(let errand):
+      try writer.inTransaction { try errand.run($0) }
+      didWrite(errand)
+    }
+  }
+
+  private func didWrite(_ group: Writer.Group) {
+    (writer.current, writer.failures) = (nil, 0)
+    group.wasSaved()
+    for batch in group.batches { report(batch.record) }
+    yieldPoint(.noteSaved)
+    let bytes = group.rows.reduce(0) { $0 + $1.byteCount }
+    let passing = state.withLock { state in
+      let count = Int(group.position - state.commit.saved)
+      state.bytesPerCommit = max(bytes / max(count, 1), 1)
+      (state.status.group, state.status.lastError) = (writer.owner.group, nil)
+      return state.commit.didSave(group.position)
+    }
+    pass(passing)
+  }
+
+  private func didWrite(_ errand: Errand) {
+    (writer.current, writer.failures) = (nil, 0)
+    state.withLock { $0.status.group = writer.owner.group }
+    errand.ended(nil)
+  }
+
+  private func pass(_ passing: GroupCommit.Passing) {
+    for end in passing.ends { end.resume() }
+    for call in passing.calls { call(passing.error) }
+    for resume in passing.resumed { resume() }
+    for errand in passing.errands { errand.ended(passing.error) }
+    publishStatus()
+  }
+
+  // MARK: Errors
+
+  /// The shortest and the longest pause before another attempt, in nanoseconds.
+  private static let pauses: (least: Int64, most: Int64) = (10_000_000, 1_000_000_000)
+
+  private func couldNotWrite(_ current: Writer.Current, _ thrown: any Error) {
+    var error =
+      thrown as? PersistenceError
+      ?? PersistenceError(.projection, "A projection threw \(thrown).", cause: thrown)
+    if !error.isOutcomeKnown { error = look(after: error, current) ?? error }
+    guard writer.current != nil else { return }
+    if error.isTransient { return pause(after: error) }
+    if case .errand(let errand) = current, error.isOfErrand {
+      writer.current = nil
+      errand.ended(error)
+      if state.withLock({ $0.commit.release() }) { startJob() }
+      return
+    }
+    writer.current = nil
+    if case .errand(let errand) = current { errand.ended(error) }
+    fail(error)
+  }
+
+  /// Looks whether a transaction was committed although its commit has failed; returns the error that is left.
+  ///
+  /// If it was committed, continues with the next one.
+  private func look(
+    after error: PersistenceError, _ current: Writer.Current
+  ) -> PersistenceError? {
+    guard let wasCommitted = try? writer.wasCommitted() else { return nil }
+    guard wasCommitted else {
+      return PersistenceError(error.code, error.message, cause: error.cause)
+    }
+    switch current {
+    case .group(let group): didWrite(group)
+    case .errand(let errand): didWrite(errand)
+    }
+    write()
+    return error
+  }
+
+  private func pause(after error: PersistenceError) {
+    writer.failures += 1
+    state.withLock { state in
+      state.status.lastError = error
+      state.commit.pause()
+    }
+    if writer.failures == 1 {
+      report(.savingDelayed, "\(error.message) Saving is tried again; dispatches wait meanwhile.")
+    }
+    publishStatus()
+    let factor = Int64(1) << min(Int64(writer.failures - 1), 16)
+    let pause = min(Self.pauses.least * factor, Self.pauses.most)
+    _ = timers.add(
+      WriterPause(of: self), at: clock.nanoseconds.addingClamped(pause))
+  }
+
+  fileprivate func endPause() {
+    state.withLock { $0.commit.endPause() }
+    startJob()
+  }
+
+  /// Ends everything that waits, since saving has failed.
+  func fail(_ error: PersistenceError) {
+    let passing = state.withLock { state in
+      (state.status.lastError, state.status.hasFailed) = (error, true)
+      return state.commit.fail(error)
+    }
+    pass(passing)
+  }
+
+  // MARK: Reports
+
+  func report(_ kind: DispatchWarning.Kind, _ message: String) {
+    let record = state.withLock { $0.records.values.first }
+    guard let record else {
+      let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
+      return DispatchWarning.writeToStandardError(warning)
+    }
+    record.report(kind, message)
+  }
+
+  /// The size in bytes above which the row of a model is reported.
+  private static let largeRow = 64 << 10
+
+  private func report(_ record: PersistedRecord) {
+    guard !record.hasReportedSize, let size = record.savedModel?.count, size > Self.largeRow
+    else { return }
+    record.hasReportedSize = true
+    record.report(
+      .largeModelRow,
+      """
+      The row of its model has \(size / 1_024) KiB, and each commit that changes it writes all of it. Keep elements \
+      in a TrackedDictionary, and register the store with persisted: .elements(…).
+      """)
+  }
+}
+
+extension PersistenceError {
+  /// Whether it concerns one errand, and not the database.
+  fileprivate var isOfErrand: Bool {
+    [.notDecodable, .notEncodable, .newerVersion, .migration, .alreadyRegistered].contains(code)
+  }
+}
+
+/// The end of a pause before the next attempt to write.
+private final class WriterPause: TimerTarget {
+  private let persistence: Persistence
+
+  init(of persistence: Persistence) { self.persistence = persistence }
+
+  func timerFired() { persistence.endPause() }
+}

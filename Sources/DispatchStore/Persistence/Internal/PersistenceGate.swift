@@ -1,0 +1,36 @@
+/// The gate of dispatches to persistent stores: their end waits until everything is saved.
+final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has only constants
+  private let persistence: Persistence
+
+  init(_ persistence: Persistence) { self.persistence = persistence }
+
+  override var refusal: DispatchError? {
+    persistence.state.withLock(\.commit.failure).map { .refused($0) }
+  }
+
+  override func admit(otherwise resume: @escaping @Sendable () -> Void) -> Admission {
+    persistence.state.withLock { state in
+      let bytes = Int(clamping: state.commit.lag) * state.bytesPerCommit
+      return state.commit.admit(bytes: bytes, otherwise: resume)
+    }
+  }
+
+  override func enter(_ end: PendingEnd) -> Bool {
+    persistence.state.withLock { $0.commit.enter(end) }
+  }
+
+  override func lead(_ end: PendingEnd) { persistence.lead(end) }
+
+  override func left(_ end: PendingEnd) {
+    for end in persistence.state.withLock({ $0.commit.left(end) }) { end.resume() }
+  }
+}
+
+extension DispatchError {
+  static func refused(_ error: PersistenceError) -> DispatchError {
+    DispatchError(
+      code: .persistenceFailed,
+      message: "The store was not run, since its state can't be saved any longer: \(error.message)",
+      cause: error)
+  }
+}

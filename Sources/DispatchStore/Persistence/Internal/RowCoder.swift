@@ -1,0 +1,67 @@
+import Foundation
+
+/// Encodes and decodes the rows of one store, with errors that name the row.
+struct RowCoder {
+  let coder: any PersistenceCoder
+  let storeIdentifier: String
+  let database: String
+
+  func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {
+    do {
+      return try coder.encode(value)
+    } catch {
+      throw PersistenceError(
+        .notEncodable,
+        """
+        Store "\(storeIdentifier)"\(key().map { ", element \($0)" } ?? ""): the \(type(of: value)) can't be encoded\
+        \(Self.place(of: error)).
+        """, cause: error)
+    }
+  }
+
+  func noText(for key: some PersistentKey) -> PersistenceError {
+    PersistenceError(
+      .notEncodable,
+      "Store \"\(storeIdentifier)\": the text of key \(key) has U+0000, which can't be saved.")
+  }
+
+  func decode<Value: Decodable>(
+    _ type: Value.Type, _ data: Data, _ part: Int, _ key: String
+  ) throws -> Value {
+    do {
+      return try coder.decode(type, from: data)
+    } catch {
+      throw notDecodable(part, key, "It is no \(type)\(Self.place(of: error)).", cause: error)
+    }
+  }
+
+  func notDecodable(
+    _ part: Int, _ key: String, _ reason: String, cause: (any Error)? = nil
+  ) -> PersistenceError {
+    let row = part == 0 ? "the model" : "element \"\(key)\" of dictionary \(part)"
+    return PersistenceError(
+      .notDecodable,
+      """
+      \(database), table dispatchstore_rows, store "\(storeIdentifier)", \(row): the row can't be decoded. \(reason) \
+      Nothing was changed. Add a migration, or repair the row.
+      """, cause: cause)
+  }
+
+  /// The place in a value where coding failed, and why.
+  private static func place(of error: any Error) -> String {
+    let context: (path: [any CodingKey], text: String)
+    switch error {
+    case EncodingError.invalidValue(let value, let found):
+      context = (found.codingPath, "\(value): \(found.debugDescription)")
+    case DecodingError.keyNotFound(let key, let found):
+      context = (found.codingPath, "it has no \"\(key.stringValue)\"")
+    case DecodingError.typeMismatch(_, let found), DecodingError.valueNotFound(_, let found),
+      DecodingError.dataCorrupted(let found):
+      context = (found.codingPath, found.debugDescription)
+    default:
+      return ": \(error)"
+    }
+    let path = context.path.map(\.stringValue).joined(separator: ".")
+    return (path.isEmpty ? "" : " at \(path)") + " (\(context.text))"
+  }
+}

@@ -1,0 +1,75 @@
+/// What the thread has that writes: the database, and the group or the errand in progress.
+final class Writer {
+  let driver: any PersistenceDriver
+  /// The owner of the next transaction.
+  var owner: PersistenceOwner
+  var current: Current?
+  /// The number of failed attempts to write the current one.
+  var failures = 0
+  /// The journal's size that was reported last.
+  var reportedJournal = 0
+
+  enum Current {
+    case group(Group)
+    case errand(Errand)
+  }
+
+  /// The commits that one transaction saves.
+  struct Group {
+    /// The number of its last commit.
+    let position: UInt64
+    let batches: [PersistedBatch]
+    let rows: [EncodedRows]
+    let projections: [Projection]
+  }
+
+  init(_ driver: any PersistenceDriver, _ owner: PersistenceOwner) {
+    (self.driver, self.owner) = (driver, owner)
+  }
+
+  /// Runs work in a transaction, unless it was committed before.
+  func inTransaction(_ body: (any PersistenceDriver) throws -> Void) throws {
+    if try driver.begin(as: owner) {
+      do {
+        try body(driver)
+        try driver.commit()
+      } catch {
+        driver.rollback()
+        throw error
+      }
+    }
+    owner.group += 1
+  }
+
+  /// Whether the transaction whose commit has failed was committed nevertheless.
+  func wasCommitted() throws -> Bool {
+    guard try driver.begin(as: owner) else {
+      owner.group += 1
+      return true
+    }
+    driver.rollback()
+    return false
+  }
+}
+
+extension Writer.Group {
+  /// Writes the group's rows, then those of the projections.
+  func write(_ driver: any PersistenceDriver) throws {
+    for (batch, rows) in zip(batches, rows) {
+      try driver.save(version: batch.version, ofStore: batch.record.number)
+      try rows.write(driver, ofStore: batch.record.number)
+    }
+    for projection in projections {
+      for batch in batches where batch.record === projection.record {
+        try projection.run(batch, driver)
+      }
+    }
+  }
+
+  /// Notes that the rows are saved.
+  func wasSaved() {
+    for (batch, rows) in zip(batches, rows) {
+      if let model = rows.model { batch.record.savedModel = model }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/// How the state of a store is saved: as one row, or with a row for each element of large dictionaries.
+public struct PersistedForm<Model: Sendable & Codable>: Sendable {
+  let parts: [PersistedPart<Model>]
+
+  /// Saves the model as one row, which each commit that changes the model writes anew.
+  public static var model: PersistedForm { PersistedForm(parts: []) }
+
+  /// Saves each element of these dictionaries as a row of its own, and the rest of the model as another.
+  ///
+  /// A commit writes only the elements that it has touched. Dictionaries are numbered in the order in which you name
+  /// them: add new ones at the end. `Model` is encoded with these dictionaries empty.
+  ///
+  /// A dictionary that you assign as a whole is compared with all of its saved rows; `replaceContents(with:)` is faster.
+  public static func elements<each Key: PersistentKey, each Value: Sendable & Codable>(
+    _ paths: repeat any WritableKeyPath<Model, TrackedDictionary<each Key, each Value>> & Sendable
+  ) -> PersistedForm {
+    var parts: [PersistedPart<Model>] = []
+    repeat parts.append(DictionaryPart(each paths, number: parts.count + 1))
+    return PersistedForm(parts: parts)
+  }
+
+  /// Returns a copy of the model in which these dictionaries are empty.
+  func hollowed(_ model: Model) -> Model {
+    if parts.isEmpty { return model }
+    var copy = model
+    for part in parts { part.empty(&copy) }
+    return copy
+  }
+}
+
+/// The name and the version of a persisted type, and the ways from older versions to it.
+///
+///     let type = PersistedType("orders", version: 2) { row in
+///       guard row.version == 1, row.part == 1 else { return }
+///       row.value["currency"] = "EUR"
+///     }
+///
+/// The name is yours, so that you can rename the Swift type. Count the version up whenever a saved row can no longer
+/// be decoded.
+public struct PersistedType: Sendable {
+  let name: String
+  let version: Int
+  let migrate: (@Sendable (inout PersistedRow) throws -> Void)?
+
+  /// Names a persisted type.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the type, for good.
+  ///   - version: The version that this program writes.
+  ///   - migrate: Takes a row from `row.version` to the next version. Called for each row of an older version when the
+  ///     store is registered, once for each version, all in one transaction.
+  public init(
+    _ name: String, version: Int = 1,
+    migrate: (@Sendable (inout PersistedRow) throws -> Void)? = nil
+  ) {
+    (self.name, self.version, self.migrate) = (name, version, migrate)
+  }
+}
+
+/// A saved row during a migration.
+public struct PersistedRow: Sendable {
+  /// The version that the row has now.
+  public internal(set) var version: Int
+  /// 0 for the model, 1 for the elements of the first dictionary, and so on.
+  public let part: Int
+  /// The element's key; empty for the model.
+  public let key: String
+  /// The row's value, as JSON.
+  public var value: PlainValue
+}

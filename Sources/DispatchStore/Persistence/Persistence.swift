@@ -1,0 +1,168 @@
+import Dispatch
+
+/// Saves the state of stores in a database, before anyone is told that it has changed.
+///
+///     let persistence = try await Persistence(.sqlite(path: "shop.db"))
+///     let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+///     let orders = try await dispatcher.register(
+///       store: Store(identifier: "orders", model: Orders()) { … }, persisted: .elements(\.all))
+///     let result = await dispatcher.send(Order.place(order))  // The order is in the database now.
+///
+/// The state is in memory, and each commit of a persistent store is saved in order, many in one transaction. A dispatch
+/// to persistent stores ends once all commits that came before its end are saved. Its lane is free before that.
+///
+/// One process has the database open at a time. Keep the persistence as long as its stores; `close()` it after the
+/// dispatcher has drained.
+public final class Persistence: Sendable {
+  let state: Locked<State>
+  let coder: any PersistenceCoder
+  let timers: TimerQueue
+  let clock: DispatcherClock
+  let world: (any SimulatedWorld)?
+  /// The thread of writing jobs. Its own, because writing blocks.
+  let queue = DispatchQueue(label: "DispatchStore.persistence")
+  /// The database, and the group that is being written: only for the thread that has the role of the writer.
+  nonisolated(unsafe) let writer: Writer
+
+  struct State {
+    var commit: GroupCommit
+    /// The stores with commits that are not in a group yet.
+    var dirty: [PersistedRecord] = []
+    /// The stores that are persisted, by identifier.
+    var records: [String: PersistedRecord] = [:]
+    var projections: [Projection] = []
+    var status: PersistenceStatus
+    var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
+    var lastObserver = 0
+    /// The size of the unsaved rows, estimated.
+    var bytesPerCommit = 256
+  }
+
+  /// Opens a database, and makes this process its owner.
+  ///
+  /// - Parameters:
+  ///   - database: The database: `.sqlite(path:)` of `DispatchStorePersistence`.
+  ///   - coder: Encodes models and elements for their rows.
+  ///   - limits: The bounds of what waits to be saved.
+  /// - Throws: A `PersistenceError`, with the codes `cannotOpen`, `notADatabase`, `inUse`, `newerVersion`,
+  ///   `notDurable` and others. Nothing is changed then.
+  public convenience init(
+    _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
+    limits: PersistenceLimits = .suspending()
+  ) async throws {
+    try await self.init(database, coder: coder, limits: limits, in: nil)
+  }
+
+  /// Opens a database in a simulated world.
+  package init(
+    _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
+    limits: PersistenceLimits = .suspending(), in world: (any SimulatedWorld)?
+  ) async throws {
+    let driver = database.driver
+    // Blocks: on a thread of its own, which may not be one of the cooperative pool.
+    let owner = try await Self.blocking(on: queue, in: world) { try driver.open() }
+    clock = DispatcherClock(nil)
+    timers = TimerQueue(clock, in: world)
+    (self.coder, self.world) = (coder, world)
+    writer = Writer(driver, owner)
+    state = Locked(
+      State(
+        commit: GroupCommit(limits),
+        status: PersistenceStatus(database: driver.description, owner: owner)))
+  }
+
+  deinit {
+    for observer in state.withLock({ $0.statusObservers }).values { observer.finish() }
+    writer.driver.close()
+  }
+
+  /// Runs code that blocks on a thread that may.
+  static func blocking<Value: Sendable>(
+    on queue: DispatchQueue, in world: (any SimulatedWorld)?,
+    _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    let result = await withUnsafeContinuation {
+      (continuation: UnsafeContinuation<Result<Value, any Error>, Never>) in
+      let step: @Sendable () -> Void = { continuation.resume(returning: Result(catching: body)) }
+      if let world { world.run(.substitute, step) } else { queue.async(execute: step) }
+    }
+    return try result.get()
+  }
+
+  // MARK: Waiting
+
+  /// Waits until everything is saved that was committed before.
+  ///
+  /// Call it before you send out what you have read outside of a dispatch: a crash could undo it otherwise.
+  ///
+  /// - Throws: A `PersistenceError` if saving has failed.
+  public func flush() async throws {
+    let error = await withUnsafeContinuation {
+      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
+      let (waits, error) = state.withLock { state in
+        state.commit.wait { continuation.resume(returning: $0) }
+      }
+      if waits { requestWriter() } else { continuation.resume(returning: error) }
+    }
+    if let error { throw error }
+  }
+
+  /// Calls a closure once everything is saved that was committed before, or saving has failed.
+  func afterSaving(_ body: @escaping @Sendable (PersistenceError?) -> Void) {
+    let (waits, error) = state.withLock { $0.commit.wait(body) }
+    if waits { requestWriter() } else { body(error) }
+  }
+
+  /// Saves what is committed, and closes the database, so that another process can open it.
+  ///
+  /// Drain the dispatcher first. Persistent stores run no action afterwards; they can still be read.
+  public func close() async throws {
+    try await flush()
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      // In the role of the writer, so that nobody writes meanwhile.
+      let errand = Errand { _ in } end: { _ in
+        self.fail(PersistenceError(.closed, "The persistence was closed."))
+        self.writer.driver.close()
+        continuation.resume()
+      }
+      if state.withLock({ $0.commit.add(errand) }) != nil { return continuation.resume() }
+      requestWriter()
+    }
+  }
+
+  /// Removes the rows of a store that is not registered.
+  ///
+  /// - Throws: A `PersistenceError`; with the code `alreadyRegistered` if the store is registered.
+  public func delete(_ storeIdentifier: String) async throws {
+    try claim(storeIdentifier, for: nil)
+    try await perform { driver in
+      guard let saved = try driver.store(storeIdentifier) else { return }
+      try driver.delete(store: saved.number)
+    }
+  }
+
+  /// Runs work with the database in a transaction of its own, after everything that was committed before.
+  func perform<Value: Sendable>(
+    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value
+  ) async throws -> Value {
+    let value = Locked<Value?>(nil)
+    let error = await withUnsafeContinuation {
+      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
+      let errand = Errand { driver in
+        let result = try body(driver)
+        value.withLock { $0 = result }
+      } end: { continuation.resume(returning: $0) }
+      if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
+      requestWriter()
+    }
+    if let error { throw error }
+    return value.withLock { $0! }
+  }
+}
+
+/// A database that stores can be saved in.
+public struct PersistenceDatabase: Sendable {
+  let driver: any PersistenceDriver
+
+  package init(_ driver: any PersistenceDriver) { self.driver = driver }
+}

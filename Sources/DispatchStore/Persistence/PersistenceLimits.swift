@@ -1,0 +1,30 @@
+/// The bounds of what waits to be saved, and what happens to a dispatch above them.
+///
+/// They matter while the database is locked or full: commits then stay in memory.
+public struct PersistenceLimits: Sendable {
+  let commits: UInt64
+  let bytes: Int
+  let rejects: Bool
+
+  /// Holds dispatches to persistent stores back while too much is unsaved; a `.sync` caller is blocked.
+  ///
+  /// - Parameters:
+  ///   - commits: The number of commits.
+  ///   - bytes: The size of their rows, estimated from those that were written last.
+  public static func suspending(
+    commits: Int = 100_000, bytes: Int = 256 << 20
+  ) -> PersistenceLimits {
+    PersistenceLimits(commits: UInt64(max(commits, 1)), bytes: bytes, rejects: false)
+  }
+
+  /// Fails dispatches to persistent stores while too much is unsaved, with the code `limitExceeded`.
+  ///
+  /// - Parameters:
+  ///   - commits: The number of commits.
+  ///   - bytes: The size of their rows, estimated from those that were written last.
+  public static func rejecting(
+    commits: Int = 100_000, bytes: Int = 256 << 20
+  ) -> PersistenceLimits {
+    PersistenceLimits(commits: UInt64(max(commits, 1)), bytes: bytes, rejects: true)
+  }
+}

@@ -1,0 +1,53 @@
+/// How saving goes.
+public struct PersistenceStatus: Sendable {
+  /// The kind and place of the database.
+  public let database: String
+  /// The number of times that a process has become the database's owner, this one included.
+  public let epoch: Int64
+  /// The number of the last group of commits that was saved.
+  public internal(set) var group: Int64
+  /// The number of commits that are not saved yet.
+  public internal(set) var lag: Int
+  /// The last error; nil once a group is saved after it.
+  public internal(set) var lastError: PersistenceError?
+  /// Whether saving has failed for good, or was closed.
+  public internal(set) var hasFailed = false
+
+  init(database: String, owner: PersistenceOwner) {
+    (self.database, epoch, group, lag) = (database, owner.epoch, owner.group, 0)
+  }
+}
+
+extension Persistence {
+  /// How saving goes at this moment.
+  public var status: PersistenceStatus {
+    state.withLock { state in
+      var status = state.status
+      status.lag = Int(state.commit.lag)
+      return status
+    }
+  }
+
+  /// The status now and after each group that was saved or has failed; the newest one only, for a slow consumer.
+  public var statuses: AsyncStream<PersistenceStatus> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: PersistenceStatus.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.lastObserver += 1
+      state.statusObservers[state.lastObserver] = continuation
+      return state.lastObserver
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.statusObservers.removeValue(forKey: number) }
+    }
+    continuation.yield(status)
+    return stream
+  }
+
+  func publishStatus() {
+    let observers = state.withLock { $0.statusObservers }
+    if observers.isEmpty { return }
+    let status = status
+    for observer in observers.values { observer.yield(status) }
+  }
+}

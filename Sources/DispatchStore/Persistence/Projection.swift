@@ -1,0 +1,132 @@
+/// What the commits of one group have changed in one store.
+public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
+  let batch: StoreBatch<Model, Action>
+  let form: PersistedForm<Model>
+
+  /// The commits, in order.
+  public var commits: [StoreCommit<Action>] { batch.commits }
+
+  /// The model after the commits; the dictionaries whose elements are rows are empty.
+  public var model: Model { batch.model }
+
+  /// The elements of a dictionary that the commits have changed, each once, with its values before and after them.
+  ///
+  /// Nil if the dictionary was assigned as a whole, so that its changes are not known: take `replacement(of:)`.
+  ///
+  /// - Precondition: The dictionary is one of those that the store is registered with.
+  public func elements<Key: PersistentKey, Value: Sendable & Codable>(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> [(key: Key, old: Value?, new: Value?)]? {
+    let part = part(path)
+    return part.changes.whole == nil ? part.elements : nil
+  }
+
+  /// The elements of a dictionary that was assigned as a whole; nil if it was not.
+  public func replacement<Key: PersistentKey, Value: Sendable & Codable>(
+    of path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> [Key: Value]? {
+    let part = part(path)
+    guard var whole = part.changes.whole else { return nil }
+    for (key, _, new) in part.elements { whole[key] = new }
+    return whole
+  }
+
+  private func part<Key: PersistentKey, Value: Sendable & Codable>(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> DictionaryBatch<Key, Value> {
+    let index = form.parts.firstIndex { ($0 as? DictionaryPart<Model, Key, Value>)?.path == path }
+    guard let index else {
+      stopProgram(
+        """
+        \(path) is no dictionary whose elements are rows of store "\(batch.record.identifier)". Register the store \
+        with persisted: .elements(…) and this path.
+        """)
+    }
+    return unsafeDowncast(batch.parts[index], to: DictionaryBatch<Key, Value>.self)
+  }
+}
+
+/// The transaction of a group of commits, for rows of your own.
+public struct DatabaseTransaction: ~Copyable {
+  private let driver: any PersistenceDriver
+
+  init(_ driver: any PersistenceDriver) { self.driver = driver }
+
+  /// Runs a statement, and returns the number of rows that it has changed.
+  ///
+  ///     try transaction.execute("INSERT INTO mail (order_id, text) VALUES (?, ?)", order.id, text)
+  ///
+  /// The text is prepared once, and kept: pass values as parameters.
+  @discardableResult
+  public func execute(_ sql: String, _ values: (any DatabaseValueConvertible)...) throws -> Int {
+    try driver.execute(sql, values.map(\.databaseValue))
+  }
+
+  /// Runs a query, and returns its rows.
+  public func query(
+    _ sql: String, _ values: (any DatabaseValueConvertible)...
+  ) throws -> [[DatabaseValue]] {
+    try driver.query(sql, values.map(\.databaseValue))
+  }
+}
+
+/// A user's closure that writes rows with each group, without the types of its store.
+final class Projection: Sendable {
+  let record: PersistedRecord
+  private let body: @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
+
+  init(
+    _ record: PersistedRecord,
+    _ body: @escaping @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
+  ) {
+    (self.record, self.body) = (record, body)
+  }
+
+  func run(_ batch: PersistedBatch, _ driver: any PersistenceDriver) throws {
+    try body(batch, driver)
+  }
+}
+
+extension Persistence {
+  /// Writes rows of your own in the transaction that saves a store's commits.
+  ///
+  ///     try await persistence.project(orders) { changes, transaction in
+  ///       for (id, _, order) in changes.elements(\.all) ?? [] where order?.isPaid == true {
+  ///         try transaction.execute("INSERT INTO paid (id) VALUES (?)", id)
+  ///       }
+  ///     }
+  ///
+  /// The closure is called once for each group of commits, in their order, on the thread that writes; again if the
+  /// transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, or wait for a
+  /// dispatch. If it throws, saving ends with the code `projection`. It stays as long as the persistence.
+  ///
+  /// - Throws: A `PersistenceError` if saving has failed.
+  /// - Precondition: The store is registered as persistent with this persistence.
+  public func project<Model: Sendable & Codable, Action: ActionType>(
+    _ store: Store<Model, Action>,
+    _ body: @escaping @Sendable (
+      PersistedChanges<Model, Action>, borrowing DatabaseTransaction
+    ) throws -> Void
+  ) async throws {
+    guard let record = store.storage.keeper as? PersistedStore<Model, Action>,
+      record.persistence === self
+    else {
+      stopProgram(
+        """
+        Store "\(store.identifier)" is not saved by this persistence: register it with persisted: before you add a \
+        projection.
+        """)
+    }
+    // Between two groups, so that the projection sees whole ones.
+    try await perform { _ in
+      self.state.withLock { state in
+        record.keepsCommits = true
+        state.projections.append(
+          Projection(record) { batch, driver in
+            let typed = unsafeDowncast(batch, to: StoreBatch<Model, Action>.self)
+            try body(record.changes(typed), DatabaseTransaction(driver))
+          })
+      }
+    }
+  }
+}
