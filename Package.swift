@@ -23,6 +23,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "DispatchStore", targets: ["DispatchStore"]),
+    .library(name: "DispatchStorePersistence", targets: ["DispatchStorePersistence"]),
     .library(name: "DispatchStoreTesting", targets: ["DispatchStoreTesting"]),
     .executable(name: "churn", targets: ["churn"]),
     .executable(name: "explore", targets: ["explore"]),
@@ -30,10 +31,18 @@ let package = Package(
   traits: [
     .trait(
       name: "Simulation",
-      description: "Simulations with DispatchStoreTesting in release builds too.")
+      description: "Simulations with DispatchStoreTesting in release builds too."),
+    .trait(
+      name: "SQLite",
+      description: "Stores saved in SQLite. Needs its C library: apt-get install libsqlite3-dev."),
   ],
   targets: [
     .target(name: "DispatchStore", swiftSettings: settings + simulation),
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .target(
+      name: "DispatchStorePersistence",
+      dependencies: ["DispatchStore", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))],
+      swiftSettings: settings),
     .target(
       name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),
     .executableTarget(

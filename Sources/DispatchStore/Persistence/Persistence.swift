@@ -50,18 +50,19 @@ public final class Persistence: Sendable {
     _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
     limits: PersistenceLimits = .suspending()
   ) async throws {
-    try await self.init(database, coder: coder, limits: limits, in: nil)
+    try await self.init(database, coder: coder, limits: limits, inWorldOf: nil)
   }
 
-  /// Opens a database in a simulated world.
+  /// Opens a database in the simulated world of a dispatcher, if it has one, and with its clock.
   package init(
     _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
-    limits: PersistenceLimits = .suspending(), in world: (any SimulatedWorld)?
+    limits: PersistenceLimits = .suspending(), inWorldOf dispatcher: Dispatcher?
   ) async throws {
     let driver = database.driver
+    let world = dispatcher?.pool.world
     // Blocks: on a thread of its own, which may not be one of the cooperative pool.
     let owner = try await Self.blocking(on: queue, in: world) { try driver.open() }
-    clock = DispatcherClock(nil)
+    clock = dispatcher?.clock ?? DispatcherClock(nil)
     timers = TimerQueue(clock, in: world)
     (self.coder, self.world) = (coder, world)
     writer = Writer(driver, owner)
@@ -120,7 +121,7 @@ public final class Persistence: Sendable {
     try await flush()
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       // In the role of the writer, so that nobody writes meanwhile.
-      let errand = Errand { _ in } end: { _ in
+      let errand = DatabaseErrand { _ in } end: { _ in
         self.fail(PersistenceError(.closed, "The persistence was closed."))
         self.writer.driver.close()
         continuation.resume()
@@ -148,7 +149,7 @@ public final class Persistence: Sendable {
     let value = Locked<Value?>(nil)
     let error = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      let errand = Errand { driver in
+      let errand = DatabaseErrand { driver in
         let result = try body(driver)
         value.withLock { $0 = result }
       } end: { continuation.resume(returning: $0) }

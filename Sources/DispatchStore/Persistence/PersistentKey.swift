@@ -11,26 +11,27 @@ public protocol PersistentKey: Hashable, Sendable {
   /// The text.
   var persistentText: String { get }
 
-  /// Makes the key of a saved text; nil if that is none.
-  init?(persistentText: String)
+  /// Returns the key of a saved text; nil if that is none.
+  ///
+  /// A function, since another initializer would make `flatMap(Int.init)` ambiguous.
+  static func key(ofPersistentText text: String) -> Self?
 }
 
 extension PersistentKey where Self: LosslessStringConvertible {
   /// The description.
   public var persistentText: String { description }
 
-  /// Makes the key of its description.
-  public init?(persistentText: String) { self.init(persistentText) }
+  /// Returns the key of its description.
+  public static func key(ofPersistentText text: String) -> Self? { Self(text) }
 }
 
 extension PersistentKey where Self: RawRepresentable, RawValue: PersistentKey {
   /// The text of the raw value.
   public var persistentText: String { rawValue.persistentText }
 
-  /// Makes the key of its raw value's text.
-  public init?(persistentText: String) {
-    guard let value = RawValue(persistentText: persistentText) else { return nil }
-    self.init(rawValue: value)
+  /// Returns the key of its raw value's text.
+  public static func key(ofPersistentText text: String) -> Self? {
+    RawValue.key(ofPersistentText: text).flatMap { Self(rawValue: $0) }
   }
 }
 
@@ -50,8 +51,8 @@ extension UUID: PersistentKey {
   /// The UUID's text.
   public var persistentText: String { uuidString }
 
-  /// Makes the UUID of its text.
-  public init?(persistentText: String) { self.init(uuidString: persistentText) }
+  /// Returns the UUID of its text.
+  public static func key(ofPersistentText text: String) -> UUID? { UUID(uuidString: text) }
 }
 
 extension PersistentKey {

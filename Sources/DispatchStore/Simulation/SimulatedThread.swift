@@ -116,3 +116,6 @@ func isPlanted(_ mutant: Mutant) -> Bool {
     false
   #endif
 }
+
+/// Yields to the test scheduler before a step of a database in memory.
+package func yieldBeforeDatabase(_ step: String) { yieldPoint(.useDatabase, step) }

@@ -63,6 +63,7 @@ package enum Transition: String, Sendable {
   case endSaving = "end the wait for saving"
   case takeWriter = "begin to write"
   case cutGroup = "cut a group of commits"
+  case useDatabase = "use the database"
   case noteSaved = "note that a group is saved"
   case complete = "complete"
   case notifyWaiters = "notify the waiters"

@@ -1,7 +1,7 @@
 /// The order in which the ends of dispatches pass: that of their lanes, without threads.
 struct EndOrder {
   /// The ends that have not passed, by lane, in order.
-  private var lanes: [ObjectIdentifier: FIFO<PendingEnd>] = [:]
+  private var lanes: [LaneIdentity: FIFO<PendingEnd>] = [:]
 
   /// The number of lanes in which ends wait.
   var laneCount: Int { lanes.count }

@@ -32,13 +32,13 @@ struct GroupCommit {
     var ends: [PendingEnd] = []
     var calls: [@Sendable (PersistenceError?) -> Void] = []
     var resumed: [@Sendable () -> Void] = []
-    var errands: [Errand] = []
+    var errands: [DatabaseErrand] = []
     var error: PersistenceError?
   }
 
   /// The writer's next work.
   enum Work {
-    case errand(Errand)
+    case errand(DatabaseErrand)
     /// Write everything up to this number.
     case group(UInt64)
     case none
@@ -51,7 +51,7 @@ struct GroupCommit {
   private(set) var failure: PersistenceError?
   private var waiters = FIFO<Waiter>()
   private var order = EndOrder()
-  private var errands = FIFO<Errand>()
+  private var errands = FIFO<DatabaseErrand>()
   /// Dispatches that may start once fewer commits are unsaved.
   private var heldBack = FIFO<@Sendable () -> Void>()
   private let limits: PersistenceLimits
@@ -102,7 +102,7 @@ struct GroupCommit {
     return .waits
   }
 
-  mutating func add(_ errand: Errand) -> PersistenceError? {
+  mutating func add(_ errand: DatabaseErrand) -> PersistenceError? {
     if let failure { return failure }
     errands.append(errand)
     return nil

@@ -103,7 +103,7 @@ private final class DictionaryLoader<
   }
 
   override func add(_ key: String, _ value: Data) throws {
-    guard let typed = Key(persistentText: key) else {
+    guard let typed = Key.key(ofPersistentText: key) else {
       throw coder.notDecodable(part.number, key, "The key is no \(Key.self).")
     }
     let element = try coder.decode(Value.self, value, part.number, key)

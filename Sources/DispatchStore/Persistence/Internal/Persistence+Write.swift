@@ -93,7 +93,7 @@ extension Persistence {
     pass(passing)
   }
 
-  private func didWrite(_ errand: Errand) {
+  private func didWrite(_ errand: DatabaseErrand) {
     (writer.current, writer.failures) = (nil, 0)
     state.withLock { $0.status.group = writer.owner.group }
     errand.ended(nil)

@@ -11,7 +11,7 @@ final class Writer {
 
   enum Current {
     case group(Group)
-    case errand(Errand)
+    case errand(DatabaseErrand)
   }
 
   /// The commits that one transaction saves.

@@ -44,7 +44,7 @@ final class PendingEnd: @unchecked Sendable {
   /// The scheduler of the remaining steps.
   let place: Scheduler
   /// The lanes in whose order the end comes.
-  let lanes: [ObjectIdentifier]
+  let lanes: [LaneIdentity]
   var keepsPlace: Bool { round == nil }
   /// The number of commits that must be saved.
   var position: UInt64 = 0
@@ -57,7 +57,7 @@ final class PendingEnd: @unchecked Sendable {
   init(of dispatch: Dispatch, _ round: Round?, at gate: EndGate, from scheduler: Scheduler) {
     (self.dispatch, self.round, self.gate) = (dispatch, round, gate)
     let turns = round == nil ? [] : scheduler.place.turns(of: dispatch)
-    lanes = turns.filter { $0.lane is Lane }.map { ObjectIdentifier($0.lane) }
+    lanes = turns.compactMap { ($0.lane as? Lane)?.identity }
     let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
     place = staysHere ? scheduler : AfterLane.make(scheduler)
   }

@@ -150,7 +150,8 @@ final class Round: @unchecked Sendable {
     guard !indices.isEmpty else { return false }
     let key = state.withLock { $0.park(indices) }
     switch gate.admit(otherwise: { self.unpark(key) }) {
-    case .waits: return true
+    case .waits where !isCancelled: return true
+    case .waits: break
     case .fails(let error): rejection.withLock { $0 = error }
     case .starts: break
     }

@@ -1,5 +1,13 @@
 import Synchronization
 
+/// The identity of a lane, which may have been removed and made again.
+///
+/// Lanes whose keys have equal hashes share it, so that comparing it calls no user code.
+struct LaneIdentity: Hashable {
+  let pool: ObjectIdentifier
+  let number: Int
+}
+
 /// A first-in, first-out lane: strictly one dispatch at a time, from its start to its completion.
 ///
 /// Dispatching threads push to one word, without a lock. One job at a time drains the lane; the thread that runs it
@@ -33,6 +41,11 @@ final class Lane: Scheduler, @unchecked Sendable {
   func hasKey(_ key: TypedKey) -> Bool {
     guard let name, !isRetired else { return false }
     return isPlanted(.equalHashes) ? name.key.hash == key.hash : name.key == key
+  }
+
+  /// The lane, for the order of what follows after dispatches have left it: it may be another object by then.
+  var identity: LaneIdentity {
+    LaneIdentity(pool: ObjectIdentifier(pool), number: name?.key.hash ?? (isMain ? 1 : 0))
   }
 
   /// The lane's activity once it is empty.

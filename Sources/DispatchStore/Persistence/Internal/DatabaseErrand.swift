@@ -1,7 +1,7 @@
 /// Work with the database besides groups of commits: a registration, or a deletion.
 ///
 /// It runs in a transaction of its own, and again if the database was busy.
-final class Errand: Sendable {
+final class DatabaseErrand: Sendable {
   private let body: @Sendable (any PersistenceDriver) throws -> Void
   private let end: @Sendable (PersistenceError?) -> Void
 

@@ -1,0 +1,66 @@
+#if SQLite
+  import DispatchStore
+  import Foundation
+
+  /// The place of a database file.
+  struct DatabasePlace {
+    /// The absolute path, without symbolic links.
+    ///
+    /// One database must not have two lock files, whatever links lead to it.
+    let path: String
+
+    /// Checks that a database can be there.
+    init(_ path: String) throws {
+      guard !path.isEmpty, !path.utf8.contains(0) else {
+        throw PersistenceError(.cannotOpen, "\"\(path)\" is no path of an SQLite database.")
+      }
+      self.path = try Self.resolve(path, links: 0)
+      var info = stat()
+      let exists = stat(self.path, &info) == 0
+      if exists, info.st_mode & S_IFMT != S_IFREG {
+        let isFolder = info.st_mode & S_IFMT == S_IFDIR
+        throw Self.cannotOpen(self.path, isFolder ? "it is a folder" : "it is no ordinary file")
+      }
+      let place = exists ? self.path : (self.path as NSString).deletingLastPathComponent
+      if let fileSystem = try FileSystem(of: place).networkName {
+        throw PersistenceError(
+          .notDurable,
+          """
+          \(SQLiteConnection.describe(self.path)) is on a network file system (\(fileSystem)), \
+          where locks and fsync can't be relied on. Use a path on a local disk.
+          """)
+      }
+    }
+
+    private static func resolve(_ path: String, links: Int) throws -> String {
+      if let real = realPath(path) { return real }
+      let reason = errno
+      guard reason == ENOENT, links < 32 else { throw cannotOpen(path, systemError: reason) }
+      let folder = (path as NSString).deletingLastPathComponent
+      // A link to a file that doesn't exist yet.
+      if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+        let isAbsolute = target.hasPrefix("/") || folder.isEmpty
+        return try resolve(isAbsolute ? target : "\(folder)/\(target)", links: links + 1)
+      }
+      guard let realFolder = realPath(folder.isEmpty ? "." : folder) else {
+        throw cannotOpen(path, systemError: errno)
+      }
+      return (realFolder as NSString).appendingPathComponent((path as NSString).lastPathComponent)
+    }
+
+    private static func realPath(_ path: String) -> String? {
+      guard let real = realpath(path, nil) else { return nil }
+      defer { free(real) }
+      return String(cString: real)
+    }
+
+    private static func cannotOpen(_ path: String, systemError: Int32) -> PersistenceError {
+      cannotOpen(path, String(cString: strerror(systemError)))
+    }
+
+    private static func cannotOpen(_ path: String, _ reason: String) -> PersistenceError {
+      PersistenceError(
+        .cannotOpen, "\(SQLiteConnection.describe(path)) can't be opened: \(reason).")
+    }
+  }
+#endif

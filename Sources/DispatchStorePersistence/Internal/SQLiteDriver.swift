@@ -1,0 +1,55 @@
+#if SQLite
+  package import DispatchStore
+  import Foundation
+
+  /// The driver for SQLite.
+  ///
+  /// It isn't safe to call from two threads at once, which `Persistence` promises not to do.
+  package final class SQLiteDriver: PersistenceDriver, @unchecked Sendable {
+    private let path: String
+    private let settings: SQLiteSettings
+    private let patience: Duration
+    private var session: SQLiteSession?
+
+    /// Creates a driver.
+    ///
+    /// - Parameter patience: How long `open` waits while another program has the database locked.
+    package init(path: String, settings: SQLiteSettings, patience: Duration = .seconds(5)) {
+      (self.path, self.settings, self.patience) = (path, settings, patience)
+    }
+
+    deinit { close() }
+
+    package var description: String { SQLiteConnection.describe(path) }
+
+    package func open() throws -> PersistenceOwner {
+      let session = try SQLiteSession(DatabasePlace(path), settings, patience: patience)
+      self.session = session
+      return session.owner
+    }
+
+    package func close() {
+      session?.close()
+      session = nil
+    }
+
+    /// The size of the write-ahead log in bytes: it grows while another program's reading keeps it from being emptied.
+    package func journalBytes() -> Int {
+      var info = stat()
+      guard let session, stat(session.connection.path + "-wal", &info) == 0 else { return 0 }
+      return Int(info.st_size)
+    }
+
+    /// The session, if the database is open.
+    func opened() throws -> SQLiteSession {
+      guard let session else { throw PersistenceError(.closed, "\(description) isn't open.") }
+      return session
+    }
+
+    /// Runs a closure that needs a transaction.
+    func inTransaction<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+      let session = try opened()
+      return try session.inTransaction { try body(session) }
+    }
+  }
+#endif

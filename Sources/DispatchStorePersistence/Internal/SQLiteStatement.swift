@@ -1,0 +1,107 @@
+#if SQLite
+  import CSQLite
+  import DispatchStore
+  import Foundation
+
+  /// A prepared statement.
+  final class SQLiteStatement {
+    let handle: OpaquePointer
+    let connection: SQLiteConnection
+
+    init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
+      (self.handle, self.connection) = (handle, connection)
+    }
+
+    deinit { connection.finalize(handle) }
+
+    // MARK: Parameters
+
+    func bind(_ value: Int64, at index: Int32) throws {
+      try check(sqlite3_bind_int64(handle, index, value))
+    }
+
+    /// Binds text or bytes without copying them.
+    ///
+    /// They have to live until the statement has run: SQLite doesn't look at them after that, because every parameter
+    /// is bound again before the statement runs again.
+    func bind(borrowed bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int32) throws {
+      // Without an address, SQLite would bind NULL.
+      guard let base = bytes.baseAddress else { return try bindEmpty(isText: isText, at: index) }
+      let count = UInt64(bytes.count)
+      if isText {
+        let characters = base.assumingMemoryBound(to: CChar.self)
+        let encoding = UInt8(SQLITE_UTF8)
+        try check(sqlite3_bind_text64(handle, index, characters, count, nil, encoding))
+      } else {
+        try check(sqlite3_bind_blob64(handle, index, base, count, nil))
+      }
+    }
+
+    /// Binds a copy of a text.
+    func bind(_ text: String, at index: Int32) throws {
+      var text = text
+      let code = text.withUTF8 { bytes in
+        bytes.withMemoryRebound(to: CChar.self) {
+          let (count, encoding) = (UInt64($0.count), UInt8(SQLITE_UTF8))
+          return $0.baseAddress.map {
+            sqlite3_bind_text64(handle, index, $0, count, transientDestructor, encoding)
+          }
+        }
+      }
+      if let code { try check(code) } else { try bindEmpty(isText: true, at: index) }
+    }
+
+    /// Binds a copy of a value.
+    func bind(_ value: DatabaseValue, at index: Int32) throws {
+      switch value {
+      case .null: try check(sqlite3_bind_null(handle, index))
+      case .integer(let integer): try bind(integer, at: index)
+      case .real(let real): try check(sqlite3_bind_double(handle, index, real))
+      case .text(let text): try bind(text, at: index)
+      case .blob(let data):
+        let code = data.withUnsafeBytes { bytes in
+          bytes.baseAddress.map {
+            sqlite3_bind_blob64(handle, index, $0, UInt64(bytes.count), transientDestructor)
+          }
+        }
+        if let code { try check(code) } else { try bindEmpty(isText: false, at: index) }
+      }
+    }
+
+    private func bindEmpty(isText: Bool, at index: Int32) throws {
+      let code =
+        isText
+        ? sqlite3_bind_text(handle, index, "", 0, transientDestructor)
+        : sqlite3_bind_zeroblob(handle, index, 0)
+      try check(code)
+    }
+
+    private func check(_ code: Int32) throws {
+      if code != SQLITE_OK { throw connection.error(code, "binding a value") }
+    }
+
+    // MARK: Running
+
+    /// Runs the statement to its end, without looking at its rows.
+    func run(_ action: @autoclosure () -> String) throws {
+      try forEachRow(action()) {}
+    }
+
+    /// Runs the statement, and calls a closure when it stands at a row.
+    func forEachRow(_ action: @autoclosure () -> String, _ body: () throws -> Void) throws {
+      defer { sqlite3_reset(handle) }
+      while true {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: try body()
+        case SQLITE_DONE: return
+        case let code: throw connection.error(code, action())
+        }
+      }
+    }
+  }
+
+  /// Tells SQLite to copy a value; the macro `SQLITE_TRANSIENT` can't be imported.
+  private var transientDestructor: sqlite3_destructor_type {
+    unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+  }
+#endif

@@ -1,0 +1,92 @@
+#if SQLite
+  import DispatchStore
+  import Foundation
+
+  /// A table of the library's.
+  struct SQLiteTable {
+    struct Column: Equatable {
+      let name: String
+      let type: String
+      /// Its place in the primary key, from one; zero if it isn't part of it.
+      let key: Int64
+
+      init(_ name: String, _ type: String, key: Int64 = 0) {
+        (self.name, self.type, self.key) = (name, type, key)
+      }
+    }
+
+    let name: String
+    let columns: [Column]
+    /// What stands between the brackets of CREATE TABLE, and after them.
+    private let definition: String
+
+    var sql: String { "CREATE TABLE main.\(name) \(definition)" }
+
+    static let owner = SQLiteTable(
+      name: "dispatchstore_owner",
+      columns: [
+        Column("id", "INTEGER", key: 1), Column("format", "INTEGER"), Column("epoch", "INTEGER"),
+        Column("last_group", "INTEGER"),
+      ],
+      definition: """
+        (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, epoch INTEGER NOT NULL,
+        last_group INTEGER NOT NULL)
+        """)
+
+    static let stores = SQLiteTable(
+      name: "dispatchstore_stores",
+      columns: [
+        Column("number", "INTEGER", key: 1), Column("identifier", "TEXT"),
+        Column("version", "INTEGER"), Column("type_name", "TEXT"), Column("type_version", "INTEGER"),
+      ],
+      definition: """
+        (number INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, version INTEGER NOT NULL,
+        type_name TEXT NOT NULL, type_version INTEGER NOT NULL)
+        """)
+
+    static let rows = SQLiteTable(
+      name: "dispatchstore_rows",
+      columns: [
+        Column("store", "INTEGER", key: 1), Column("part", "INTEGER", key: 2),
+        Column("key", "TEXT", key: 3), Column("value", ""),
+      ],
+      definition: """
+        (store INTEGER NOT NULL, part INTEGER NOT NULL, key TEXT NOT NULL, value NOT NULL,
+        PRIMARY KEY (store, part, key)) WITHOUT ROWID
+        """)
+
+    static let all = [owner, stores, rows]
+
+    /// Checks that the table in the database is this one.
+    func check(in connection: SQLiteConnection) throws {
+      let found = try foundColumns(in: connection)
+      // A view has columns too, but can't be written to.
+      let types = try connection.run("SELECT type FROM main.sqlite_master WHERE name = '\(name)'")
+      guard types == [["table"]] else { throw foreign("it is no table", connection) }
+      for column in columns where !found.contains(where: { $0.name == column.name }) {
+        throw foreign("it has no column \"\(column.name)\"", connection)
+      }
+      for column in found where !columns.contains(column) {
+        throw foreign("it has another column \"\(column.name)\"", connection)
+      }
+    }
+
+    func foundColumns(in connection: SQLiteConnection) throws -> [Column] {
+      try connection.run("PRAGMA main.table_info(\(name))").compactMap { row in
+        guard case .text(let name) = row[1], case .text(let type) = row[2],
+          case .integer(let key) = row[5]
+        else { return nil }
+        return Column(name, type.uppercased(), key: key)
+      }
+    }
+
+    func foreign(_ reason: String, _ connection: SQLiteConnection) -> PersistenceError {
+      PersistenceError(
+        .notADatabase,
+        """
+        \(connection.description) has a table "\(name)" that isn't the library's: \(reason). Use \
+        another file, or rename the table.
+        """)
+    }
+  }
+#endif

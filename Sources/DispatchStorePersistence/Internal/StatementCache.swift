@@ -1,0 +1,33 @@
+#if SQLite
+  /// The most recently used statements of the user's, by their text.
+  struct StatementCache {
+    private var entries: [String: (statement: SQLiteStatement, lastUse: Int)] = [:]
+    private var uses = 0
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// The number of statements.
+    var count: Int { entries.count }
+
+    /// The statement with a text, which `prepare` makes if it isn't here.
+    mutating func statement(
+      _ sql: String, prepare: (String) throws -> SQLiteStatement
+    ) rethrows -> SQLiteStatement {
+      uses += 1
+      if let statement = entries[sql]?.statement {
+        entries[sql]?.lastUse = uses
+        return statement
+      }
+      let statement = try prepare(sql)
+      // So few entries that looking at each costs less than compiling one statement.
+      if entries.count >= capacity,
+        let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+      {
+        entries[oldest] = nil
+      }
+      entries[sql] = (statement, uses)
+      return statement
+    }
+  }
+#endif

@@ -1,0 +1,166 @@
+public import DispatchStore
+import Foundation
+
+/// A database in memory for tests of persistent stores: it fails, is full and crashes when you say so.
+///
+///     let database = MemoryDatabase()
+///     let persistence = try await database.open(for: dispatcher)
+///     …
+///     database.crash()
+///     let restarted = Dispatcher(name: "shop")
+///     try await database.open(for: restarted)
+///
+/// Only what was committed survives a crash. In a simulation each step of a transaction is a step of the world, so a
+/// seed decides what happens between them.
+public final class MemoryDatabase: Sendable {
+  let state = Locker(State())
+  private let turnstile = Turnstile()
+
+  /// A fault of the database.
+  public enum Fault: Sendable {
+    /// Another program has it locked.
+    case busy
+    /// There is no room.
+    case full
+    /// Writing fails; nothing is written.
+    case inputOutput
+    /// The commit fails, and has happened.
+    case commitUnknown
+    /// The process crashes.
+    case crash
+  }
+
+  struct State {
+    var saved = Content()
+    /// The number of crashes: connections from before one are dead.
+    var crashes = 0
+    /// Whether connections from before a crash go on.
+    var areRevived = false
+    var step = 0
+    var faults: [(fault: Fault, step: Int, count: Int)] = []
+    var hasOwner = false
+    /// The number of times that a group was begun that had been committed before.
+    var repeatedGroups = 0
+  }
+
+  /// The tables.
+  struct Content {
+    var owner = PersistenceOwner(epoch: 0, group: 0)
+    var numbers: [String: Int64] = [:]
+    var stores: [Int64: SavedStore] = [:]
+    var rows: [Int64: [SavedRow: Data]] = [:]
+    var statements: [Statement] = []
+    var lastNumber: Int64 = 0
+  }
+
+  /// A statement that a projection has executed.
+  public struct Statement: Sendable, Equatable {
+    /// The text.
+    public let sql: String
+    /// The parameters.
+    public let values: [DatabaseValue]
+  }
+
+  /// Makes an empty database.
+  public init() {}
+
+  /// Opens the database for a dispatcher, in its simulation if it belongs to one.
+  ///
+  /// - Throws: A `PersistenceError`.
+  @discardableResult
+  public func open(
+    for dispatcher: Dispatcher, coder: any PersistenceCoder = JSONPersistenceCoder(),
+    limits: PersistenceLimits = .suspending()
+  ) async throws -> Persistence {
+    let persistence = try await Persistence(
+      PersistenceDatabase(MemoryDriver(self)), coder: coder, limits: limits,
+      inWorldOf: dispatcher)
+    dispatcher.attach(persistence)
+    return persistence
+  }
+
+  /// Crashes the process that has the database open: what is not committed is gone, and its connection is dead.
+  public func crash() {
+    state.withLock { state in
+      state.crashes += 1
+      state.hasOwner = false
+    }
+  }
+
+  /// Lets connections from before a crash go on, as those of a process that was only thought to be dead.
+  public func reviveConnections() { state.withLock { $0.areRevived = true } }
+
+  /// Makes the database fail at its next steps, or later.
+  ///
+  /// - Parameters:
+  ///   - fault: The fault.
+  ///   - steps: The number of steps of the database before it.
+  ///   - count: The number of consecutive steps that fail.
+  public func fail(_ fault: Fault, afterSteps steps: Int = 0, count: Int = 1) {
+    state.withLock { $0.faults.append((fault, $0.step + steps, count)) }
+  }
+
+  /// Holds each commit of a transaction back until `release()`; not in a simulation, where the seed delays.
+  public func hold() { turnstile.close() }
+
+  /// Lets the commits of transactions go on.
+  public func release() { turnstile.open() }
+
+  func waitUntilReleased() { turnstile.pass() }
+
+  /// The statements of projections that were committed, in order.
+  public var statements: [Statement] { state.withLock { $0.saved.statements } }
+
+  /// The saved version of a store; nil if it was not saved.
+  public func version(ofStore identifier: String) -> UInt64? {
+    state.withLock { state in state.saved.numbers[identifier].flatMap { state.saved.stores[$0]?.version } }
+  }
+
+  /// The saved rows of a store: those of the model with the part 0, then those of each dictionary, by key.
+  public func rows(ofStore identifier: String, part: Int) -> [String: String] {
+    let rows = state.withLock { state in
+      state.saved.numbers[identifier].flatMap { state.saved.rows[$0] } ?? [:]
+    }
+    var texts: [String: String] = [:]
+    for (row, value) in rows where row.part == part {
+      texts[row.key] = String(decoding: value, as: UTF8.self)
+    }
+    return texts
+  }
+
+  /// The number of steps so far.
+  public var stepCount: Int { state.withLock(\.step) }
+}
+
+/// Lets threads pass while it is open.
+private final class Turnstile: @unchecked Sendable {
+  // because the condition's lock guards it
+  private let condition = NSCondition()
+  private var isOpen = true
+
+  func close() { condition.withLock { isOpen = false } }
+
+  func open() {
+    condition.withLock {
+      isOpen = true
+      condition.broadcast()
+    }
+  }
+
+  func pass() {
+    condition.withLock { while !isOpen { condition.wait() } }
+  }
+}
+
+/// A value behind a lock.
+final class Locker<Value>: @unchecked Sendable {
+  // because every access holds the lock
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&value) }
+  }
+}

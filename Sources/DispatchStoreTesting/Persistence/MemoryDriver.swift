@@ -1,0 +1,150 @@
+import DispatchStore
+import Foundation
+
+/// A connection to a database in memory.
+final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
+  // because one thread at a time uses it
+  private let database: MemoryDatabase
+  private var crashes = 0
+  private var isOpen = false
+  /// The tables in the transaction.
+  private var content: MemoryDatabase.Content?
+
+  init(_ database: MemoryDatabase) { self.database = database }
+
+  let description = "Database in memory"
+
+  /// Notes a step, after which the world may switch threads; throws the step's fault.
+  private func step(_ name: String) throws {
+    yieldBeforeDatabase(name)
+    let fault = database.state.withLock { state -> MemoryDatabase.Fault? in
+      state.step += 1
+      guard let index = state.faults.firstIndex(where: { $0.step < state.step }) else { return nil }
+      state.faults[index].count -= 1
+      let fault = state.faults[index].fault
+      if state.faults[index].count <= 0 { state.faults.remove(at: index) }
+      return fault
+    }
+    switch fault {
+    case .busy: throw PersistenceError(.busy, "\(description) is locked.")
+    case .full: throw PersistenceError(.full, "\(description) is full.")
+    case .inputOutput: throw PersistenceError(.inputOutput, "\(description) can't be written.")
+    case .commitUnknown where name == "commit":
+      try checkAlive()
+      commitNow()
+      throw PersistenceError(.inputOutput, "\(description): lost.", isOutcomeKnown: false)
+    case .crash: database.crash()
+    case .commitUnknown, nil: break
+    }
+    try checkAlive()
+  }
+
+  private func checkAlive() throws {
+    let isAlive = database.state.withLock { $0.crashes == crashes || $0.areRevived }
+    if !isOpen || !isAlive {
+      content = nil
+      throw PersistenceError(.inputOutput, "The process has crashed.", isOutcomeKnown: false)
+    }
+  }
+
+  func open() throws -> PersistenceOwner {
+    yieldBeforeDatabase("open")
+    return try database.state.withLock { state in
+      if state.hasOwner {
+        throw PersistenceError(.inUse, "\(description) is open already, in this process.")
+      }
+      (state.hasOwner, isOpen, crashes) = (true, true, state.crashes)
+      state.saved.owner.epoch += 1
+      return state.saved.owner
+    }
+  }
+
+  func begin(as owner: PersistenceOwner) throws -> Bool {
+    try step("begin")
+    let saved = database.state.withLock(\.saved)
+    if saved.owner.epoch == owner.epoch, saved.owner.group == owner.group + 1 {
+      database.state.withLock { $0.repeatedGroups += 1 }
+      return false
+    }
+    guard saved.owner == owner else {
+      throw PersistenceError(.notOwner, "\(description) has another owner.")
+    }
+    content = saved
+    content?.owner.group += 1
+    return true
+  }
+
+  func commit() throws {
+    try step("commit")
+    database.waitUntilReleased()
+    commitNow()
+  }
+
+  private func commitNow() {
+    guard let content else { return }
+    database.state.withLock { $0.saved = content }
+    self.content = nil
+  }
+
+  func rollback() { content = nil }
+
+  func close() {
+    database.state.withLock { state in
+      if isOpen, state.crashes == crashes { state.hasOwner = false }
+    }
+    isOpen = false
+  }
+
+  func store(_ identifier: String) throws -> SavedStore? {
+    try step("look up a store")
+    return content!.numbers[identifier].flatMap { content!.stores[$0] }
+  }
+
+  func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
+    try step("save a store")
+    if content!.numbers[identifier] == nil {
+      content!.lastNumber += 1
+      content!.numbers[identifier] = content!.lastNumber
+    }
+    let number = content!.numbers[identifier]!
+    content!.stores[number] = store
+    content!.stores[number]!.number = number
+    return number
+  }
+
+  func save(version: UInt64, ofStore number: Int64) throws {
+    try step("save a version")
+    content!.stores[number]!.version = version
+  }
+
+  func delete(store number: Int64) throws {
+    try step("delete a store")
+    content!.numbers = content!.numbers.filter { $0.value != number }
+    (content!.stores[number], content!.rows[number]) = (nil, nil)
+  }
+
+  func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
+    try step("save a row")
+    content!.rows[number, default: [:]][row] = value
+  }
+
+  func forEachRow(
+    ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
+  ) throws {
+    try step("read rows")
+    for (row, value) in content!.rows[number] ?? [:] where row.part == part {
+      try body(row.key, value)
+    }
+  }
+
+  func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int {
+    try step("execute a statement")
+    content!.statements.append(MemoryDatabase.Statement(sql: sql, values: values))
+    return 1
+  }
+
+  func query(_ sql: String, _ values: [DatabaseValue]) throws -> [[DatabaseValue]] {
+    try step("query")
+    return []
+  }
+}

@@ -1,0 +1,224 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("The end of dispatches to persistent stores", .timeLimit(.minutes(10)))
+struct DurableEndTests {
+  @Test(arguments: Way.all)
+  func comesOnceTheCommitsAreSaved(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    let hooks = stage.log
+    stage.dispatcher.register(middleware: RecordingMiddleware(to: hooks))
+    stage.database.hold()
+    let result = stage.run(Deposit(account: "a", amount: 5), way)
+    await stage.reached(1)
+    // Whatever was begun after its commit can't overtake its end.
+    await stage.dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
+    #expect(!hooks.all.contains { $0.hasPrefix("did") && $0.contains("Deposit") })
+    #expect(!hooks.all.contains("ended"))
+    #expect(stage.saved.isEmpty)
+    stage.database.release()
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+    #expect(hooks.all.last == "ended" || hooks.all.contains("ended"))
+  }
+
+  @Test(arguments: Way.all.filter { $0.mode.isInLane })
+  func laneGoesOnAtTheStoresEndAndResultsKeepItsOrder(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    var results: [Task<DispatchResult, Never>] = []
+    for number in 1...5 {
+      results.append(stage.run(Deposit(account: "a", amount: number), way, "\(number)"))
+      await stage.reached(UInt64(number))
+    }
+    #expect(stage.log.all.isEmpty)
+    stage.database.release()
+    for result in results { #expect(await result.value.isSuccess) }
+    #expect(stage.log.all == ["1", "2", "3", "4", "5"])
+    #expect(stage.saved == ["a": "15"])
+  }
+
+  @Test(arguments: Way.all)
+  func ofOneThatOnlyReadsWaitsForWhatItMayHaveRead(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let deposit = stage.run(
+      Deposit(account: "a", amount: 5), Way(mode: .serial(lane: "other"), sends: false), "deposit")
+    await stage.reached(1)
+    let read = stage.run(Balance(account: "a"), way, "read")
+    await stage.dispatcher.send(
+      SetNote(note: ""), mode: SendModes.like(way.mode), options: .durability(.memory))
+    #expect(stage.log.all.isEmpty)
+    stage.database.release()
+    #expect(await read.value.isSuccess)
+    #expect(await deposit.value.isSuccess)
+    // Now that everything is saved, a read waits for nothing.
+    stage.database.hold()
+    defer { stage.database.release() }
+    #expect(await stage.run(Balance(account: "a"), way).value.isSuccess)
+  }
+
+  @Test(arguments: Way.all)
+  func ofABlockWaitsToo(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let latch = Latch()
+    let result = stage.run(SlowDeposit(account: "a", latch: latch), way)
+    latch.open()
+    await stage.reached(1)
+    #expect(stage.log.all.isEmpty)
+    stage.database.release()
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved == ["a": "1"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func ofASequenceKeepsItsLane(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let (dispatcher, log) = (stage.dispatcher, stage.log)
+    let ended = Recorder<DispatchResult>()
+    let actions: [any ActionType] = (1...3).map { Deposit(account: "a", amount: $0) }
+    Thread.detachNewThread {
+      let handle = dispatcher.dispatch(actions: actions, mode: mode) { log.record("sequence") }
+      handle.whenEnded { ended.record($0) }
+    }
+    await stage.reached(3)
+    var next: Task<DispatchResult, Never>?
+    if mode.isInLane {
+      next = stage.run(Deposit(account: "b", amount: 1), Way(mode: mode, sends: false), "next")
+      // The lane is held: an action elsewhere overtakes it.
+      await dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
+      #expect(stage.wallet.model.all["b"] == nil)
+    }
+    #expect(log.all.isEmpty)
+    stage.database.release()
+    #expect(await ended.first(1)[0].isSuccess)
+    if let next { #expect(await next.value.isSuccess) }
+    #expect(log.all.first == "sequence")
+    #expect(stage.saved["a"] == "6")
+  }
+
+  @Test(arguments: Way.all)
+  func cannotBeCancelledAnyLonger(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let result = stage.run(
+      Deposit(account: "a", amount: 5), way, options: .named("deposit"))
+    await stage.reached(1)
+    result.cancel()
+    stage.dispatcher.cancel(named: "deposit")
+    #expect(stage.log.all.isEmpty)
+    stage.database.release()
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+  }
+
+  @Test(arguments: Way.all)
+  func atADeadlineSaysThatItHasCommitted(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let result = stage.run(
+      Deposit(account: "a", amount: 5), way, options: .timeout(.milliseconds(1_500)))
+    let error = await result.value.dispatchError
+    #expect(error?.code == .timedOut)
+    #expect(error?.message.contains("have committed") == true, "\(error as Any)")
+    #expect(await result.value["wallet"].isFinished == true)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "5"])
+    #expect(stage.log.all == ["ended"])
+  }
+
+  @Test(arguments: Way.all)
+  func inMemoryWaitsForNothing(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let result = stage.run(
+      Deposit(account: "a", amount: 5), way, options: .durability(.memory))
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved.isEmpty)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "5"])
+  }
+
+  @Test(arguments: Way.all)
+  func keepsItsUnitOfALimitUntilItIsSaved(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let limit = DispatchLimit(1)
+    let first = stage.run(Deposit(account: "a", amount: 5), way, options: .limited(by: limit))
+    await stage.reached(1)
+    let second = stage.run(Deposit(account: "a", amount: 5), way, options: .limited(by: limit))
+    #expect(await second.value.errorCode == .limitExceeded)
+    stage.database.release()
+    #expect(await first.value.isSuccess)
+    let third = stage.run(Deposit(account: "a", amount: 5), way, options: .limited(by: limit))
+    #expect(await third.value.isSuccess)
+  }
+
+  @Test(arguments: Way.all)
+  func freesItsExclusiveKeyAtTheStoresEnd(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let first = stage.run(Deposit(account: "a", amount: 5), way, options: .exclusive("a"))
+    await stage.reached(1)
+    let second = stage.run(
+      Deposit(account: "a", amount: 5), Way(mode: .async, sends: true), options: .exclusive("a"))
+    await stage.reached(2)
+    #expect(stage.log.all.isEmpty)
+    stage.database.release()
+    #expect(await first.value.isSuccess)
+    #expect(await second.value.isSuccess)
+  }
+
+  @Test(arguments: Way.all)
+  func isAwaitedByADrain(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let result = stage.run(Deposit(account: "a", amount: 5), way)
+    await stage.reached(1)
+    #expect(await !stage.dispatcher.drain(timeout: .zero).isComplete)
+    stage.database.release()
+    #expect(await stage.dispatcher.drain().isComplete)
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+  }
+
+  @Test func ofABlockedThreadIsSavedByThatThread() async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, wallet) = (stage.dispatcher, stage.wallet)
+    let done = Latch()
+    Thread.detachNewThread {
+      for _ in 1...50 { dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .sync) }
+      done.open()
+    }
+    await done.opened()
+    #expect(wallet.model.all["a"] == 50)
+    #expect(stage.saved == ["a": "50"])
+  }
+
+  /// Each waits for the next one's end, in one lane: their ends come in the order of the lane.
+  @Test func thatDispatchesInItsCompletionEnds() async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, ended) = (stage.dispatcher, Latch())
+    @Sendable func next(_ number: Int) {
+      guard number > 0 else { return ended.open() }
+      dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .serial) { _ in next(number - 1) }
+    }
+    next(200)
+    await ended.opened()
+    #expect(stage.saved == ["a": "200"])
+  }
+}
+
+enum SendModes {
+  /// The mode itself, or another one that a task can send in.
+  static func like(_ mode: Dispatcher.Mode) -> Dispatcher.SendMode {
+    Dispatcher.SendMode(mode) ?? .async
+  }
+}

@@ -1,0 +1,190 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Failures of persistence", .timeLimit(.minutes(10)))
+struct PersistenceFailureTests {
+  @Test(arguments: Way.all)
+  func endWhatWaitsAndRefuseWhatComes(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.fail(.inputOutput)
+    let result = await stage.run(Deposit(account: "a", amount: 5), way).value
+    #expect(result.errorCode == .persistenceFailed)
+    #expect((result.dispatchError?.cause as? PersistenceError)?.code == .inputOutput)
+    #expect(result.dispatchError?.message.contains("not saved") == true)
+    // Nothing runs any longer, and reads still work.
+    let next = await stage.run(Deposit(account: "a", amount: 5), way).value
+    #expect(next.errorCode == .persistenceFailed)
+    #expect(stage.wallet.model.all["a"] == 5)
+    #expect(stage.saved.isEmpty)
+    #expect(stage.persistence.status.hasFailed)
+    await #expect(throws: PersistenceError.self) { try await stage.persistence.flush() }
+    await #expect(throws: PersistenceError.self) {
+      try await stage.dispatcher.register(store: .wallet("other"), persisted: .model)
+    }
+  }
+
+  @Test(arguments: Way.all, [MemoryDatabase.Fault.busy, .full])
+  func thatPassAreOvercome(way: Way, fault: MemoryDatabase.Fault) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.fail(fault, count: 3)
+    #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+    #expect(stage.warnings.all.map(\.kind) == [.savingDelayed])
+    #expect(stage.persistence.status.lastError == nil)
+  }
+
+  @Test(arguments: Way.all, 0..<4)
+  func atAnyStepLeaveAWholeGroupOrNothing(way: Way, step: Int) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.fail(.busy, afterSteps: step)
+    #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+  }
+
+  @Test(arguments: Way.all)
+  func ofACommitThatHasHappenedAreNoticed(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    // Begin, the version, the row.
+    stage.database.fail(.commitUnknown, afterSteps: 3)
+    #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+    #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
+    #expect(stage.saved == ["a": "10"])
+  }
+
+  @Test func ofAnotherOwnerEndIt() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.crash()
+    let other = try await PersistenceStage(on: stage.database)
+    stage.database.reviveConnections()
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 5)).result
+    #expect((result.dispatchError?.cause as? PersistenceError)?.code == .notOwner)
+    #expect(stage.saved.isEmpty)
+    #expect(await other.dispatcher.send(Deposit(account: "b", amount: 5)).result.isSuccess)
+  }
+
+  @Test func ofAValueThatCannotBeEncodedNameStoreKeyAndPath() async throws {
+    struct Broken: Codable, Sendable {
+      var inner = ["x": 1.0]
+      func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        var inner = values.nestedContainer(keyedBy: Key.self, forKey: Key(stringValue: "inner")!)
+        try inner.encode(Double.nan, forKey: Key(stringValue: "x")!)
+      }
+      struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+      }
+    }
+    struct Values: ModelType, Codable { var all = TrackedDictionary<String, Broken>() }
+    struct Strict: PersistenceCoder {
+      func encode(_ value: some Encodable) throws -> Data { try JSONEncoder().encode(value) }
+      func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        try JSONDecoder().decode(type, from: data)
+      }
+    }
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher, coder: Strict())
+    try await dispatcher.register(
+      store: Store(identifier: "values", model: Values()) {
+        On(Close.self) { values, action in values.all[action.account] = Broken() }
+      }, persisted: .elements(\.all))
+    let error = await dispatcher.send(Close(account: "k")).result.dispatchError
+    let cause = error?.cause as? PersistenceError
+    #expect(cause?.code == .notEncodable)
+    for part in ["\"values\"", "element k", "at x", "nan"] {
+      #expect(cause?.message.contains(part) == true, "\(part): \(cause as Any)")
+    }
+  }
+
+  @Test func ofAKeyWithoutATextNameIt() async throws {
+    let stage = try await PersistenceStage()
+    let result = await stage.dispatcher.send(Deposit(account: "a\u{0}", amount: 1)).result
+    let cause = result.dispatchError?.cause as? PersistenceError
+    #expect(cause?.code == .notEncodable)
+    #expect(cause?.message.contains("U+0000") == true)
+  }
+
+  @Test(arguments: Way.all)
+  func thatLastHoldDispatchesBackAboveTheLimit(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .suspending(commits: 3))
+    stage.database.hold()
+    for _ in 1...3 {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+    let result = stage.run(Deposit(account: "b", amount: 1), way)
+    stage.wallet.updateModel { $0.all["c"] = 1 }
+    #expect(stage.wallet.model.all["b"] == nil)
+    stage.database.release()
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved["b"] == "1")
+  }
+
+  @Test(arguments: Way.all)
+  func thatLastRejectDispatchesAboveTheLimit(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
+    stage.database.hold()
+    for _ in 1...3 {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+    let rejected = stage.run(
+      Deposit(account: "b", amount: 1), way, options: .durability(.memory))
+    #expect(await rejected.value.errorCode == .limitExceeded)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(await stage.run(Deposit(account: "b", amount: 1), way).value.isSuccess)
+  }
+
+  @Test(arguments: Way.all)
+  func doNotKeepACancelledDispatchBack(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .suspending(commits: 1))
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let result = stage.run(Deposit(account: "b", amount: 1), way, options: .named("b"))
+    while stage.dispatcher.cancel(named: "b") == 0 { await Task.yield() }
+    #expect(await !result.value.isSuccess)
+    #expect(stage.wallet.model.all["b"] == nil)
+    stage.database.release()
+  }
+
+  @Test func closingSavesAndRefuses() async throws {
+    let stage = try await PersistenceStage()
+    stage.wallet.updateModel { $0.all["a"] = 1 }
+    try await stage.persistence.close()
+    #expect(stage.saved == ["a": "1"])
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result
+    #expect((result.dispatchError?.cause as? PersistenceError)?.code == .closed)
+    // Another process can open it.
+    let next = try await PersistenceStage(on: stage.database)
+    #expect(next.wallet.model.all["a"] == 1)
+    #expect(next.persistence.status.epoch == stage.persistence.status.epoch + 1)
+  }
+
+  @Test func statusIsObserved() async throws {
+    let stage = try await PersistenceStage()
+    let statuses = stage.persistence.statuses
+    let seen = Task { () -> PersistenceStatus? in
+      for await status in statuses where status.hasFailed { return status }
+      return nil
+    }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.database.fail(.inputOutput)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(await seen.value?.lastError?.code == .inputOutput)
+  }
+
+  @Test func aLargeModelRowIsReportedOnce() async throws {
+    let stage = try await PersistenceStage(form: .model)
+    for _ in 1...2 {
+      await stage.dispatcher.send(SetNote(note: String(repeating: "x", count: 70_000)))
+      await stage.dispatcher.send(SetNote(note: String(repeating: "y", count: 70_000)))
+    }
+    #expect(stage.warnings.all.map(\.kind) == [.largeModelRow])
+    #expect(stage.warnings.all[0].storeIdentifier == "wallet")
+  }
+}

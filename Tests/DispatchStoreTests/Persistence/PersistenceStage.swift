@@ -1,0 +1,128 @@
+import DispatchStoreTesting
+import Foundation
+
+@testable import DispatchStore
+
+struct Wallet: ModelType, Codable, Equatable {
+  var all = TrackedDictionary<String, Int>()
+  var note = ""
+
+  static func == (one: Wallet, other: Wallet) -> Bool {
+    one.all.dictionary == other.all.dictionary && one.note == other.note
+  }
+}
+
+struct Deposit: ActionType {
+  let account: String
+  let amount: Int
+}
+
+struct Close: ActionType { let account: String }
+struct SetNote: ActionType { let note: String }
+struct ReplaceAll: ActionType { let all: [String: Int] }
+
+struct Balance: ActionType {
+  typealias Reply = Int
+  let account: String
+}
+
+struct Refused: Error {}
+struct FailingDeposit: ActionType { let account: String }
+
+/// A block of a store that waits until it is told to go on.
+struct SlowDeposit: ActionType {
+  let account: String
+  let latch: Latch
+}
+
+typealias WalletStore = Store<Wallet, HandledAction>
+
+extension Store where Model == Wallet, Action == HandledAction {
+  static func wallet(_ identifier: String = "wallet", _ wallet: Wallet = Wallet()) -> WalletStore {
+    Store(identifier: identifier, model: wallet) {
+      On(Deposit.self) { wallet, deposit in
+        wallet.all[deposit.account, default: 0] += deposit.amount
+      }
+      On(Close.self) { wallet, close in wallet.all[close.account] = nil }
+      On(SetNote.self) { wallet, action in wallet.note = action.note }
+      On(ReplaceAll.self) { wallet, action in wallet.all = TrackedDictionary(action.all) }
+      On(Balance.self) { wallet, balance in
+        Reduction.unchanged()
+        return wallet.all[balance.account] ?? 0
+      }
+      On(FailingDeposit.self) { wallet, action in
+        wallet.all[action.account] = -1
+        throw Refused()
+      }
+      Perform(SlowDeposit.self) { deposit, context in
+        await deposit.latch.opened()
+        try context.updateModel { $0.all[deposit.account, default: 0] += 1 }
+      }
+    }
+  }
+}
+
+/// A dispatcher with a persistent store, and the database in memory that it is saved in.
+final class PersistenceStage: Sendable {
+  let database: MemoryDatabase
+  let dispatcher: Dispatcher
+  let persistence: Persistence
+  let wallet: WalletStore
+  let log = Recorder<String>()
+  let warnings = Recorder<DispatchWarning>()
+
+  init(
+    on database: MemoryDatabase = MemoryDatabase(), limits: PersistenceLimits = .suspending(),
+    coder: any PersistenceCoder = JSONPersistenceCoder(),
+    form: PersistedForm<Wallet> = .elements(\.all)
+  ) async throws {
+    self.database = database
+    dispatcher = Dispatcher(name: "bank")
+    let warnings = warnings
+    dispatcher.onWarning { warnings.record($0) }
+    persistence = try await database.open(for: dispatcher, coder: coder, limits: limits)
+    wallet = try await dispatcher.register(store: .wallet(), persisted: form)
+  }
+
+  /// Dispatches an action, and records its end.
+  @discardableResult
+  func run(
+    _ action: some ActionType, _ way: Way, _ name: String = "ended",
+    options: DispatchOptions = []
+  ) -> Task<DispatchResult, Never> {
+    let (dispatcher, log) = (dispatcher, log)
+    if way.sends {
+      return Task {
+        await dispatcher.send(action, mode: way.mode, options: options) { _ in log.record(name) }
+          .result
+      }
+    }
+    guard case .sync = way.mode.kind else {
+      let handle = dispatcher.dispatch(action, mode: way.mode, options: options) { _ in
+        log.record(name)
+      }
+      return Task { await handle.result }
+    }
+    let result = Recorder<DispatchResult>()
+    Thread.detachNewThread {
+      result.record(
+        dispatcher.dispatch(action, mode: .sync, options: options) { _ in log.record(name) }
+          .resultIfEnded!)
+    }
+    return Task { await result.first(1)[0] }
+  }
+
+  /// Waits until the store has a version.
+  func reached(_ version: UInt64) async {
+    for await change in wallet.stream(.model, initial: true) where change.version >= version {
+      return
+    }
+  }
+
+  var saved: [String: String] { database.rows(ofStore: "wallet", part: 1) }
+}
+
+extension Dispatcher.Mode {
+  /// Whether the mode has an order.
+  var isInLane: Bool { !isSync && !isAsync }
+}

@@ -1,0 +1,226 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("The state of persistent stores", .timeLimit(.minutes(10)))
+struct PersistentStateTests {
+  static let forms: [PersistedForm<Wallet>] = [.model, .elements(\.all)]
+
+  @Test(arguments: 0..<2)
+  func isLoadedWithItsVersion(form: Int) async throws {
+    let database = MemoryDatabase()
+    let stage = try await PersistenceStage(on: database, form: Self.forms[form])
+    for account in ["a", "b", "c"] {
+      await stage.dispatcher.send(Deposit(account: account, amount: 5))
+    }
+    await stage.dispatcher.send(Close(account: "b"))
+    await stage.dispatcher.send(SetNote(note: "x"))
+    let (model, version) = (stage.wallet.model, stage.wallet.version)
+    database.crash()
+    let next = try await PersistenceStage(on: database, form: Self.forms[form])
+    #expect(next.wallet.model == model)
+    #expect(next.wallet.version == version)
+    #expect(await next.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    #expect(next.wallet.version == version + 1)
+    #expect(next.wallet.model.all["a"] == 6)
+  }
+
+  @Test func thatWasGivenFirstIsSaved() async throws {
+    let database = MemoryDatabase()
+    let dispatcher = Dispatcher(name: "bank")
+    try await database.open(for: dispatcher)
+    let wallet = Wallet(all: TrackedDictionary(["a": 1, "b": 2]), note: "first")
+    try await dispatcher.register(store: .wallet("wallet", wallet), persisted: .elements(\.all))
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1", "b": "2"])
+    database.crash()
+    let stage = try await PersistenceStage(on: database)
+    #expect(stage.wallet.model == wallet)
+  }
+
+  @Test func ofADictionaryAssignedAsAWholeIsComparedWithItsRows() async throws {
+    let database = MemoryDatabase()
+    let stage = try await PersistenceStage(on: database)
+    for account in ["a", "b", "c"] {
+      await stage.dispatcher.send(Deposit(account: account, amount: 5))
+    }
+    await stage.dispatcher.send(ReplaceAll(all: ["a": 5, "b": 6, "d": 7]))
+    #expect(stage.saved == ["a": "5", "b": "6", "d": "7"])
+    // And together with changes before and after, in one group.
+    database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    await stage.dispatcher.send(Deposit(account: "e", amount: 1), options: .durability(.memory))
+    await stage.dispatcher.send(ReplaceAll(all: ["x": 1, "y": 2]), options: .durability(.memory))
+    await stage.dispatcher.send(Deposit(account: "y", amount: 1), options: .durability(.memory))
+    await stage.dispatcher.send(Close(account: "x"), options: .durability(.memory))
+    database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["y": "3"])
+  }
+
+  @Test func thatChangedSeveralTimesInOneGroupIsWrittenOnce() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let first = stage.database.stepCount
+    for _ in 1...100 {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "101"])
+    // Begin, version, row and commit, of at most three groups.
+    #expect(stage.database.stepCount - first <= 12)
+  }
+
+  @Test func thatObserversAreNotToldOfIsSaved() async throws {
+    final class Quiet: Reducer<Wallet, Deposit> {
+      override func reduce(into model: inout Wallet, action: Deposit) {
+        model.all[action.account] = action.amount
+      }
+      override func shouldNotifyObservers(for action: Deposit, in store: Store<Wallet, Deposit>)
+        -> Bool
+      { false }
+    }
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let store = try await dispatcher.register(
+      store: Store(identifier: "quiet", reducer: Quiet()), persisted: .elements(\.all))
+    let seen = Recorder<UInt64>()
+    let token = store.observe(.model) { seen.record($0.version) }
+    defer { token.cancel() }
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(database.rows(ofStore: "quiet", part: 1) == ["a": "1"])
+    #expect(seen.all.isEmpty)
+  }
+
+  @Test func ofOneThatFailsIsSavedAsItIs() async throws {
+    let stage = try await PersistenceStage()
+    #expect(await !stage.dispatcher.send(FailingDeposit(account: "a")).result.isSuccess)
+    #expect(stage.wallet.model.all["a"] == -1)
+    #expect(stage.saved == ["a": "-1"])
+  }
+
+  @Test func outsideOfDispatchesIsSavedInOrderAndAwaitedByFlush() async throws {
+    let stage = try await PersistenceStage()
+    for number in 1...10 { stage.wallet.updateModel { $0.all["a"] = number } }
+    stage.wallet.inject(model: Wallet(all: ["b": 1], note: "injected"))
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["b": "1"])
+    #expect(stage.database.version(ofStore: "wallet") == 11)
+  }
+
+  @Test func roundTripsExactly() async throws {
+    struct Value: Codable, Sendable, Equatable {
+      var date = Date(timeIntervalSinceReferenceDate: 718_281_828.459_045_2)
+      var numbers: [Double] = [.infinity, -.infinity, 0.1 + 0.2, .leastNonzeroMagnitude, -0.0]
+      var float: Float = 0.1
+      var whole = (UInt64.max, Int64.min)
+      var data = Data([0, 1, 255])
+      var text = "a/\u{0}\"é\u{1F600}"
+
+      enum CodingKeys: String, CodingKey { case date, numbers, float, first, second, data, text }
+      init() {}
+      init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        date = try values.decode(Date.self, forKey: .date)
+        numbers = try values.decode([Double].self, forKey: .numbers)
+        float = try values.decode(Float.self, forKey: .float)
+        whole.0 = try values.decode(UInt64.self, forKey: .first)
+        whole.1 = try values.decode(Int64.self, forKey: .second)
+        data = try values.decode(Data.self, forKey: .data)
+        text = try values.decode(String.self, forKey: .text)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(date, forKey: .date)
+        try values.encode(numbers, forKey: .numbers)
+        try values.encode(float, forKey: .float)
+        try values.encode(whole.0, forKey: .first)
+        try values.encode(whole.1, forKey: .second)
+        try values.encode(data, forKey: .data)
+        try values.encode(text, forKey: .text)
+      }
+      static func == (one: Value, other: Value) -> Bool {
+        one.date == other.date && one.numbers == other.numbers && one.float == other.float
+          && one.whole == other.whole && one.data == other.data && one.text == other.text
+      }
+    }
+    let coder = JSONPersistenceCoder()
+    let value = Value()
+    #expect(try coder.decode(Value.self, from: coder.encode(value)) == value)
+    let number = try coder.decode(Double.self, from: coder.encode(Double.nan))
+    #expect(number.isNaN)
+  }
+
+  @Test func hasOneRowForKeysThatAreEqual() async throws {
+    let stage = try await PersistenceStage()
+    await stage.dispatcher.send(Deposit(account: "caf\u{E9}", amount: 1))
+    await stage.dispatcher.send(Deposit(account: "cafe\u{301}", amount: 1))
+    #expect(stage.wallet.model.all["caf\u{E9}"] == 2)
+    #expect(stage.saved.count == 1)
+    #expect(stage.saved["caf\u{E9}"].map { Array("\($0)".utf8) } == Array("2".utf8))
+  }
+
+  @Test func ofAnUnregisteredStoreStaysAndIsLoadedAgain() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    stage.dispatcher.unregister(store: stage.wallet)
+    stage.database.release()
+    // The new registration waits for the rows of the old one.
+    let again = try await stage.dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    #expect(again.model.all.dictionary == ["a": 1])
+    // The former store is saved no longer.
+    stage.wallet.updateModel { $0.all["a"] = 100 }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(stage.saved == ["a": "2"])
+    let error = await #expect(throws: PersistenceError.self) {
+      try await stage.persistence.delete("wallet")
+    }
+    #expect(error?.code == .alreadyRegistered)
+    stage.dispatcher.unregister(store: again)
+    try await stage.persistence.delete("wallet")
+    #expect(stage.database.version(ofStore: "wallet") == nil)
+    let fresh = try await stage.dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    #expect(fresh.model.all.isEmpty)
+  }
+
+  @Test func isOfOneStoreAtATime() async throws {
+    let stage = try await PersistenceStage()
+    let error = await #expect(throws: PersistenceError.self) {
+      try await stage.dispatcher.register(store: .wallet(), persisted: .model)
+    }
+    #expect(error?.code == .alreadyRegistered)
+    #expect(error?.message.contains("\"wallet\"") == true)
+  }
+
+  @Test func ofAReleasedWeakStoreIsSaved() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    do {
+      let store = try await dispatcher.register(
+        store: .wallet("weak"), ownership: .weak, persisted: .elements(\.all))
+      database.hold()
+      store.updateModel { $0.all["a"] = 1 }
+    }
+    database.release()
+    try await persistence.flush()
+    #expect(database.rows(ofStore: "weak", part: 1) == ["a": "1"])
+    try await dispatcher.register(store: .wallet("weak"), persisted: .elements(\.all))
+  }
+
+  @Test func thatIsDurableIsObserved() async throws {
+    let stage = try await PersistenceStage()
+    let seen = Recorder<Int>()
+    let token = stage.wallet.observe(.part(\.all.count), when: .durable) { seen.record($0.value) }
+    defer { token.cancel() }
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    await stage.dispatcher.send(Deposit(account: "b", amount: 1), options: .durability(.memory))
+    #expect(seen.all.isEmpty)
+    stage.database.release()
+    #expect(await seen.first(2) == [1, 2])
+  }
+}

@@ -1,0 +1,119 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Projections and migrations", .timeLimit(.minutes(10)))
+struct ProjectionTests {
+  @Test func writeTheirRowsWithTheCommitsThatTheyAreAbout() async throws {
+    let stage = try await PersistenceStage()
+    try await stage.persistence.project(stage.wallet) { changes, transaction in
+      for (account, old, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("INSERT", account, old, new, changes.commits.count)
+      }
+    }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.database.fail(.busy, afterSteps: 3)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 2))
+    await stage.dispatcher.send(Close(account: "a"))
+    let expected: [[DatabaseValue]] = [
+      ["a", nil, 1, 1], ["a", 1, 3, 1], ["a", 3, nil, 1],
+    ]
+    #expect(stage.database.statements.map(\.values) == expected)
+  }
+
+  @Test func getTheChangesOfAGroupOnce() async throws {
+    let stage = try await PersistenceStage()
+    try await stage.persistence.project(stage.wallet) { changes, transaction in
+      let versions = changes.commits.map(\.version)
+      for (account, old, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("\(versions)", account, old, new)
+      }
+      for (account, new) in changes.replacement(of: \.all)?.sorted(by: { $0.key < $1.key }) ?? [] {
+        try transaction.execute("replaced", account, new)
+      }
+    }
+    stage.database.hold()
+    await stage.dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
+    // The first group may be under way, or not.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await stage.persistence.flush() }
+      stage.database.release()
+      try await group.waitForAll()
+    }
+    stage.database.hold()
+    for account in ["a", "b", "a"] { stage.wallet.updateModel { $0.all[account, default: 0] += 1 } }
+    stage.database.release()
+    try await stage.persistence.flush()
+    let all = stage.database.statements
+    // The elements' last values, in whatever groups they came.
+    #expect(all.last { $0.values[0] == "a" }?.values[2] == 2)
+    #expect(all.last { $0.values[0] == "b" }?.values[2] == 1)
+    await stage.dispatcher.send(ReplaceAll(all: ["x": 1, "y": 2]))
+    #expect(stage.database.statements.suffix(2).map(\.values) == [["x", 1], ["y", 2]])
+  }
+
+  @Test func thatThrowEndThePersistence() async throws {
+    let stage = try await PersistenceStage()
+    try await stage.persistence.project(stage.wallet) { _, _ in throw Refused() }
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result
+    let cause = result.dispatchError?.cause as? PersistenceError
+    #expect(cause?.code == .projection)
+    #expect(cause?.cause is Refused)
+    #expect(stage.saved.isEmpty)
+  }
+
+  @Test func migrateRowsOneVersionAfterTheOther() async throws {
+    let database = MemoryDatabase()
+    let stage = try await PersistenceStage(on: database)
+    for account in ["a", "b"] { await stage.dispatcher.send(Deposit(account: account, amount: 1)) }
+    database.crash()
+    let dispatcher = Dispatcher(name: "bank")
+    try await database.open(for: dispatcher)
+    let type = PersistedType("wallet", version: 3) { row in
+      guard row.part == 1, case .integer(let value) = row.value else { return }
+      row.value = .integer(row.version == 1 ? value + 10 : value * 2)
+    }
+    let wallet = try await dispatcher.register(
+      store: .wallet(), persisted: .elements(\.all), as: type)
+    #expect(wallet.model.all.dictionary == ["a": 22, "b": 22])
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "22", "b": "22"])
+    #expect(wallet.version == 2)
+    // An older program refuses the newer rows.
+    database.crash()
+    let error = await #expect(throws: PersistenceError.self) {
+      _ = try await PersistenceStage(on: database)
+    }
+    #expect(error?.code == .newerVersion)
+    #expect(error?.message.contains("version 3") == true)
+  }
+
+  @Test func thatCannotMigrateChangeNothing() async throws {
+    let database = MemoryDatabase()
+    let stage = try await PersistenceStage(on: database)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    func refusal(_ type: PersistedType) async throws -> PersistenceError? {
+      database.crash()
+      let dispatcher = Dispatcher(name: "bank")
+      try await database.open(for: dispatcher)
+      return await #expect(throws: PersistenceError.self) {
+        try await dispatcher.register(store: .wallet(), persisted: .elements(\.all), as: type)
+      }
+    }
+    let throwing = try await refusal(PersistedType("wallet", version: 2) { _ in throw Refused() })
+    #expect(throwing?.code == .migration)
+    #expect(throwing?.message.contains("row \"\" of part 0") == true, "\(throwing as Any)")
+    #expect(try await refusal(PersistedType("wallet", version: 2))?.code == .migration)
+    #expect(try await refusal(PersistedType("other"))?.code == .notDecodable)
+    let undecodable = try await refusal(
+      PersistedType("wallet", version: 2) { row in if row.part == 1 { row.value = "text" } })
+    #expect(undecodable?.code == .notDecodable)
+    for part in ["dispatchstore_rows", "\"wallet\"", "element \"a\"", "Int"] {
+      #expect(undecodable?.message.contains(part) == true, "\(undecodable as Any)")
+    }
+    database.crash()
+    let next = try await PersistenceStage(on: database)
+    #expect(next.wallet.model.all.dictionary == ["a": 1])
+  }
+}

@@ -1,0 +1,104 @@
+import CSQLite
+import DispatchStore
+import DispatchStorePersistence
+import Foundation
+import Testing
+
+/// A temporary folder, which goes with its test.
+final class Folder: Sendable {
+  let path: String
+
+  init() throws {
+    let name = "dispatchstore-\(UUID().uuidString)"
+    path = FileManager.default.temporaryDirectory.appending(path: name).path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// The path of the database.
+  var database: String { file("shop.db") }
+
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  func driver(_ settings: SQLiteSettings = SQLiteSettings()) -> SQLiteDriver {
+    SQLiteDriver(path: database, settings: settings, patience: .milliseconds(20))
+  }
+}
+
+/// A driver that has opened its database, and commits groups like `Persistence`.
+final class Opened {
+  let driver: SQLiteDriver
+  var owner: PersistenceOwner
+
+  init(_ driver: SQLiteDriver) throws {
+    self.driver = driver
+    owner = try driver.open()
+  }
+
+  /// Commits a group.
+  @discardableResult
+  func group<T>(_ body: (SQLiteDriver) throws -> T) throws -> T {
+    #expect(try driver.begin(as: owner))
+    do {
+      let result = try body(driver)
+      try driver.commit()
+      owner.group += 1
+      return result
+    } catch {
+      driver.rollback()
+      throw error
+    }
+  }
+
+  /// Saves a store of which only the identifier matters.
+  func store(_ identifier: String = "store") throws -> Int64 {
+    try group {
+      try $0.save(SavedStore(version: 1, typeName: "Shop", typeVersion: 1), identifier)
+    }
+  }
+
+  func rows(_ store: Int64, part: Int = 0) throws -> [String: Data] {
+    try group { driver in
+      var rows: [String: Data] = [:]
+      try driver.forEachRow(ofStore: store, part: part) { rows[$0] = $1 }
+      return rows
+    }
+  }
+}
+
+/// Another program's connection to the database.
+final class Stranger {
+  private var handle: OpaquePointer?
+
+  init(_ path: String) { sqlite3_open(path, &handle) }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  func run(_ sql: String) throws {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+      throw Failure(message: String(cString: sqlite3_errmsg(handle)))
+    }
+  }
+
+  struct Failure: Error { let message: String }
+}
+
+/// The error that a closure throws.
+func error(_ body: () throws -> Void) throws -> PersistenceError {
+  try #require(throws: PersistenceError.self, performing: body)
+}
+
+/// Expects an error with a code, and parts of its message.
+func expect(
+  _ code: PersistenceError.Code, _ parts: String...,
+  from sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: () throws -> Void
+) throws {
+  let error = try #require(
+    throws: PersistenceError.self, sourceLocation: sourceLocation, performing: body)
+  #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+  for part in parts {
+    #expect(error.message.contains(part), "\(error)", sourceLocation: sourceLocation)
+  }
+}

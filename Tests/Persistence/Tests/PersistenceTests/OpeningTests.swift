@@ -1,0 +1,157 @@
+import DispatchStore
+@testable import DispatchStorePersistence
+import Foundation
+import Testing
+
+@Suite struct OpeningTests {
+  let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  @Test func eachOpeningCountsUpTheEpochAndKeepsTheGroup() throws {
+    let first = try Opened(folder.driver())
+    #expect(first.owner == PersistenceOwner(epoch: 1, group: 0))
+    _ = try first.store()
+    first.driver.close()
+    let second = try Opened(folder.driver())
+    #expect(second.owner == PersistenceOwner(epoch: 2, group: 1))
+  }
+
+  @Test func aMissingFolderIsNamed() throws {
+    let driver = SQLiteDriver(path: folder.file("no/shop.db"), settings: SQLiteSettings())
+    try expect(.cannotOpen, "no/shop.db", "No such file") { _ = try driver.open() }
+  }
+
+  @Test func aFolderIsNoDatabase() throws {
+    let driver = SQLiteDriver(path: folder.path, settings: SQLiteSettings())
+    try expect(.cannotOpen, folder.path, "it is a folder") { _ = try driver.open() }
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "-owner"))
+  }
+
+  @Test func aPipeIsNoDatabase() throws {
+    #expect(mkfifo(folder.database, 0o600) == 0)
+    try expect(.cannotOpen, "no ordinary file") { _ = try folder.driver().open() }
+  }
+
+  @Test func anEmptyPathIsRefused() throws {
+    for path in ["", "a\0b"] {
+      let driver = SQLiteDriver(path: path, settings: SQLiteSettings())
+      try expect(.cannotOpen, "is no path") { _ = try driver.open() }
+    }
+  }
+
+  @Test(arguments: ["hello", String(repeating: "no database, ", count: 1000)])
+  func aFileThatIsNoDatabaseIsRefusedAndLeftAlone(_ text: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: folder.database))
+    try expect(.notADatabase, folder.database) { _ = try folder.driver().open() }
+    #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == text)
+    // Everything is unlocked again, so that the next attempt fails for the same reason.
+    try expect(.notADatabase) { _ = try folder.driver().open() }
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
+  func aReadOnlyFolderIsRefused() throws {
+    #expect(chmod(folder.path, 0o500) == 0)
+    defer { chmod(folder.path, 0o700) }
+    try expect(.cannotOpen, "shop.db-owner", "Permission denied") {
+      _ = try folder.driver().open()
+    }
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
+  func aReadOnlyFileIsRefused() throws {
+    try Opened(folder.driver()).driver.close()
+    #expect(chmod(folder.database, 0o400) == 0)
+    try expect(.cannotOpen, folder.database, "no right to write") {
+      _ = try folder.driver().open()
+    }
+  }
+
+  @Test func aNewerFormatIsRefusedBeforeItsColumnsAre() throws {
+    try Opened(folder.driver()).driver.close()
+    try Stranger(folder.database).run(
+      """
+      UPDATE dispatchstore_owner SET format = 7; ALTER TABLE dispatchstore_rows ADD COLUMN more;
+      """)
+    try expect(.newerVersion, "format 7", "up to 1") { _ = try folder.driver().open() }
+  }
+
+  @Test func aTableWithAnotherColumnIsNamed() throws {
+    try Opened(folder.driver()).driver.close()
+    try Stranger(folder.database).run("ALTER TABLE dispatchstore_rows ADD COLUMN more")
+    try expect(.notADatabase, "\"dispatchstore_rows\"", "another column \"more\"") {
+      _ = try folder.driver().open()
+    }
+  }
+
+  @Test func aTableWithoutAColumnIsNamed() throws {
+    try Stranger(folder.database).run("CREATE TABLE dispatchstore_owner (id INTEGER PRIMARY KEY)")
+    try expect(.notADatabase, "\"dispatchstore_owner\"", "no column \"format\"") {
+      _ = try folder.driver().open()
+    }
+  }
+
+  @Test func aViewWithATablesNameIsRefused() throws {
+    try Stranger(folder.database).run("CREATE VIEW dispatchstore_rows AS SELECT 1 AS store")
+    try expect(.notADatabase, "\"dispatchstore_rows\"", "no table") {
+      _ = try folder.driver().open()
+    }
+  }
+
+  @Test func aMissingTableIsNamed() throws {
+    try Opened(folder.driver()).driver.close()
+    try Stranger(folder.database).run("DROP TABLE dispatchstore_stores")
+    try expect(.corrupt, "dispatchstore_stores") { _ = try folder.driver().open() }
+  }
+
+  @Test func aMissingOwnerIsNoticed() throws {
+    try Opened(folder.driver()).driver.close()
+    try Stranger(folder.database).run("DELETE FROM dispatchstore_owner")
+    try expect(.corrupt, "dispatchstore_owner") { _ = try folder.driver().open() }
+  }
+
+  @Test func aDatabaseMayHaveTheUsersTables() throws {
+    try Stranger(folder.database).run("CREATE TABLE mine (a); INSERT INTO mine VALUES (5)")
+    let opened = try Opened(folder.driver())
+    #expect(try opened.group { try $0.query("SELECT a FROM mine", []) } == [[5]])
+  }
+
+  @Test func aDatabaseInUTF16IsRefused() throws {
+    try Stranger(folder.database).run("PRAGMA encoding = 'UTF-16'; CREATE TABLE mine (a)")
+    try expect(.notADatabase, "UTF-16") { _ = try folder.driver().open() }
+  }
+
+  @Test func aLongLockOfAnotherProgramIsReported() throws {
+    try Opened(folder.driver()).driver.close()
+    let stranger = Stranger(folder.database)
+    try stranger.run("BEGIN IMMEDIATE")
+    try expect(.busy, folder.database, "another program") { _ = try folder.driver().open() }
+    try stranger.run("COMMIT")
+    #expect(try folder.driver().open().epoch == 2)
+  }
+
+  @Test func aReaderThatKeepsTheJournalModeFromChangingIsReported() throws {
+    let stranger = Stranger(folder.database)
+    try stranger.run("CREATE TABLE mine (a); BEGIN; SELECT * FROM mine")
+    try expect(.busy, folder.database, "another program") { _ = try folder.driver().open() }
+    try stranger.run("COMMIT")
+    #expect(try folder.driver().open().epoch == 1)
+  }
+
+  @Test func aClosedDriverThrows() throws {
+    let opened = try Opened(folder.driver())
+    opened.driver.close()
+    opened.driver.close()
+    opened.driver.rollback()
+    try expect(.closed) { _ = try opened.driver.begin(as: opened.owner) }
+    #expect(opened.driver.journalBytes() == 0)
+  }
+
+  @Test func networkFileSystemsAreKnown() throws {
+    #expect(FileSystem.networkName(type: 0x6969) == "NFS")
+    #expect(FileSystem.networkName(type: 0xFE53_4D42) == "SMB2")
+    #expect(FileSystem.networkName(type: 0xEF53) == nil)  // ext4
+    #expect(try FileSystem(of: folder.path).networkName == nil)
+    try expect(.cannotOpen, "/no/folder") { _ = try FileSystem(of: "/no/folder") }
+  }
+}
