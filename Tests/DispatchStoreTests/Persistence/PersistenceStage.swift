@@ -114,9 +114,9 @@ final class PersistenceStage: Sendable {
 
   /// Waits until the store has a version.
   func reached(_ version: UInt64) async {
-    for await change in wallet.stream(.model, initial: true) where change.version >= version {
-      return
-    }
+    // With the default buffering, a model may be newer than the change's version.
+    let changes = wallet.stream(.model, initial: true, buffering: .unbounded)
+    for await change in changes where change.version >= version { return }
   }
 
   var saved: [String: String] { database.rows(ofStore: "wallet", part: 1) }

@@ -1,6 +1,6 @@
 import CSQLite
-import DispatchStore
-import DispatchStorePersistence
+@testable import DispatchStore
+@testable import DispatchStorePersistence
 import Foundation
 import Testing
 

@@ -1,5 +1,5 @@
-import DispatchStore
-import DispatchStorePersistence
+@testable import DispatchStore
+@testable import DispatchStorePersistence
 import Foundation
 import Testing
 

@@ -1,4 +1,4 @@
-import DispatchStore
+@testable import DispatchStore
 @testable import DispatchStorePersistence
 import Foundation
 import Testing

@@ -99,8 +99,9 @@ extension Dispatch {
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     makeDetails().withState { $0.endWork() }
-    if let gate = round.endGate { return save(round, gate) }
+    if let gate = round.endGate, round.hasStarted { return save(round, gate) }
     settleDeadline()
+    round.callRemainingHooks()
     let result = round.result
     complete(result, round.session, at: round.scheduler)
   }

@@ -52,6 +52,9 @@ final class Round: @unchecked Sendable {
     dispatch.isStep || dispatch.details?.endsUnsaved == true ? nil : route.endGate
   }
 
+  /// Whether a store's reducer was called, so that the dispatch may have read or changed something.
+  var hasStarted: Bool { state.withLock(\.hasStarted) }
+
   /// The number of the dispatcher.
   var dispatcher: UInt64 { route.dispatcher }
   var isCancelled: Bool { state.withLock { $0.isCancelled } }

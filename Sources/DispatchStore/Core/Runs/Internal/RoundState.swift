@@ -57,7 +57,7 @@ struct RoundState {
   /// Whether a store's reducer has been called.
   ///
   /// From then on, stores that run regardless do run.
-  private var hasStarted: Bool
+  private(set) var hasStarted: Bool
 
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that ran before; empty if none did.
