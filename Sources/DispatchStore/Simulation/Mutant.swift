@@ -62,6 +62,18 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostCatchUp
   /// A dispatch ends before its commits are saved.
   case endBeforeSaved
+  /// A dispatch that has committed nothing ends, although it may have read what is not saved.
+  case readNotSaved
+  /// Dispatches that have left one lane end in any order.
+  case endsOutOfOrder
+  /// A group is written again without a look whether it was committed.
+  case groupWrittenTwice
+  /// A writer that leaves misses what was committed meanwhile.
+  case lostGroup
+  /// The place of a dispatch is free, and its units of limits, before its commits are saved.
+  case unitBeforeSaved
+  /// The owner's row is not compared in each transaction.
+  case ownerNotCompared
   /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the
   /// producer.
   case heldByWaitingConsumer

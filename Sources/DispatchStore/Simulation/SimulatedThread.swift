@@ -119,3 +119,6 @@ func isPlanted(_ mutant: Mutant) -> Bool {
 
 /// Yields to the test scheduler before a step of a database in memory.
 package func yieldBeforeDatabase(_ step: String) { yieldPoint(.useDatabase, step) }
+
+/// Whether the running simulation has planted a bug in a database in memory.
+package func isPlantedInDatabase(_ mutant: Mutant) -> Bool { isPlanted(mutant) }

@@ -38,6 +38,8 @@ public final class MemoryDatabase: Sendable {
     var areRevived = false
     var step = 0
     var faults: [(fault: Fault, step: Int, count: Int)] = []
+    var commits = 0
+    var commitFaults: [(fault: Fault, commit: Int)] = []
     var hasOwner = false
     /// The number of times that a group was begun that had been committed before.
     var repeatedGroups = 0
@@ -99,6 +101,21 @@ public final class MemoryDatabase: Sendable {
   public func fail(_ fault: Fault, afterSteps steps: Int = 0, count: Int = 1) {
     state.withLock { $0.faults.append((fault, $0.step + steps, count)) }
   }
+
+  /// Makes the database fail at a commit.
+  ///
+  /// - Parameters:
+  ///   - fault: The fault.
+  ///   - number: The number of commits of transactions before it.
+  public func failAtCommit(_ fault: Fault, number: Int = 0) {
+    state.withLock { $0.commitFaults.append((fault, $0.commits + number)) }
+  }
+
+  /// Removes the faults that have not come.
+  public func removeFaults() { state.withLock { ($0.faults, $0.commitFaults) = ([], []) } }
+
+  /// Makes another process the owner, as if this one was thought to be dead: it can write no longer.
+  public func becomeOwned() { state.withLock { $0.saved.owner.epoch += 1 } }
 
   /// Holds each commit of a transaction back until `release()`; not in a simulation, where the seed delays.
   public func hold() { turnstile.close() }

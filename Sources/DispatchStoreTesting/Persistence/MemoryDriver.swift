@@ -19,6 +19,12 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     yieldBeforeDatabase(name)
     let fault = database.state.withLock { state -> MemoryDatabase.Fault? in
       state.step += 1
+      if name == "commit" {
+        state.commits += 1
+        if let index = state.commitFaults.firstIndex(where: { $0.commit < state.commits }) {
+          return state.commitFaults.remove(at: index).fault
+        }
+      }
       guard let index = state.faults.firstIndex(where: { $0.step < state.step }) else { return nil }
       state.faults[index].count -= 1
       let fault = state.faults[index].fault
@@ -61,7 +67,8 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
 
   func begin(as owner: PersistenceOwner) throws -> Bool {
     try step("begin")
-    let saved = database.state.withLock(\.saved)
+    var saved = database.state.withLock(\.saved)
+    if isPlantedInDatabase(.ownerNotCompared) { saved.owner = owner }
     if saved.owner.epoch == owner.epoch, saved.owner.group == owner.group + 1 {
       database.state.withLock { $0.repeatedGroups += 1 }
       return false

@@ -47,8 +47,7 @@ struct PersistenceFailureTests {
   @Test(arguments: Way.all)
   func ofACommitThatHasHappenedAreNoticed(way: Way) async throws {
     let stage = try await PersistenceStage()
-    // Begin, the version, the row.
-    stage.database.fail(.commitUnknown, afterSteps: 3)
+    stage.database.failAtCommit(.commitUnknown)
     #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
     #expect(stage.saved == ["a": "5"])
     #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)

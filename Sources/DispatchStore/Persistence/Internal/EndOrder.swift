@@ -10,6 +10,7 @@ struct EndOrder {
   mutating func enter(_ end: PendingEnd) {
     for lane in end.lanes {
       if lanes[lane] == nil { lanes[lane] = FIFO() } else { end.missing += 1 }
+      if isPlanted(.endsOutOfOrder) { end.missing = 0 }
       lanes[lane]!.append(end)
     }
   }

@@ -71,9 +71,11 @@ struct GroupCommit {
   /// Enters the end of a dispatch; returns whether it may pass now.
   mutating func enter(_ end: PendingEnd) -> Bool {
     end.position = last
-    end.isSaved = last == saved || failure != nil || isPlanted(.endBeforeSaved)
+    end.isSaved =
+      last == saved || failure != nil || isPlanted(.endBeforeSaved)
+      || last == end.start && isPlanted(.readNotSaved)
     // Nothing was lost if the dispatch has only read what is saved.
-    if last > saved, let failure { end.error = .notSaved(failure) }
+    if last > saved, let failure { end.error = .notSaved(failure, isKnown: saved <= end.start) }
     order.enter(end)
     if !end.isSaved { waiters.append(.end(end)) }
     return end.isSaved && end.missing == 0
@@ -142,7 +144,7 @@ struct GroupCommit {
   /// Gives the role up before all work is done; returns whether the caller is to start a job.
   mutating func release() -> Bool {
     role = .free
-    return request()
+    return isPlanted(.lostGroup) ? false : request()
   }
 
   /// Gives the role up until a pause has passed.
@@ -179,7 +181,7 @@ struct GroupCommit {
         passing.calls.append(body)
       case .end(let end):
         end.isSaved = true
-        end.error = passing.error.map { .notSaved($0) }
+        end.error = passing.error.map { .notSaved($0, isKnown: saved <= end.start) }
         if end.missing == 0 { passing.ends.append(end) }
       }
     }
@@ -187,16 +189,21 @@ struct GroupCommit {
 }
 
 extension DispatchError {
-  static func notSaved(_ error: PersistenceError) -> DispatchError {
+  /// - Parameter isKnown: Whether none of its commits was saved before.
+  static func notSaved(_ error: PersistenceError, isKnown: Bool) -> DispatchError {
+    let isKnown = error.isOutcomeKnown && isKnown
     let outcome =
-      error.isOutcomeKnown
-      ? "What its stores have committed was not saved" : "It is not known whether its commits were saved"
+      isKnown
+      ? "What its stores have committed was not saved"
+      : "It is not known whether its commits were saved"
+    let cause = PersistenceError(
+      error.code, error.message, cause: error.cause, isOutcomeKnown: isKnown)
     return DispatchError(
       code: .persistenceFailed,
       message: """
         \(outcome): \(error.message) Persistent stores run no further action; end the program, and start it again \
         once the cause is gone.
-        """, cause: error)
+        """, cause: cause)
   }
 
   static func tooFarBehind(_ lag: UInt64) -> DispatchError {

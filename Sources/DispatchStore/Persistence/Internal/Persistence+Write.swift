@@ -181,7 +181,7 @@ extension Persistence {
   // MARK: Reports
 
   func report(_ kind: DispatchWarning.Kind, _ message: String) {
-    let record = state.withLock { $0.records.values.first }
+    let record = state.withLock { $0.records.min { $0.key < $1.key }?.value }
     guard let record else {
       let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
       return DispatchWarning.writeToStandardError(warning)

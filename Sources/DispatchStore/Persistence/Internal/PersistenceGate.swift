@@ -8,6 +8,8 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
     persistence.state.withLock(\.commit.failure).map { .refused($0) }
   }
 
+  override var position: UInt64 { persistence.state.withLock(\.commit.last) }
+
   override func admit(otherwise resume: @escaping @Sendable () -> Void) -> Admission {
     persistence.state.withLock { state in
       let bytes = Int(clamping: state.commit.lag) * state.bytesPerCommit

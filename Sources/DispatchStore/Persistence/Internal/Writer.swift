@@ -29,7 +29,7 @@ final class Writer {
 
   /// Runs work in a transaction, unless it was committed before.
   func inTransaction(_ body: (any PersistenceDriver) throws -> Void) throws {
-    if try driver.begin(as: owner) {
+    if try driver.begin(as: owner) || isPlanted(.groupWrittenTwice) {
       do {
         try body(driver)
         try driver.commit()

@@ -5,7 +5,7 @@ extension Dispatch {
     yieldPoint(.awaitSaving, id.description)
     let details = makeDetails()
     let scheduler = round.scheduler
-    let end = PendingEnd(of: self, round, at: gate, from: scheduler)
+    let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
@@ -15,6 +15,9 @@ extension Dispatch {
 
   private func freePlace(_ scheduler: Scheduler, _ details: DispatchDetails, for end: PendingEnd) {
     for release in details.withState({ $0.takePlaceReleases() }) { release() }
+    if isPlanted(.unitBeforeSaved) {
+      for release in details.withState({ $0.takeReleases() }) { release() }
+    }
     scheduler.leaveFurtherPlaces()
     if !isSynchronous, !scheduler.isTask {
       // The lane may be gone before the dispatch ends.
@@ -46,13 +49,13 @@ extension Dispatch {
 
   /// Whether this is a sequence that waits until its commits are saved, and keeps its lane meanwhile.
   func awaitsSaving() -> Bool {
-    guard let gate = sequence?.endGate else { return false }
+    guard let sequence, let gate = sequence.endGate else { return false }
     yieldPoint(.awaitSaving, id.description)
     let details = makeDetails()
     let scheduler = scheduler
     // Nothing else retains it until the sequence has ended.
     details.scheduler = scheduler
-    let end = PendingEnd(of: self, nil, at: gate, from: scheduler)
+    let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
     if gate.enter(end) {
       gate.left(end)

@@ -27,7 +27,9 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   /// The route that accepted or refused it, and counts it as outstanding; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
   /// The gate at which the sequence waits after its last action; nil for most.
-  @exclusivity(unchecked) var endGate: EndGate?
+  @exclusivity(unchecked) private(set) var endGate: EndGate?
+  /// The number of the last commit before the sequence came to that gate.
+  @exclusivity(unchecked) private(set) var position: UInt64 = 0
   /// Times by the dispatcher's clock, if there are middlewares: of the dispatch, and of its first action.
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
@@ -153,6 +155,11 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     if !middlewares.isEmpty, steps.isEmpty { startedAt = dispatcher.clock.nanoseconds }
   }
 
+  /// Makes the sequence wait at a gate after its last action.
+  func wait(at gate: EndGate) {
+    if endGate == nil { (endGate, position) = (gate, gate.position) }
+  }
+
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
     steps.append(result)
@@ -274,8 +281,8 @@ extension Dispatch {
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
   ) -> Bool {
-    if sequence.endGate == nil, details?.endsUnsaved != true {
-      sequence.endGate = route._withUnsafeGuaranteedRef(\.endGate)
+    if details?.endsUnsaved != true, let gate = route._withUnsafeGuaranteedRef(\.endGate) {
+      sequence.wait(at: gate)
     }
     var step = makeStep(action, along: route, of: sequence, on: thread)
     if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }

@@ -18,6 +18,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
     case fails(DispatchError)
   }
 
+  /// The number of the last commit.
+  var position: UInt64 { fatalError("EndGate is abstract.") }
+
   /// Enters the end of a dispatch whose stores have ended.
   ///
   /// Called before its place is free, so that ends come in the order of the lane.
@@ -46,6 +49,8 @@ final class PendingEnd: @unchecked Sendable {
   /// The lanes in whose order the end comes.
   let lanes: [LaneIdentity]
   var keepsPlace: Bool { round == nil }
+  /// The number of the last commit before its stores began: its own commits have higher numbers.
+  let start: UInt64
   /// The number of commits that must be saved.
   var position: UInt64 = 0
   /// The number of lanes in which another end comes before this one.
@@ -54,9 +59,12 @@ final class PendingEnd: @unchecked Sendable {
   /// The reason why the commits are not saved.
   var error: DispatchError?
 
-  init(of dispatch: Dispatch, _ round: Round?, at gate: EndGate, from scheduler: Scheduler) {
-    (self.dispatch, self.round, self.gate) = (dispatch, round, gate)
-    let turns = round == nil ? [] : scheduler.place.turns(of: dispatch)
+  init(
+    of dispatch: Dispatch, _ round: Round?, since start: UInt64, at gate: EndGate,
+    from scheduler: Scheduler
+  ) {
+    (self.dispatch, self.round, self.start, self.gate) = (dispatch, round, start, gate)
+    let turns = scheduler.place.turns(of: dispatch)
     lanes = turns.compactMap { ($0.lane as? Lane)?.identity }
     let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
     place = staysHere ? scheduler : AfterLane.make(scheduler)

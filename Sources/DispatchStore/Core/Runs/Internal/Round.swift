@@ -17,6 +17,8 @@ final class Round: @unchecked Sendable {
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
+  /// The number of the last commit before the first store started, if the dispatch waits at a gate.
+  let position: UInt64
   private let state: Locked<RoundState>
   /// The reason why the gate lets no store start.
   private let rejection = Locked<DispatchError?>(nil)
@@ -37,6 +39,7 @@ final class Round: @unchecked Sendable {
     self.action = action
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
+    position = route.endGate?.position ?? 0
     state = Locked(RoundState(route.graph, ended: ended, begun: begun))
   }
 

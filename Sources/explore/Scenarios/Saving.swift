@@ -1,0 +1,301 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Dispatches to persistent stores in every mode, while the database is busy or full at times.
+  static let saving = Scenario(
+    name: "saving", summary: "a dispatch ends once what it has committed or read is saved"
+  ) { dispatcher in
+    let vault = try await Vault(dispatcher, MemoryDatabase())
+    let simulation = dispatcher.simulation!
+    for _ in 0..<simulation.draw(below: 3) {
+      vault.database.fail(
+        simulation.draw(below: 2) == 0 ? .busy : .full, afterSteps: simulation.draw(below: 20),
+        count: 1 + simulation.draw(below: 2))
+    }
+    let plans = (1...12).map { VaultPlan($0, simulation) }
+    await vault.run(plans)
+    try await vault.persistence.flush()
+    try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
+    for plan in plans {
+      let result = vault.results.now[plan.number]!
+      try check(
+        result.isSuccess || plan.mayEndEarly || plan.isLimited, "\(plan) ended as \(result)")
+    }
+    for lane in [0, 1] {
+      let (begun, ended) = (vault.begun.now[lane] ?? [], vault.ended.now[lane] ?? [])
+      try check(begun == ended, "lane \(lane) has begun \(begun), and ended \(ended)")
+    }
+    for store in vault.stores {
+      let saved = try vault.saved(store.identifier)
+      try check(saved == store.model.plain, "\(store.model.plain) is saved as \(saved)")
+      let version = vault.database.version(ofStore: store.identifier)
+      try check(version == store.version, "version \(store.version) is saved as \(version!)")
+    }
+  }
+
+  /// The same, until writing fails, or the process crashes, and starts again.
+  static let failedSaving = Scenario(
+    name: "failed-saving", summary: "what was acknowledged survives, and nothing that was refused"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let database = MemoryDatabase()
+    let vault = try await Vault(dispatcher, database)
+    let faults: [MemoryDatabase.Fault] = [.inputOutput, .commitUnknown, .crash]
+    let steps = simulation.draw(below: 40)
+    // A second owner, while this process was thought to be dead, or a fault.
+    let isFenced = simulation.draw(below: 4) == 0
+    if isFenced {
+      simulation.atSomeTime { database.becomeOwned() }
+    } else if simulation.draw(below: 2) == 0 {
+      database.fail(faults[simulation.draw(below: 3)], afterSteps: steps)
+    } else {
+      // The step of a commit, whichever it is.
+      database.failAtCommit(faults[simulation.draw(below: 3)], number: simulation.draw(below: 4))
+    }
+    let plans = (1...12).map { VaultPlan($0, simulation) }
+    await vault.run(plans)
+    try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
+    database.removeFaults()
+    database.crash()
+    let next = try await Vault(simulation.makeDispatcher(name: "next"), database)
+    for (former, store) in zip(vault.stores, next.stores) {
+      let (before, after) = (former.model.plain.log, store.model.plain.log)
+      try check(
+        before.starts(with: after), "\(store.identifier) was \(before), and became \(after)")
+      let state = vault.history.now[store.identifier]?[store.version]
+      try check(
+        store.version == 0 || state == store.model.plain,
+        "version \(store.version) of \(store.identifier) is \(store.model.plain), not \(state!)")
+      for plan in plans where plan.isPut && plan.identifiers.contains(store.identifier) {
+        let result = vault.results.now[plan.number]!
+        let isThere = after.contains(plan.number)
+        try check(
+          !result.isSuccess || plan.isInMemory || isThere, "\(plan) is lost: \(after)")
+        let cause = result.dispatchError?.cause as? PersistenceError
+        try check(
+          cause?.isOutcomeKnown != true || !isThere || plan.kind == .sequence,
+          "\(plan) is there, and was refused: \(result)")
+      }
+    }
+    let result = await next.dispatcher.send(Put(number: 100)).result
+    try check(result.isSuccess, "After the restart: \(result)")
+  }
+}
+
+/// A model with elements that are rows, and the numbers of its actions, which are not.
+private struct Safe: ModelType, Codable {
+  var all = TrackedDictionary<Int, Int>()
+  var log: [Int] = []
+
+  var plain: Plain { Plain(all: all.dictionary, log: log) }
+
+  struct Plain: Equatable { var all: [Int: Int], log: [Int] }
+}
+
+private struct Put: ActionType { let number: Int }
+private struct PutSlowly: ActionType { let number: Int }
+private struct Look: ActionType {
+  typealias Reply = [Int]
+  let number: Int
+}
+
+/// A dispatch, as it was drawn.
+private struct VaultPlan: Sendable, CustomStringConvertible {
+  enum Kind { case put, putSlowly, look, sequence }
+
+  let number: Int
+  let kind: Kind
+  let mode: Dispatcher.Mode
+  let lanes: [Int]
+  let isSent: Bool
+  let identifier: String?
+  let isInMemory: Bool
+  let hasDeadline: Bool
+  let isCancelled: Bool
+  let isLimited: Bool
+
+  init(_ number: Int, _ simulation: SimulationControl) {
+    self.number = number
+    kind = [.put, .put, .putSlowly, .look, .sequence][simulation.draw(below: 5)]
+    let modes: [(Dispatcher.Mode, [Int])] = [
+      (.async, []), (.sync, []), (.mainThread, []), (.serial(lane: 0), [0]),
+      (.serial(lane: 1), [1]), (.serial(lanes: [0, 1]), [0, 1]),
+    ]
+    let drawn = simulation.draw(below: modes.count)
+    (mode, lanes) = modes[drawn]
+    // `.sync` can't be sent, and a task on the main actor is none of the world's.
+    isSent = drawn != 1 && drawn != 2 && kind != .sequence && simulation.draw(below: 2) == 0
+    identifier = [nil, "a", "b"][simulation.draw(below: 3)]
+    isInMemory = simulation.draw(below: 6) == 0
+    hasDeadline = simulation.draw(below: 6) == 0
+    isCancelled = simulation.draw(below: 6) == 0
+    isLimited = simulation.draw(below: 3) == 0
+  }
+
+  var isPut: Bool { kind != .look }
+  var identifiers: [String] { identifier.map { [$0] } ?? ["a", "b"] }
+  var mayEndEarly: Bool { hasDeadline || isCancelled }
+
+  func options(_ limit: DispatchLimit) -> DispatchOptions {
+    var options: DispatchOptions = [.named(number)]
+    if isInMemory { options = [options, .durability(.memory)] }
+    if hasDeadline { options = [options, .timeout(.milliseconds(1))] }
+    if isLimited { options = [options, .limited(by: limit)] }
+    return options
+  }
+
+  var description: String { "\(number) (\(kind) in \(mode))" }
+}
+
+/// Persistent stores, and what was seen of them.
+private final class Vault: Sendable {
+  typealias SafeStore = Store<Safe, HandledAction>
+  let dispatcher: Dispatcher
+  let database: MemoryDatabase
+  let persistence: Persistence
+  let stores: [SafeStore]
+  let results = Shared([Int: DispatchResult]())
+  /// By lane, in order: the dispatches that have begun, and those that have completed, which can't end early.
+  let begun = Shared([Int: [Int]]())
+  let ended = Shared([Int: [Int]]())
+  /// By store: its states by version.
+  let history = Shared([String: [UInt64: Safe.Plain]]())
+  let faults = Shared([String]())
+  private let plans = Shared([Int: VaultPlan]())
+  /// The limited dispatches that have begun and not completed.
+  private let holders = Shared(Set<Int>())
+  private let tokens: [ObserverToken]
+
+  init(_ dispatcher: Dispatcher, _ database: MemoryDatabase) async throws {
+    (self.dispatcher, self.database) = (dispatcher, database)
+    dispatcher.onWarning { _ in }
+    persistence = try await database.open(for: dispatcher)
+    let (begun, plans, history, holders, faults) = (begun, plans, history, holders, faults)
+    @Sendable func begin(_ number: Int) {
+      guard let plan = plans.now[number], !plan.mayEndEarly, !plan.isInMemory else { return }
+      if plan.isLimited, holders.with({ $0.insert(number); return $0.count > 2 }) {
+        faults.with { $0.append("more than two units: \(holders.now)") }
+      }
+      for lane in plan.lanes {
+        begun.with { if $0[lane]?.contains(number) != true { $0[lane, default: []].append(number) } }
+      }
+    }
+    var stores: [SafeStore] = []
+    for identifier in ["a", "b"] {
+      let store = SafeStore(identifier: identifier, model: Safe()) {
+        On(Put.self) { safe, put in
+          begin(put.number)
+          safe.log.append(put.number)
+          safe.all[put.number % 3, default: 0] += put.number
+        }
+        On(Look.self) { safe, look in
+          begin(look.number)
+          Reduction.unchanged()
+          return safe.log
+        }
+        Perform(PutSlowly.self) { put, context in
+          begin(put.number)
+          await Task.yield()
+          try context.updateModel { safe in
+            safe.log.append(put.number)
+            safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
+          }
+        }
+      }
+      stores.append(try await dispatcher.register(store: store, persisted: .elements(\.all)))
+    }
+    self.stores = stores
+    tokens = stores.map { store in
+      let identifier = store.identifier
+      return store.observe(.model) { change in
+        history.with { $0[identifier, default: [:]][change.version] = change.value.plain }
+      }
+    }
+  }
+
+  /// The saved state of a store.
+  func saved(_ identifier: String) throws -> Safe.Plain {
+    let row = database.rows(ofStore: identifier, part: 0)[""] ?? "{}"
+    var plain = try JSONDecoder().decode(Safe.self, from: Data(row.utf8)).plain
+    for (key, value) in database.rows(ofStore: identifier, part: 1) {
+      plain.all[Int(key)!] = Int(value)!
+    }
+    return plain
+  }
+
+  func run(_ drawn: [VaultPlan]) async {
+    plans.with { $0 = Dictionary(uniqueKeysWithValues: drawn.map { ($0.number, $0) }) }
+    let limit = DispatchLimit(2, overflow: .wait)
+    await withTaskGroup { group in
+      for part in 0..<3 {
+        group.addTask {
+          for plan in drawn where plan.number % 3 == part { await self.run(plan, limit) }
+        }
+      }
+    }
+  }
+
+  private func run(_ plan: VaultPlan, _ limit: DispatchLimit) async {
+    if plan.isCancelled {
+      dispatcher.simulation!.atSomeTime { self.dispatcher.cancel(named: plan.number) }
+    }
+    let result =
+      switch plan.kind {
+      case .put: await run(Put(number: plan.number), plan, limit)
+      case .putSlowly: await run(PutSlowly(number: plan.number), plan, limit)
+      case .look: await run(Look(number: plan.number), plan, limit)
+      case .sequence: await runSequence(plan, limit)
+      }
+    results.with { $0[plan.number] = result }
+  }
+
+  private func run(
+    _ action: some ActionType, _ plan: VaultPlan, _ limit: DispatchLimit
+  ) async -> DispatchResult {
+    let completed: @Sendable (DispatchResult) -> Void = { self.completed(plan, $0) }
+    if plan.isSent {
+      return await dispatcher.send(
+        action, to: plan.identifier, mode: plan.mode, options: plan.options(limit),
+        then: completed
+      ).result
+    }
+    return await dispatcher.dispatch(
+      action, to: plan.identifier, mode: plan.mode, options: plan.options(limit),
+      then: completed
+    ).result
+  }
+
+  private func runSequence(_ plan: VaultPlan, _ limit: DispatchLimit) async -> DispatchResult {
+    let ended = Shared<DispatchResult?>(nil)
+    let handle = dispatcher.dispatch(
+      storeIdentifier: plan.identifier, actions: [Put(number: plan.number), Look(number: plan.number)],
+      mode: plan.mode, options: plan.options(limit)
+    ) { self.completed(plan, nil) }
+    let result = await handle.result
+    ended.with { $0 = result }
+    return result
+  }
+
+  /// Checks, in the completion, that everything is saved that the dispatch has put or seen.
+  private func completed(_ plan: VaultPlan, _ result: DispatchResult?) {
+    if !plan.mayEndEarly, !plan.isInMemory {
+      let begun = begun.now
+      for lane in plan.lanes where begun[lane]?.contains(plan.number) == true {
+        ended.with { $0[lane, default: []].append(plan.number) }
+      }
+    }
+    holders.with { _ = $0.remove(plan.number) }
+    if plan.isInMemory || result?.isSuccess == false { return }
+    for identifier in plan.identifiers {
+      guard let saved = try? saved(identifier) else { continue }
+      let seen = result?.replies(to: Look.self)[identifier] ?? []
+      // A sequence says only whether it has ended.
+      let needed = plan.isPut && result != nil ? [plan.number] : seen
+      if !Set(needed).isSubset(of: saved.log) {
+        faults.with { $0.append("\(plan) has ended, and only \(saved.log) is saved") }
+      }
+    }
+  }
+}
