@@ -41,7 +41,9 @@ let package = Package(
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .target(
       name: "DispatchStorePersistence",
-      dependencies: ["DispatchStore", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))],
+      dependencies: [
+        "DispatchStore", .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+      ],
       swiftSettings: settings),
     .target(
       name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Compiles every Swift block of README.md, docs/*.md and docs/internals/*.md against the package.
 
-usage: check-docs.py [FILE.md ...]        (default: all of these)
+usage: check-docs.py [--sqlite] [FILE.md ...]        (default: all of these)
+
+With --sqlite, compiles the blocks that import DispatchStorePersistence, and no others: they need the trait SQLite and
+its C library, and so another build of the library.
 
 A block is a whole file: it has its imports, and may have statements at its top level. One that begins
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
@@ -22,8 +25,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / ".build-docs"
-SCRATCH = ROOT / ".build"
+SQLITE = "--sqlite" in sys.argv[1:]
+OUTPUT = ROOT / (".build-docs-sqlite" if SQLITE else ".build-docs")
+SCRATCH = ROOT / (".build-sqlite" if SQLITE else ".build")
 NOT_COMPILED = {"sh", "text", "json", "mermaid"}
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
@@ -80,12 +84,12 @@ import PackageDescription
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let library: [Target.Dependency] = [
   .product(name: "DispatchStore", package: "DispatchStore"),
-  .product(name: "DispatchStoreTesting", package: "DispatchStore"),
+  .product(name: "{'DispatchStorePersistence' if SQLITE else 'DispatchStoreTesting'}", package: "DispatchStore"),
 ]
 let package = Package(
   name: "Docs",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "DispatchStore", path: "..")],
+  dependencies: [.package(name: "DispatchStore", path: ".."{', traits: ["SQLite"]' if SQLITE else ''})],
   targets: [
 {lines}  ],
   swiftLanguageModes: [.v6]
@@ -121,7 +125,7 @@ def runs(name, place, expected):
 
 
 def main():
-    paths = [pathlib.Path(name).resolve() for name in sys.argv[1:]]
+    paths = [pathlib.Path(name).resolve() for name in sys.argv[1:] if name != "--sqlite"]
     pages = (page for folder in ("docs", "docs/internals") for page in sorted((ROOT / folder).glob("*.md")))
     paths = paths or [ROOT / "README.md", *pages]
     targets, printed, manifests, succeeded = {}, {}, 0, True
@@ -135,12 +139,14 @@ def main():
             if language == "swift" and text.startswith("// swift-tools-version"):
                 manifests += 1
                 succeeded &= check_manifest(name, shown, start, text)
+            elif language == "swift" and SQLITE != ("import DispatchStorePersistence" in text):
+                latest = None
             elif language == "swift":
                 file = "Block.swift" if "@main" in text else "main.swift"
                 location = f"#sourceLocation(file: {json.dumps(str(path))}, line: {start})\n"
                 targets[name] = (file, location + text)
                 latest = name
-            elif language in {"text", "mermaid"} and before.endswith("It prints:"):
+            elif language in {"text", "mermaid"} and before.endswith("It prints:") and latest:
                 printed[latest] = (f"{shown}:{start}", text)
             elif language not in NOT_COMPILED:
                 print(f"{shown}:{start - 1}: error: a block is swift, sh, text, json or mermaid, not {language!r}")

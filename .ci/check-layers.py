@@ -18,6 +18,7 @@ SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources" / "Dispatch
 BELOW = {
     "Core": {"Simulation"}, "Simulation": {"Core"}, "State": {"Core", "Simulation"},
     "Control": {"Core", "Simulation"}, "Extras": {"Core", "State", "Simulation"},
+    "Persistence": {"Core", "State", "Control", "Extras", "Simulation"},
 }
 ARROWS = """
 Control/Diagnosis: Lifecycle

@@ -68,7 +68,7 @@ enum Mutants {
     .endsOutOfOrder: Scenario.saving.name,
     .lostGroup: Scenario.saving.name,
     .unitBeforeSaved: Scenario.saving.name,
-    .groupWrittenTwice: Scenario.failedSaving.name,
+    .commitNotLookedUp: Scenario.failedSaving.name,
     .ownerNotCompared: Scenario.failedSaving.name,
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,

@@ -66,8 +66,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case readNotSaved
   /// Dispatches that have left one lane end in any order.
   case endsOutOfOrder
-  /// A group is written again without a look whether it was committed.
-  case groupWrittenTwice
+  /// A commit that has failed is taken for undone without a look.
+  case commitNotLookedUp
   /// A writer that leaves misses what was committed meanwhile.
   case lostGroup
   /// The place of a dispatch is free, and its units of limits, before its commits are saved.

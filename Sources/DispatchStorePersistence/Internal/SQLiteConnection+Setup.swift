@@ -10,7 +10,8 @@
       // First of all, because all text is read as UTF-8, and so are the answers below.
       guard try run("PRAGMA encoding") == [["UTF-8"]] else {
         throw PersistenceError(
-          .notADatabase, "\(description) is encoded in UTF-16; only UTF-8 keeps every key as it is.")
+          .notADatabase, "\(description) is encoded in UTF-16; only UTF-8 keeps every key as it is."
+        )
       }
       for (name, value) in Self.ownPragmas where !pragmas.names.contains(name) {
         try run("PRAGMA \(name) = \(value)")

@@ -46,7 +46,8 @@
       (try? opened())?.rollBack()
     }
 
-    private func notOwner(_ owner: PersistenceOwner, _ saved: PersistenceOwner) -> PersistenceError {
+    private func notOwner(_ owner: PersistenceOwner, _ saved: PersistenceOwner) -> PersistenceError
+    {
       PersistenceError(
         .notOwner,
         """

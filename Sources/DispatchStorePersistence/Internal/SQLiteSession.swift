@@ -78,7 +78,9 @@
       sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
       guard hasMoved == 0 else { throw moved("file") }
       // SQLite doesn't look at the WAL itself, which holds the latest commits.
-      guard FileIdentity(path: connection.path + "-wal") == journal else { throw moved("-wal file") }
+      guard FileIdentity(path: connection.path + "-wal") == journal else {
+        throw moved("-wal file")
+      }
     }
 
     private func moved(_ file: String) -> PersistenceError {

@@ -37,7 +37,8 @@
       name: "dispatchstore_stores",
       columns: [
         Column("number", "INTEGER", key: 1), Column("identifier", "TEXT"),
-        Column("version", "INTEGER"), Column("type_name", "TEXT"), Column("type_version", "INTEGER"),
+        Column("version", "INTEGER"), Column("type_name", "TEXT"),
+        Column("type_version", "INTEGER"),
       ],
       definition: """
         (number INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, version INTEGER NOT NULL,

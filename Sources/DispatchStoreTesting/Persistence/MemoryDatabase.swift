@@ -130,7 +130,9 @@ public final class MemoryDatabase: Sendable {
 
   /// The saved version of a store; nil if it was not saved.
   public func version(ofStore identifier: String) -> UInt64? {
-    state.withLock { state in state.saved.numbers[identifier].flatMap { state.saved.stores[$0]?.version } }
+    state.withLock { state in
+      state.saved.numbers[identifier].flatMap { state.saved.stores[$0]?.version }
+    }
   }
 
   /// The saved rows of a store: those of the model with the part 0, then those of each dictionary, by key.

@@ -175,11 +175,17 @@ private final class Vault: Sendable {
     let (begun, plans, history, holders, faults) = (begun, plans, history, holders, faults)
     @Sendable func begin(_ number: Int) {
       guard let plan = plans.now[number], !plan.mayEndEarly, !plan.isInMemory else { return }
-      if plan.isLimited, holders.with({ $0.insert(number); return $0.count > 2 }) {
+      if plan.isLimited,
+        holders.with({
+          $0.insert(number); return $0.count > 2
+        })
+      {
         faults.with { $0.append("more than two units: \(holders.now)") }
       }
       for lane in plan.lanes {
-        begun.with { if $0[lane]?.contains(number) != true { $0[lane, default: []].append(number) } }
+        begun.with {
+          if $0[lane]?.contains(number) != true { $0[lane, default: []].append(number) }
+        }
       }
     }
     var stores: [SafeStore] = []
@@ -270,7 +276,8 @@ private final class Vault: Sendable {
   private func runSequence(_ plan: VaultPlan, _ limit: DispatchLimit) async -> DispatchResult {
     let ended = Shared<DispatchResult?>(nil)
     let handle = dispatcher.dispatch(
-      storeIdentifier: plan.identifier, actions: [Put(number: plan.number), Look(number: plan.number)],
+      storeIdentifier: plan.identifier,
+      actions: [Put(number: plan.number), Look(number: plan.number)],
       mode: plan.mode, options: plan.options(limit)
     ) { self.completed(plan, nil) }
     let result = await handle.result

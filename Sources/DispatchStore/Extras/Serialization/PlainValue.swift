@@ -27,8 +27,15 @@ public enum PlainValue: Hashable, Sendable {
   case object([String: PlainValue])
 
   /// The value for a name; nil if this is no object, or does not have the name.
+  ///
+  /// Setting it changes an object, and does nothing to any other value.
   public subscript(name: String) -> PlainValue? {
-    if case .object(let values) = self { values[name] } else { nil }
+    get { if case .object(let values) = self { values[name] } else { nil } }
+    set {
+      guard case .object(var values) = self else { return }
+      values[name] = newValue
+      self = .object(values)
+    }
   }
 
   /// The value at an index; nil if this is no array, or the index is out of range.

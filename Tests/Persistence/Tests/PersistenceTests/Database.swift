@@ -1,8 +1,9 @@
 import CSQLite
-@testable import DispatchStore
-@testable import DispatchStorePersistence
 import Foundation
 import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
 
 /// A temporary folder, which goes with its test.
 final class Folder: Sendable {

@@ -1,7 +1,8 @@
-@testable import DispatchStore
-@testable import DispatchStorePersistence
 import Foundation
 import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
 
 @Suite struct RowTests {
   let folder: Folder

@@ -1,4 +1,4 @@
-/// What the thread has that writes: the database, and the group or the errand in progress.
+/// The database, and the group or errand in progress: for the thread that writes.
 final class Writer {
   let driver: any PersistenceDriver
   /// The owner of the next transaction.
@@ -29,7 +29,7 @@ final class Writer {
 
   /// Runs work in a transaction, unless it was committed before.
   func inTransaction(_ body: (any PersistenceDriver) throws -> Void) throws {
-    if try driver.begin(as: owner) || isPlanted(.groupWrittenTwice) {
+    if try driver.begin(as: owner) {
       do {
         try body(driver)
         try driver.commit()
@@ -43,6 +43,7 @@ final class Writer {
 
   /// Whether the transaction whose commit has failed was committed nevertheless.
   func wasCommitted() throws -> Bool {
+    if isPlanted(.commitNotLookedUp) { return false }
     guard try driver.begin(as: owner) else {
       owner.group += 1
       return true

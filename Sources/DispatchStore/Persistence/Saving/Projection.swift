@@ -1,4 +1,4 @@
-/// What the commits of one group have changed in one store.
+/// The changes that the commits of one group have made to one store.
 public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   let batch: StoreBatch<Model, Action>
   let form: PersistedForm<Model>
@@ -74,15 +74,24 @@ public struct DatabaseTransaction: ~Copyable {
 final class Projection: Sendable {
   let record: PersistedRecord
   private let body: @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
+  /// Stands for the code, as if it ran in the exclusive section of a store: it must wait for nothing.
+  private let section: StoreStorage
 
   init(
     _ record: PersistedRecord,
     _ body: @escaping @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
   ) {
     (self.record, self.body) = (record, body)
+    section = StoreStorage(identifier: "\(record.identifier), in a projection")
   }
 
   func run(_ batch: PersistedBatch, _ driver: any PersistenceDriver) throws {
+    let thread = ThreadState.current
+    thread.exclusive = section
+    defer {
+      thread.exclusive = nil
+      thread.endSection()
+    }
     try body(batch, driver)
   }
 }
@@ -97,16 +106,17 @@ extension Persistence {
   ///     }
   ///
   /// The closure is called once for each group of commits, in their order, on the thread that writes; again if the
-  /// transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, or wait for a
-  /// dispatch. If it throws, saving ends with the code `projection`. It stays as long as the persistence.
+  /// transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, wait for
+  /// a dispatch, or read a store, which is ahead of the group. If it throws, saving ends with the code `projection`. It stays as long as the persistence.
   ///
   /// - Throws: A `PersistenceError` if saving has failed.
   /// - Precondition: The store is registered as persistent with this persistence.
   public func project<Model: Sendable & Codable, Action: ActionType>(
     _ store: Store<Model, Action>,
-    _ body: @escaping @Sendable (
-      PersistedChanges<Model, Action>, borrowing DatabaseTransaction
-    ) throws -> Void
+    _ body:
+      @escaping @Sendable (
+        PersistedChanges<Model, Action>, borrowing DatabaseTransaction
+      ) throws -> Void
   ) async throws {
     guard let record = store.storage.keeper as? PersistedStore<Model, Action>,
       record.persistence === self

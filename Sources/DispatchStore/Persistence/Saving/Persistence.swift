@@ -19,7 +19,7 @@ public final class Persistence: Sendable {
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?
-  /// The thread of writing jobs. Its own, because writing blocks.
+  /// The queue of writing jobs: its own, because writing blocks.
   let queue = DispatchQueue(label: "DispatchStore.persistence")
   /// The database, and the group that is being written: only for the thread that has the role of the writer.
   nonisolated(unsafe) let writer: Writer
@@ -121,7 +121,8 @@ public final class Persistence: Sendable {
     try await flush()
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       // In the role of the writer, so that nobody writes meanwhile.
-      let errand = DatabaseErrand { _ in } end: { _ in
+      let errand = DatabaseErrand { _ in
+      } end: { _ in
         self.fail(PersistenceError(.closed, "The persistence was closed."))
         self.writer.driver.close()
         continuation.resume()
@@ -152,7 +153,9 @@ public final class Persistence: Sendable {
       let errand = DatabaseErrand { driver in
         let result = try body(driver)
         value.withLock { $0 = result }
-      } end: { continuation.resume(returning: $0) }
+      } end: {
+        continuation.resume(returning: $0)
+      }
       if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
       requestWriter()
     }

@@ -60,7 +60,8 @@ extension Persistence {
         writer.current = .group(
           Writer.Group(position: position, batches: batches, rows: rows, projections: projections))
       } catch {
-        fail(error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))
+        fail(
+          error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))
         return nil
       }
     }

@@ -22,7 +22,9 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
   }
 
   /// Makes a loader of saved elements.
-  func makeLoader(_ coder: RowCoder) -> PartLoader<Model> { fatalError("PersistedPart is abstract.") }
+  func makeLoader(_ coder: RowCoder) -> PartLoader<Model> {
+    fatalError("PersistedPart is abstract.")
+  }
 }
 
 /// The changes of one part of one store that are in no group yet.
@@ -56,7 +58,9 @@ class PartLoader<Model: Sendable & Codable> {
 }
 
 /// A dictionary whose elements are rows.
-final class DictionaryPart<Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable>:
+final class DictionaryPart<
+  Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
+>:
   PersistedPart<Model>, @unchecked Sendable
 {
   let path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
@@ -117,14 +121,14 @@ private final class DictionaryLoader<
   }
 }
 
-/// The changes of a dictionary.
+/// The changes of a dictionary, those of the commit in progress apart.
 private final class DictionaryChanges<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
 >: PartChanges<Model>, @unchecked Sendable {
   private let part: DictionaryPart<Model, Key, Value>
   /// The mark of the content at the last commit.
   private var checkpoint: TrackingCheckpoint?
-  /// What was read of the commit in progress, and what was kept of those before.
+  /// The changes of the commit in progress, and of those before it.
   private var now = DictionaryBatch<Key, Value>.Changes()
   private var kept = DictionaryBatch<Key, Value>.Changes()
 

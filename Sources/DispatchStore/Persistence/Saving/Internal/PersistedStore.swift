@@ -1,6 +1,6 @@
 import Foundation
 
-/// What persistence keeps of one store.
+/// A persistent store: the changes that are in no group yet, and how its rows are loaded and saved.
 final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: PersistedRecord,
   @unchecked Sendable
 {
@@ -90,7 +90,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   }
 
   /// Begins to keep the store's commits, from its present model on or from a saved one.
-  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ version: UInt64 = 0) {
+  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ version: UInt64 = 0)
+  {
     // A replaced model is released outside of the lock.
     var former = model
     store.storage.lock.lock()

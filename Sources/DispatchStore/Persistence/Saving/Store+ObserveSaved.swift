@@ -48,6 +48,10 @@ private final class SavedDeliveries: Sendable {
   init(in world: (any SimulatedWorld)?) { self.world = world }
 
   func add(_ body: @escaping @Sendable () -> Void) {
-    if let world { world.run(.queue(ObjectIdentifier(queue)), body) } else { queue.async(execute: body) }
+    if let world {
+      world.run(.queue(ObjectIdentifier(queue)), body)
+    } else {
+      queue.async(execute: body)
+    }
   }
 }

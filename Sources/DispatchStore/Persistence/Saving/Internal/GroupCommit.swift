@@ -209,6 +209,7 @@ extension DispatchError {
   static func tooFarBehind(_ lag: UInt64) -> DispatchError {
     DispatchError(
       code: .limitExceeded,
-      message: "\(lag) commits are not saved yet, which is the limit; the dispatch was not started.")
+      message: "\(lag) commits are not saved yet, which is the limit; the dispatch was not started."
+    )
   }
 }
