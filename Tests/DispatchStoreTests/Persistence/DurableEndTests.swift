@@ -55,7 +55,8 @@ struct DurableEndTests {
     stage.database.release()
     #expect(await read.value.isSuccess)
     #expect(await deposit.value.isSuccess)
-    // Now that everything is saved, a read waits for nothing.
+    // Once everything is saved, a read waits for nothing.
+    try await stage.persistence.flush()
     stage.database.hold()
     defer { stage.database.release() }
     #expect(await stage.run(Balance(account: "a"), way).value.isSuccess)
@@ -200,6 +201,19 @@ struct DurableEndTests {
     await done.opened()
     #expect(wallet.model.all["a"] == 50)
     #expect(stage.saved == ["a": "50"])
+  }
+
+  /// The completion blocks until a later dispatch of its lane has ended, whose end comes after its own.
+  @Test(arguments: Dispatcher.Mode.laneModes.filter { $0 != .mainThread })
+  func mayWaitForALaterDispatchOfItsLane(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, ended) = (stage.dispatcher, Recorder<DispatchResult>())
+    dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: mode) { _ in
+      let next = dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: mode)
+      ended.record(next.wait())
+    }
+    #expect(await ended.first(1)[0].isSuccess)
+    #expect(stage.saved == ["a": "2"])
   }
 
   /// Each waits for the next one's end, in one lane: their ends come in the order of the lane.

@@ -8,7 +8,7 @@ import Testing
 struct ProjectionTests {
   @Test func writeTheirRowsWithTheCommitsThatTheyAreAbout() async throws {
     let stage = try await PersistenceStage()
-    try await stage.persistence.project(stage.wallet) { changes, transaction in
+    stage.persistence.project(stage.wallet) { changes, transaction in
       for (account, old, new) in changes.elements(\.all) ?? [] {
         try transaction.execute("INSERT", account, old, new, changes.commits.count)
       }
@@ -25,7 +25,7 @@ struct ProjectionTests {
 
   @Test func getTheChangesOfAGroupOnce() async throws {
     let stage = try await PersistenceStage()
-    try await stage.persistence.project(stage.wallet) { changes, transaction in
+    stage.persistence.project(stage.wallet) { changes, transaction in
       let versions = changes.commits.map(\.version)
       for (account, old, new) in changes.elements(\.all) ?? [] {
         try transaction.execute("\(versions)", account, old, new)
@@ -56,7 +56,7 @@ struct ProjectionTests {
 
   @Test func thatThrowEndThePersistence() async throws {
     let stage = try await PersistenceStage()
-    try await stage.persistence.project(stage.wallet) { _, _ in throw Refused() }
+    stage.persistence.project(stage.wallet) { _, _ in throw Refused() }
     let result = await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result
     let cause = result.dispatchError?.cause as? PersistenceError
     #expect(cause?.code == .projection)

@@ -41,6 +41,8 @@ struct ThreadState {
     var deliveredOwners = FIFO<any CommitOwner>()
     /// The store runs whose ends wait for this thread's commits, innermost last; nil for one that no longer waits.
     var taskCommits: [StoreRun?] = []
+    /// The end of a dispatch that runs here, while later ends of its lanes wait for it.
+    var pendingEnd: PendingEnd?
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool worker that takes jobs on this thread.
@@ -179,6 +181,11 @@ struct ThreadState {
   var deliveredOwners: FIFO<any CommitOwner> {
     get { fields.pointee.deliveredOwners }
     nonmutating _modify { yield &fields.pointee.deliveredOwners }
+  }
+
+  var pendingEnd: PendingEnd? {
+    get { fields.pointee.pendingEnd }
+    nonmutating set { fields.pointee.pendingEnd = newValue }
   }
 
   var taskCommits: [StoreRun?] {

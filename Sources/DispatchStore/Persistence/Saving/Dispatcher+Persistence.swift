@@ -93,12 +93,12 @@ extension PersistenceError {
 extension Persistence {
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
   func claim(_ identifier: String, for record: PersistedRecord?) throws {
-    let present = state.withLock { $0.records[identifier] }
+    let present = state.withLock { $0.records[identifier]?.record }
     if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
     let hasClaimed = state.withLock { state in
-      guard state.records[identifier] === present else { return false }
+      guard state.records[identifier]?.record === present else { return false }
       present?.isReplaced = true
-      state.records[identifier] = record
+      state.records[identifier] = record.map { WeakRecord(record: $0) }
       return true
     }
     if !hasClaimed { throw PersistenceError.alreadyRegistered(identifier) }
@@ -108,7 +108,9 @@ extension Persistence {
   func release(_ record: PersistedRecord) {
     state.withLock { state in
       record.isReplaced = true
-      if state.records[record.identifier] === record { state.records[record.identifier] = nil }
+      if state.records[record.identifier]?.record === record {
+        state.records[record.identifier] = nil
+      }
     }
   }
 }

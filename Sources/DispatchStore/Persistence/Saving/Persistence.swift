@@ -24,13 +24,16 @@ public final class Persistence: Sendable {
   /// The database, and the group that is being written: only for the thread that has the role of the writer.
   nonisolated(unsafe) let writer: Writer
 
+  struct WeakRecord {
+    weak let record: PersistedRecord?
+  }
+
   struct State {
     var commit: GroupCommit
     /// The stores with commits that are not in a group yet.
     var dirty: [PersistedRecord] = []
-    /// The stores that are persisted, by identifier.
-    var records: [String: PersistedRecord] = [:]
-    var projections: [Projection] = []
+    /// The stores that are persisted, by identifier: weakly, since they keep the persistence.
+    var records: [String: WeakRecord] = [:]
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0

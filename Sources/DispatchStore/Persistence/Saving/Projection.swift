@@ -72,17 +72,16 @@ public struct DatabaseTransaction: ~Copyable {
 
 /// A user's closure that writes rows with each group, without the types of its store.
 final class Projection: Sendable {
-  let record: PersistedRecord
   private let body: @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
   /// Stands for the code, as if it ran in the exclusive section of a store: it must wait for nothing.
   private let section: StoreStorage
 
   init(
-    _ record: PersistedRecord,
+    of storeIdentifier: String,
     _ body: @escaping @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
   ) {
-    (self.record, self.body) = (record, body)
-    section = StoreStorage(identifier: "\(record.identifier), in a projection")
+    self.body = body
+    section = StoreStorage(identifier: "\(storeIdentifier), in a projection")
   }
 
   func run(_ batch: PersistedBatch, _ driver: any PersistenceDriver) throws {
@@ -99,17 +98,17 @@ final class Projection: Sendable {
 extension Persistence {
   /// Writes rows of your own in the transaction that saves a store's commits.
   ///
-  ///     try await persistence.project(orders) { changes, transaction in
+  ///     persistence.project(orders) { changes, transaction in
   ///       for (id, _, order) in changes.elements(\.all) ?? [] where order?.isPaid == true {
   ///         try transaction.execute("INSERT INTO paid (id) VALUES (?)", id)
   ///       }
   ///     }
   ///
-  /// The closure is called once for each group of commits, in their order, on the thread that writes; again if the
-  /// transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, wait for
-  /// a dispatch, or read a store, which is ahead of the group. If it throws, saving ends with the code `projection`. It stays as long as the persistence.
+  /// The closure is called once for each group of commits, in their order, on the thread that writes. It is called again
+  /// if the transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, wait for a
+  /// dispatch, or read a store, which is ahead of the group. If it throws, saving ends with the code `projection`. It
+  /// stays as long as the store.
   ///
-  /// - Throws: A `PersistenceError` if saving has failed.
   /// - Precondition: The store is registered as persistent with this persistence.
   public func project<Model: Sendable & Codable, Action: ActionType>(
     _ store: Store<Model, Action>,
@@ -117,7 +116,7 @@ extension Persistence {
       @escaping @Sendable (
         PersistedChanges<Model, Action>, borrowing DatabaseTransaction
       ) throws -> Void
-  ) async throws {
+  ) {
     guard let record = store.storage.keeper as? PersistedStore<Model, Action>,
       record.persistence === self
     else {
@@ -127,16 +126,11 @@ extension Persistence {
         projection.
         """)
     }
-    // Between two groups, so that the projection sees whole ones.
-    try await perform { _ in
-      self.state.withLock { state in
-        record.keepsCommits = true
-        state.projections.append(
-          Projection(record) { batch, driver in
-            let typed = unsafeDowncast(batch, to: StoreBatch<Model, Action>.self)
-            try body(record.changes(typed), DatabaseTransaction(driver))
-          })
-      }
+    let projection = Projection(of: record.identifier) { batch, driver in
+      let typed = unsafeDowncast(batch, to: StoreBatch<Model, Action>.self)
+      let record = unsafeDowncast(batch.record, to: PersistedStore<Model, Action>.self)
+      try body(record.changes(typed), DatabaseTransaction(driver))
     }
+    state.withLock { _ in record.projections.append(projection) }
   }
 }

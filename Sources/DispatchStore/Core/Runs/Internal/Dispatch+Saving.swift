@@ -9,7 +9,8 @@ extension Dispatch {
     details.withState { $0.beginSaving(end) }
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
-    if mayPass { return finish(end) }
+    // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
+    if mayPass { return end.lanes.isEmpty || scheduler.isTask ? finish(end) : end.resume() }
     if isSynchronous { gate.lead(end) }
   }
 
@@ -29,8 +30,12 @@ extension Dispatch {
 
   /// Completes a dispatch whose end has passed its gate.
   func finish(_ end: PendingEnd) {
+    let thread = ThreadState.current
+    let around = thread.pendingEnd
+    thread.pendingEnd = end
     if endSaving(end) { completeSaved(end) }
-    end.gate.left(end)
+    thread.pendingEnd = around
+    end.leave()
   }
 
   /// Ends the wait for saving; returns false if the dispatch has timed out, and another step completes it.
@@ -58,7 +63,7 @@ extension Dispatch {
     let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
     if gate.enter(end) {
-      gate.left(end)
+      end.leave()
       return !endSaving(end)
     }
     if isSynchronous { gate.lead(end) }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Holds dispatches back at their end, until the commits that their stores have made are saved.
 ///
 /// Persistence has a subclass. A dispatch to a store with such a gate runs in a round. When its stores have ended, its
@@ -51,6 +53,7 @@ final class PendingEnd: @unchecked Sendable {
   var keepsPlace: Bool { round == nil }
   /// The number of the last commit before its stores began: its own commits have higher numbers.
   let start: UInt64
+  private let hasLeft = Atomic(false)
   /// The number of commits that must be saved.
   var position: UInt64 = 0
   /// The number of lanes in which another end comes before this one.
@@ -68,6 +71,11 @@ final class PendingEnd: @unchecked Sendable {
     lanes = turns.compactMap { ($0.lane as? Lane)?.identity }
     let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
     place = staysHere ? scheduler : AfterLane.make(scheduler)
+  }
+
+  /// Lets the next end of its lanes pass: the dispatch has ended, or its code blocks and may wait for that one.
+  func leave() {
+    if !hasLeft.exchange(true, ordering: .acquiringAndReleasing) { gate.left(self) }
   }
 
   /// Continues with the end, at its place.

@@ -20,10 +20,15 @@ final class Round: @unchecked Sendable {
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let position: UInt64
   private let state: Locked<RoundState>
-  /// The reason why the gate lets no store start.
-  private let rejection = Locked<DispatchError?>(nil)
-  /// The ended store runs whose `didDispatch` waits until all commits are saved.
-  private let unhooked = Locked<[(StoreRun, StoreOutcome)]>([])
+  /// State for a gate at the end; nil for most.
+  private let gated: Locked<Gated>?
+
+  private struct Gated {
+    /// The reason why the gate lets no store start.
+    var rejection: DispatchError?
+    /// The ended store runs whose `didDispatch` waits until all commits are saved.
+    var unhooked: [(StoreRun, StoreOutcome)] = []
+  }
 
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
@@ -40,6 +45,7 @@ final class Round: @unchecked Sendable {
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently
     position = route.endGate?.position ?? 0
+    gated = route.endGate == nil ? nil : Locked(Gated())
     state = Locked(RoundState(route.graph, ended: ended, begun: begun))
   }
 
@@ -158,7 +164,7 @@ final class Round: @unchecked Sendable {
     switch gate.admit(otherwise: { self.unpark(key) }) {
     case .waits where !isCancelled: return true
     case .waits: break
-    case .fails(let error): rejection.withLock { $0 = error }
+    case .fails(let error): gated?.withLock { $0.rejection = error }
     case .starts: break
     }
     // A cancellation may have resumed it.
@@ -168,7 +174,7 @@ final class Round: @unchecked Sendable {
   /// The outcome of stores that the gate does not let start.
   private var refusedOutcome: StoreOutcome? {
     guard let gate = route.endGate else { return nil }
-    return (rejection.withLock { $0 } ?? gate.refusal).map(StoreOutcome.failed)
+    return (gated?.withLock(\.rejection) ?? gate.refusal).map(StoreOutcome.failed)
   }
 
   private func unpark(_ key: Int) {
@@ -252,7 +258,7 @@ final class Round: @unchecked Sendable {
       let isLast = retry == nil || !outcome.isFailed
       if isLast, endGate != nil {
         if storeRun.endedAt == nil { storeRun.endedAt = session.now }
-        unhooked.withLock { $0.append((storeRun, outcome)) }
+        gated?.withLock { $0.unhooked.append((storeRun, outcome)) }
       } else {
         // Before the hook of the last store, unless that store may be retried.
         if isLast, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
@@ -277,8 +283,7 @@ final class Round: @unchecked Sendable {
 
   /// Calls the `didDispatch` hooks that had to wait until all commits were saved.
   func callRemainingHooks() {
-    guard let session else { return }
-    let runs = unhooked.withLock { $0 }
+    guard let session, let runs = gated?.withLock(\.unhooked) else { return }
     for (storeRun, outcome) in runs { didDispatch(storeRun, outcome, session) }
   }
 

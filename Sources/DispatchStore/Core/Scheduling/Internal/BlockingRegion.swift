@@ -61,6 +61,7 @@ struct BlockingRegion {
     taskWait = .begin()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.leaveDeliveredOwners()
+    thread.pendingEnd.take()?.leave()
     blockedThreads = .here(on: thread)
     worker = isPlanted(.placeNotLent) ? nil : thread.worker
     isJobHelper = thread.isJobHelper

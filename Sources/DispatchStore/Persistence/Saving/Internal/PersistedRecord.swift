@@ -16,6 +16,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   /// The row of the model as it was saved last.
   var savedModel: Data?
   var hasReportedSize = false
+  /// The user's rows that are written with its own.
+  var projections: [Projection] = []
 
   init(_ persistence: Persistence, _ identifier: String) {
     (self.persistence, self.identifier) = (persistence, identifier)
@@ -40,9 +42,10 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 class PersistedBatch: @unchecked Sendable {  // because only the writer has it
   let record: PersistedRecord
   let version: UInt64
+  let projections: [Projection]
 
   init(_ record: PersistedRecord, version: UInt64) {
-    (self.record, self.version) = (record, version)
+    (self.record, self.version, projections) = (record, version, record.projections)
   }
 
   /// Encodes the changed rows.

@@ -14,8 +14,6 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var model: Model?
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
-  /// Whether projections want to know the commits.
-  var keepsCommits = false
 
   init(
     _ store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
@@ -48,7 +46,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       swap(&model, &former)
       version = commit.version
       for part in parts { part.keep() }
-      if keepsCommits {
+      if !projections.isEmpty {
         commits.append(
           StoreCommit(
             version: commit.version, action: action.pointee, dispatchID: commit.dispatchID))
@@ -112,10 +110,12 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     let (model, version) = store.storage.withLock { _ in
       (store.storage.model.pointee, store.storage.version)
     }
-    number = try await persistence.perform { driver in
+    try await persistence.perform { driver in
       let saved = SavedStore(
         version: version, typeName: self.type.name, typeVersion: self.type.version)
+      // Before the writer can come to a later commit.
       let number = try driver.save(saved, self.identifier)
+      self.number = number
       let row = try self.coder.encode(self.form.hollowed(model), at: { nil })
       try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
       for part in self.form.parts {
@@ -124,7 +124,6 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         }
       }
       self.savedModel = row
-      return number
     }
   }
 

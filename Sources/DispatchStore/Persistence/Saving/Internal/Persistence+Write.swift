@@ -41,13 +41,11 @@ extension Persistence {
     if let current = writer.current { return current }
     yieldPoint(.cutGroup)
     var batches: [PersistedBatch] = []
-    var projections: [Projection] = []
     let work = state.withLock { state in
       let work = state.commit.next()
       if case .group = work {
         batches = state.dirty.map { $0.take() }
         state.dirty = []
-        projections = state.projections
       }
       return work
     }
@@ -58,7 +56,7 @@ extension Persistence {
       do {
         let rows = try batches.map { try $0.rows(by: coder) }
         writer.current = .group(
-          Writer.Group(position: position, batches: batches, rows: rows, projections: projections))
+          Writer.Group(position: position, batches: batches, rows: rows))
       } catch {
         fail(
           error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))
@@ -182,7 +180,9 @@ extension Persistence {
   // MARK: Reports
 
   func report(_ kind: DispatchWarning.Kind, _ message: String) {
-    let record = state.withLock { $0.records.min { $0.key < $1.key }?.value }
+    let record = state.withLock { state in
+      state.records.sorted { $0.key < $1.key }.lazy.compactMap(\.value.record).first
+    }
     guard let record else {
       let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
       return DispatchWarning.writeToStandardError(warning)

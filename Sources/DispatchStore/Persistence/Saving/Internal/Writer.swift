@@ -20,7 +20,6 @@ final class Writer {
     let position: UInt64
     let batches: [PersistedBatch]
     let rows: [EncodedRows]
-    let projections: [Projection]
   }
 
   init(_ driver: any PersistenceDriver, _ owner: PersistenceOwner) {
@@ -60,10 +59,8 @@ extension Writer.Group {
       try driver.save(version: batch.version, ofStore: batch.record.number)
       try rows.write(driver, ofStore: batch.record.number)
     }
-    for projection in projections {
-      for batch in batches where batch.record === projection.record {
-        try projection.run(batch, driver)
-      }
+    for batch in batches {
+      for projection in batch.projections { try projection.run(batch, driver) }
     }
   }
 
