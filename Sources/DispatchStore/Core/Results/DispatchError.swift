@@ -44,6 +44,33 @@ extension DispatchError {
   }
 }
 
+extension DispatchError {
+  static func undone(
+    _ identifier: String, by other: String, _ outcome: StoreOutcome
+  ) -> DispatchError {
+    DispatchError(
+      code: .undone,
+      message: """
+        Store "\(identifier)" is as it was before the atomic action, because store "\(other)" did not \
+        finish (\(outcome)).
+        """,
+      storeIdentifiers: [identifier, other], cause: outcome.error)
+  }
+
+  static func notAtomic(
+    _ identifier: String, _ actionType: any ActionType.Type
+  ) -> DispatchError {
+    DispatchError(
+      code: .notAtomic,
+      message: """
+        Store "\(identifier)" can't take part in an atomic action: it answers \(actionType) by an \
+        operation or by apply(_:to:), which can't be undone. Answer it by reduce(into:action:) or On, or \
+        dispatch it without .atomic.
+        """,
+      storeIdentifiers: [identifier])
+  }
+}
+
 extension DispatchError: CustomStringConvertible {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }
@@ -124,6 +151,12 @@ extension DispatchError {
     public static let dropped = Code(description: "dropped")
     /// The dispatcher was closed before the dispatch was made.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
+    /// A store can't take part in an atomic action, because it does not answer by a reduction.
+    public static let notAtomic = Code(description: "notAtomic")
+    /// The store's part in an atomic action was undone or not begun, because another store did not finish.
+    ///
+    /// The cause is the other store's error, which is also the error of the result.
+    public static let undone = Code(description: "undone")
     /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")
   }

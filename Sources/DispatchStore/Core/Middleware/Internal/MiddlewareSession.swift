@@ -161,6 +161,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     noteStart(of: index, at: now)
   }
 
+  /// Sets the start of the inline run's current store, which has started together with others.
+  func setStart(_ time: Int64?) { startedAt = time }
+
   /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {
     guard hasWholes else { return }

@@ -20,10 +20,13 @@ final class Route: @unchecked Sendable {
   private let plainCount: UInt32
   /// Whether a dispatch has work to do before its stores.
   ///
-  /// The work: begin a session, refine the order, look for weakly held stores, or end with an error.
+  /// The work: begin a session, refine the order, look for weakly held stores, end with an error, or
+  /// become atomic.
   let needsPreparation: Bool
   /// Whether a dispatch can run no store.
   let hasFailed: Bool
+  /// Whether the action's type is an `AtomicAction`.
+  let isAtomic: Bool
   /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
   let isPlainConcurrently: Bool
   /// Whether no registered store responds.
@@ -113,8 +116,10 @@ final class Route: @unchecked Sendable {
   ///   - waitFor: The prerequisites of each store; by default as declared.
   init(
     _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
-    unknown: Set<String> = [], failure: DispatchError? = nil, in generation: DispatchGeneration
+    unknown: Set<String> = [], failure: DispatchError? = nil, isAtomic: Bool = false,
+    in generation: DispatchGeneration
   ) {
+    self.isAtomic = isAtomic
     dispatcher = generation.dispatcher
     self.generation = .passRetained(generation)
     let waits = waitFor ?? registered.map(\.waitFor)
@@ -143,7 +148,7 @@ final class Route: @unchecked Sendable {
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
-      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
+      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty || isAtomic
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -168,7 +173,7 @@ final class Route: @unchecked Sendable {
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
-    (hasFailed, isUnanswered) = (route.hasFailed, route.isUnanswered)
+    (hasFailed, isUnanswered, isAtomic) = (route.hasFailed, route.isUnanswered, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
     concurrentOrder = route.concurrentOrder
@@ -194,7 +199,7 @@ final class Route: @unchecked Sendable {
     guard refined.contains(where: { $0 != nil }) else { return nil }
     let route = Route(
       registered, waitFor: zip(registered, refined).map { $1 ?? $0.waitFor }, chain: chain,
-      unknown: unknown, in: generation.takeUnretainedValue())
+      unknown: unknown, isAtomic: isAtomic, in: generation.takeUnretainedValue())
     route.retire(after: 1)
     var absent: [(waiter: String, prerequisite: String)] = []
     for (entry, refined) in zip(registered, refined) {

@@ -88,6 +88,20 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Releases an operation that has ended.
   func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
 
+  // MARK: Commits of atomic actions
+
+  /// Whether observers are notified of the commit of the action at an address.
+  func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// Makes the change for observers of the action at an address; called in the exclusive section.
+  func makeChange(
+    by action: UnsafeRawPointer, of owner: any CommitOwner
+  ) -> (change: KeptChange?, kept: KeptCommit) {
+    fatalError("StoreEntry is abstract.")
+  }
+
   // MARK: Action types
 
   /// Whether the entry gets actions of this type.
@@ -236,6 +250,25 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   private static func typed(_ operation: AnyObject) -> ActionOperation<Model, Action> {
     unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
+  }
+
+  // MARK: Commits of atomic actions
+
+  override func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
+    guard overrides.shouldNotifyObservers, let store = typed else { return true }
+    return store.reducer.shouldNotifyObservers(
+      for: self.action(at: action, as: Action.self), in: store)
+  }
+
+  override func makeChange(
+    by action: UnsafeRawPointer, of owner: any CommitOwner
+  ) -> (change: KeptChange?, kept: KeptCommit) {
+    guard let store = typed else { return (nil, KeptCommit()) }
+    let action = self.action(at: action, as: Action.self)
+    return (
+      store.storage.isDelivered ? store.makeChange(action, owner) : nil,
+      store.storage.isKept ? store.keepChange(action, owner) : KeptCommit()
+    )
   }
 
   // MARK: Action types

@@ -12,8 +12,17 @@ extension Dispatcher {
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync,
         options: DispatchOptions(), completion, fileID, line)
     }
+    return run(
+      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
+      isAtomic: false)
+  }
+
+  @inline(__always)
+  private func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ completion: Completion?, _ callSite: CallSite, isAtomic: Bool
+  ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
-    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
@@ -24,6 +33,7 @@ extension Dispatcher {
     }
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
+    if isAtomic { run.becomeAtomic() }
     return withUnsafeMutablePointer(to: &run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
         let bound = run.prepare(
@@ -58,8 +68,13 @@ extension Dispatcher {
     to storeIdentifier: String?, mode: Mode, options: DispatchOptions, _ completion: Completion?,
     _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
-    let thread = ThreadState.current(by: threadKey)
     let callSite = CallSite(fileID: fileID, line: line)
+    if mode.isSync, options.isOnlyAtomic, defaultAdmission?.controlsSync != true {
+      return withAddress(of: action()) {
+        run($0, of: type, to: storeIdentifier, completion, callSite, isAtomic: true)
+      }
+    }
+    let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       if mode.isSync {

@@ -5,7 +5,7 @@ import Foundation
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
 final class Round: @unchecked Sendable {
-  // because `storeRuns` changes once, when no step is left
+  // because `atomicOutcome` belongs to the leader's step until other steps follow
   let dispatch: Dispatch
   /// The scheduler of its steps.
   let scheduler: Scheduler
@@ -17,6 +17,14 @@ final class Round: @unchecked Sendable {
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
+  /// Whether all stores change, or none.
+  ///
+  /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
+  /// others end, as decided by then, once it has closed.
+  private let isAtomic: Bool
+  private let leader: Int
+  /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
+  private var atomicOutcome: AtomicOutcome?
   private let state: Locked<RoundState>
 
   /// - Parameters:
@@ -24,15 +32,19 @@ final class Round: @unchecked Sendable {
   ///   - begun: The store index that has begun in the inline run.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?
+    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?, isAtomic: Bool,
+    _ atomicOutcome: AtomicOutcome?
   ) {
+    self.isAtomic = isAtomic
+    self.atomicOutcome = atomicOutcome
+    leader = begun ?? 0
     self.dispatch = dispatch
     self.scheduler = scheduler
     self.session = session
     self.route = route
     self.action = action
     retry = dispatch.details?.retry
-    runsConcurrently = dispatch.runsConcurrently
+    runsConcurrently = dispatch.runsConcurrently && !isAtomic
     state = Locked(RoundState(route.graph, ended: ended, begun: begun))
   }
 
@@ -54,9 +66,10 @@ final class Round: @unchecked Sendable {
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
-      replies: replies, attempts: attempts,
+      replies: replies,
+      attempts: isAtomic ? attempts.map { Array(repeating: $0[leader], count: $0.count) } : attempts,
       // The timeout, if the deadline has passed.
-      error: refusal)
+      error: refusal ?? atomicOutcome?.error)
   }
 
   /// The standing of each store, for diagnoses.
@@ -80,7 +93,7 @@ final class Round: @unchecked Sendable {
   ///
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
-    let others = state.withLock { $0.first }
+    let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     var outcome: StoreOutcome?
@@ -109,7 +122,11 @@ final class Round: @unchecked Sendable {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order of the hook calls, and so is the execution.
     var ready = MinimumHeap(indices)
-    if let unparked { route.entries[unparked].storage?.startNextParked() }
+    if let unparked {
+      for entry in isAtomic ? route.entries : [route.entries[unparked]] {
+        entry.storage?.startNextParked()
+      }
+    }
     while let index = ready.popMinimum() {
       if isConcurrent {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
@@ -126,13 +143,18 @@ final class Round: @unchecked Sendable {
   ///
   /// Blocks no thread: the notifier enqueues the step. Returns false if there are no deferred changes.
   private func park(_ index: Int, and later: [Int]) -> Bool {
-    guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
-      storage.mayHoldBack, !isCancelled
+    guard !dispatch.isSynchronous, let storage = storageHoldingBack(index), !isCancelled
     else { return false }
     let key = state.withLock { $0.park([index] + later) }
     if storage.park({ self.unpark(key) }) { return true }
     // A cancellation may have resumed it.
     return state.withLock { $0.unpark(key) } == nil
+  }
+
+  /// The storage that holds a store's start back, if one does: for an atomic action, that of any store.
+  private func storageHoldingBack(_ index: Int) -> StoreStorage? {
+    let entries = !isAtomic ? [route.entries[index]] : index == leader ? route.entries : []
+    return entries.lazy.compactMap(\.storage).first(where: \.mayHoldBack)
   }
 
   private func unpark(_ key: Int) {
@@ -160,7 +182,9 @@ final class Round: @unchecked Sendable {
   private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
-    let verdict = reply(to: storeRun)?.outcome
+    let verdict =
+      !isAtomic
+      ? reply(to: storeRun)?.outcome : index == leader ? nil : atomicOutcome?[index]
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {
       case .run: startAndRun(storeRun)
@@ -180,8 +204,19 @@ final class Round: @unchecked Sendable {
       session.noteStart(of: storeRun.index, at: startedAt)
     }
     var outcome: StoreOutcome?
-    dispatch.perform(storeRun) { outcome = storeRun.start(on: .current) }
+    dispatch.perform(storeRun) {
+      outcome = isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
+    }
     return outcome
+  }
+
+  /// Takes the action through all stores; returns the leader's outcome.
+  private func runAtomically(_ leader: StoreRun) -> StoreOutcome {
+    let outcome = AtomicStep.run(
+      RoundAtomicContext(
+        route, action, session, leader: leader, leadersReply: reply(to: leader), on: .current))
+    atomicOutcome = outcome
+    return outcome[leader.index]
   }
 
   /// Takes the action to a store; returns nil, without an effect, if its reducer makes an operation.
@@ -233,7 +268,10 @@ final class Round: @unchecked Sendable {
     // Read before closing: another step may be the last one from here on.
     let entry = route.entries[index]
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    var (next, isClosed, operation) = state.withLock { $0.closed(index) }
+    var (next, isClosed, operation) = state.withLock {
+      let closed = $0.closed(index)
+      return isAtomic && index == leader ? ($0.first, closed.isClosed, closed.operation) : closed
+    }
     entry.release(&operation)
     return (next, isClosed)
   }
@@ -255,7 +293,7 @@ final class Round: @unchecked Sendable {
       let attempt = state.withLock({ $0.failedAttempt(index) })
     else { return nil }
     let failure = FailedAttempt(
-      error: error, attempt: attempt, dispatchID: dispatch.id, storeIndex: index,
+      error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id, storeIndex: index,
       isSimulated: retry.dispatcher.pool.world != nil)
     var pause: Int64?
     dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }

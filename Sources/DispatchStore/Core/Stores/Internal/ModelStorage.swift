@@ -19,18 +19,23 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
 
   /// Returns the published model, if reads are published.
   ///
-  /// Notes the read for code that is tracked.
+  /// Notes the read for code that is tracked; an exclusive section must not take a second lock, so there it is not.
   @usableFromInline
   func publishedToRead(on thread: ThreadState) -> PublishedModel<Model>? {
     guard let published else { return nil }
-    // An exclusive section must not take a second lock, so the read is not tracked.
-    if thread.exclusive == nil { noteRead(on: thread) }
+    if thread.isInSection {
+      // The published model lacks what the atomic action of this thread has changed.
+      return AtomicStep.hasReduced(self, on: thread) ? nil : published
+    }
+    noteRead(on: thread)
     return published
   }
 
   override func publish() -> [any Sendable] {
     published?.publish(model.pointee, version) ?? []
   }
+
+  override func makeUndo() -> ModelUndo { CopyUndo<Model>() }
 
   deinit {
     let last = CommitInProgress(

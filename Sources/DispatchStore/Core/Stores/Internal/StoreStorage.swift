@@ -83,6 +83,9 @@ class StoreStorage: @unchecked Sendable {
   /// code.
   func publish() -> [any Sendable] { [] }
 
+  /// Makes the means to undo changes of the model, by a copy of it.
+  func makeUndo() -> ModelUndo { fatalError("StoreStorage is abstract.") }
+
   /// Counts a commit of a store that is observed or published.
   ///
   /// Called under the lock. Returns objects to be released after the lock.
@@ -110,7 +113,7 @@ class StoreStorage: @unchecked Sendable {
   /// No observer can be added before the section ends.
   @usableFromInline
   final func lockIfUnobserved(on thread: ThreadState) -> Bool {
-    ExclusiveSection.check(self, "changed", on: thread)
+    if thread.isInSection { return AtomicStep.beginReduction(of: self, on: thread) }
     if isObserved { return false }
     yieldPoint(.commit, on: thread, identifier)
     lock.lock()
@@ -146,7 +149,7 @@ class StoreStorage: @unchecked Sendable {
   /// Begins the exclusive section to read the model in place.
   @usableFromInline
   final func lockToRead(on thread: ThreadState) {
-    ExclusiveSection.check(self, "read", on: thread)
+    if thread.isInSection { return AtomicStep.beginRead(of: self, on: thread) }
     yieldPoint(.read, on: thread, identifier)
     lock.lock()
     thread.exclusive = self
@@ -161,6 +164,7 @@ class StoreStorage: @unchecked Sendable {
   /// Ends the exclusive section, then does the work that code inside has left.
   @inline(never)
   private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
+    if let step = thread.atomic { return step.pointee.endSection(isCommit: isCommit) }
     if isCommit { version &+= 1 }
     thread.exclusive = nil
     lock.unlock()

@@ -1,0 +1,61 @@
+/// What commits of observed stores need, found out before the stores are locked.
+struct AtomicNotices {
+  private let owner: any CommitOwner
+  /// The stores whose reducers hide the commit from observers.
+  private let hiding: Set<Int>
+
+  init(_ context: some AtomicContext) {
+    owner = context.makeOwner()
+    hiding = Set(
+      (0..<context.route.count).filter { index in
+        context.enter(index)
+        return context.withAction(at: index) { action in
+          !context.route.entries[index].notifiesObservers(of: action)
+        }
+      })
+  }
+
+  /// Makes a commit, and decides who notifies its observers; called in its exclusive section.
+  func commit(
+    to storage: StoreStorage, at index: Int, _ context: some AtomicContext
+  ) -> AtomicDelivery {
+    let (change, kept) =
+      hiding.contains(index)
+      ? (nil, KeptCommit())
+      : context.withAction(at: index) {
+        context.route.entries[index].makeChange(by: $0, of: owner)
+      }
+    let former = storage.noteObservedCommit()
+    return AtomicDelivery(
+      index: index, storage: storage,
+      turn: storage.decideTurn(change, for: owner, on: context.thread), kept: kept, former: former)
+  }
+}
+
+/// A commit of an atomic action of which observers are notified once all sections are left.
+struct AtomicDelivery {
+  /// The store index.
+  let index: Int
+  fileprivate let storage: StoreStorage
+  fileprivate let turn: NotificationQueue.Turn
+  fileprivate let kept: KeptCommit
+  /// Published models, to be released outside of the sections.
+  fileprivate let former: [any Sendable]
+
+  /// Notes the thread as the store's notifier, if it is.
+  func noteTurn(on thread: ThreadState) {
+    if isNotifier { thread.turns.append(.passUnretained(storage)) }
+  }
+
+  private var isNotifier: Bool { if case .notify = turn { true } else { false } }
+
+  /// Notifies observers, or leaves that to the store's notifier.
+  func carryOut(on thread: ThreadState) {
+    storage.carryOut(turn, kept, isNoted: isNotifier, on: thread)
+  }
+
+  /// Waits until lagging observers have caught up.
+  func waitForObservers(on thread: ThreadState) {
+    storage.waitForObservers(kept, on: thread)
+  }
+}

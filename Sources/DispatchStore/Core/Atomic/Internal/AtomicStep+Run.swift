@@ -1,0 +1,155 @@
+extension AtomicStep {
+  /// Takes an atomic action through its stores: all of them change, or none.
+  ///
+  /// Observers are notified before this returns.
+  static func run(_ context: some AtomicContext) -> AtomicOutcome {
+    let route = context.route
+    let obstacles = (0..<route.count).compactMap { index in
+      context.obstacle(at: index).map { (index, $0) }
+    }
+    if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
+    // Weakly owned stores, which a route does not keep alive.
+    var kept: [AnyObject] = []
+    defer { withExtendedLifetime(kept) {} }
+    return withUnsafeTemporaryAllocation(of: Part.self, capacity: route.count) { parts in
+      for index in parts.indices {
+        guard let part = part(at: index, of: route, &kept) else {
+          return AtomicOutcome(failedBy: [(index, .cancelled(hasStarted: false))], along: route)
+        }
+        parts.initializeElement(at: index, to: part)
+      }
+      return withUnsafeTemporaryAllocation(of: Storage.self, capacity: parts.count) { locks in
+        var locks = locks
+        _ = locks.initialize(fromContentsOf: parts.lazy.map(\.storage))
+        if !isPlanted(.locksInStoreOrder) { locks.sort { $0.toOpaque() < $1.toOpaque() } }
+        return run(context, parts, locks)
+      }
+    }
+  }
+
+  private typealias Storage = Unmanaged<StoreStorage>
+  private typealias Parts = UnsafeMutableBufferPointer<Part>
+  /// The stores in the global order in which several stores are locked: by their addresses.
+  private typealias Locks = UnsafeMutableBufferPointer<Storage>
+
+  private static func part(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Part? {
+    if let calls = route.withEntry(at: index, { $0.calls.map(Unmanaged.passUnretained) }) {
+      return Part(
+        calls: calls,
+        storage: .passUnretained(calls._withUnsafeGuaranteedRef(\.storage)))
+    }
+    guard let (calls, store) = route.withEntry(at: index, { $0.target }) else { return nil }
+    kept += [calls, store]
+    return Part(calls: .passUnretained(calls), storage: .passUnretained(calls.storage))
+  }
+
+  private static func run(
+    _ context: some AtomicContext, _ parts: Parts, _ locks: Locks
+  ) -> AtomicOutcome {
+    let thread = context.thread
+    let notices = lock(locks, context)
+    let failure = reduce(context, parts)
+    if let failure {
+      undo(parts[...failure.index], on: thread)
+      unlock(locks)
+      thread.endUndoneSection()
+      return AtomicOutcome(failedBy: [failure], along: context.route)
+    }
+    let deliveries = commit(context, parts, notices)
+    unlock(locks)
+    // Before the section's end, so that commits of the hooks that it calls are left to this thread.
+    for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
+    thread.endSection()
+    for delivery in deliveries {
+      context.enter(delivery.index)
+      delivery.carryOut(on: thread)
+    }
+    for delivery in deliveries { delivery.waitForObservers(on: thread) }
+    return AtomicOutcome()
+  }
+
+  /// Locks all stores.
+  ///
+  /// - Returns: What commits of observed stores need; nil if no store is observed.
+  private static func lock(_ locks: Locks, _ context: some AtomicContext) -> AtomicNotices? {
+    var notices: AtomicNotices?
+    while true {
+      if notices == nil, hasObserved(locks) { notices = AtomicNotices(context) }
+      for storage in locks {
+        storage._withUnsafeGuaranteedRef {
+          yieldPoint(.commit, on: context.thread, $0.identifier)
+          $0.lock.lock()
+        }
+      }
+      if notices != nil || !hasObserved(locks) { return notices }
+      // An observer came meanwhile, and no record is made with a lock held.
+      unlock(locks)
+    }
+  }
+
+  private static func hasObserved(_ locks: Locks) -> Bool {
+    locks.contains { $0._withUnsafeGuaranteedRef(\.isObserved) }
+  }
+
+  private static func unlock(_ locks: Locks) {
+    for storage in locks.reversed() { storage._withUnsafeGuaranteedRef { $0.lock.unlock() } }
+  }
+
+  /// Calls the stores' reducers in order; returns the first failure.
+  private static func reduce(
+    _ context: some AtomicContext, _ parts: Parts
+  ) -> (index: Int, outcome: StoreOutcome)? {
+    let thread = context.thread
+    var step = AtomicStep(parts)
+    return withUnsafeMutablePointer(to: &step) { step in
+      thread.atomic = step
+      defer { thread.atomic = nil }
+      for index in parts.indices {
+        let storage = parts[index].storage
+        context.enter(index)
+        step.pointee.begin(index)
+        thread.beginAtomicReduction(in: storage)
+        storage._withUnsafeGuaranteedRef { $0.undo.begin($0.modelAddress) }
+        let answer = context.withAction(at: index) { action in
+          parts[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+        }
+        if case .failed(let error) = answer { return (index, .of(thrown: error)) }
+        if isPlanted(.sectionLeftEarly) { leaveEarly(storage, on: thread) }
+      }
+      return nil
+    }
+  }
+
+  private static func undo(_ parts: Slice<Parts>, on thread: ThreadState) {
+    for part in parts.reversed() {
+      part.storage._withUnsafeGuaranteedRef {
+        thread.exclusive = $0
+        $0.undo.undo($0.modelAddress)
+        if isPlanted(.undoneVersion) { $0.version &+= 1 }
+      }
+    }
+    thread.exclusive = nil
+  }
+
+  /// Makes the commits, with all sections still entered, and decides who notifies their observers.
+  private static func commit(
+    _ context: some AtomicContext, _ parts: Parts, _ notices: AtomicNotices?
+  ) -> [AtomicDelivery] {
+    var deliveries: [AtomicDelivery] = []
+    let thread = context.thread
+    for (index, part) in parts.enumerated() {
+      part.storage._withUnsafeGuaranteedRef { storage in
+        thread.exclusive = storage
+        storage.undo.end(storage.modelAddress)
+        if !part.isCommit { return }
+        guard let notices, storage.isObserved else {
+          storage.version &+= 1
+          return
+        }
+        deliveries.append(notices.commit(to: storage, at: index, context))
+      }
+    }
+    thread.exclusive = nil
+    return deliveries
+  }
+}

@@ -1,0 +1,27 @@
+extension TrackedDictionary {
+  /// Records each change from now on, until the hold ends.
+  mutating func hold(by hold: ChangeLogHold) {
+    // Written by the only value that refers to it: copies with the log may be on other threads.
+    if !isKnownUniquelyReferenced(&log) { log = log.copy() }
+    log.keep(for: hold)
+  }
+
+  /// Whether this value derives from the one that was held, so that its log has each change since then.
+  func isHeld(by hold: ChangeLogHold) -> Bool { log.isHeld(by: hold) }
+
+  /// Undoes the changes since the hold began, in place.
+  ///
+  /// Observers of elements and deltas find no change afterwards.
+  mutating func undoHeld() {
+    if log.heldEntries.isEmpty { return }
+    if !isKnownUniquelyReferenced(&log) { log = log.copy() }
+    let entries = log.heldEntries.dropFirst(isPlanted(.undoForgetsElement) ? 1 : 0)
+    for entry in entries.reversed() { elements[entry.key] = entry.old }
+    log.dropHeld()
+  }
+
+  /// Drops what was recorded for the hold only.
+  mutating func endHold() {
+    if isKnownUniquelyReferenced(&log) { log.endHold() }
+  }
+}
