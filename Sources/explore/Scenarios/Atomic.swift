@@ -4,7 +4,8 @@ import DispatchStoreTesting
 extension Scenario {
   /// Atomic transfers between three stores, in two orders and several modes; some fail in the last store.
   static let atomic = Scenario(
-    name: "atomic", summary: "an atomic action changes all of its stores, or none, and nobody sees less"
+    name: "atomic",
+    summary: "an atomic action changes all of its stores, or none, and nobody sees less"
   ) { dispatcher in
     let simulation = dispatcher.simulation!
     let names = ["a", "b", "c"]

@@ -87,7 +87,8 @@ struct AtomicActionTests {
       }
       kept.record(ledger)
       #expect(await ledger.shift(Shift(amount: 2), .option, way).isSuccess)
-      #expect(await ledger.shift(Shift(amount: 2, failsIn: "c"), .option, way).error is ShiftFailure)
+      #expect(
+        await ledger.shift(Shift(amount: 2, failsIn: "c"), .option, way).error is ShiftFailure)
       #expect(ledger.models == [2, 2, 2])
       #expect(read.removeAll() == [[2], [2, 4, 2, 0], [4], [4, 8, 4, 1]])
     }
@@ -109,7 +110,8 @@ struct AtomicActionTests {
     let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     let store = ofOther ? "other" : "c"
     #expect(
-      message.contains("Store \"\(store)\" can't be read inside the exclusive section of store \"b\""))
+      message.contains(
+        "Store \"\(store)\" can't be read inside the exclusive section of store \"b\""))
     #expect(message.contains("name them in waitFor"))
   }
 
@@ -199,7 +201,9 @@ struct AtomicActionTests {
     let (accepted, handles) = (Recorder<[Int]>(), Recorder<DispatchHandle>())
     let kept = Recorder<AtomicLedger>()
     let ledger = AtomicLedger { store, _, shift in
-      guard let dispatcher = kept.all.first?.dispatcher, shift.amount == 1, store != "c" else { return }
+      guard let dispatcher = kept.all.first?.dispatcher, shift.amount == 1, store != "c" else {
+        return
+      }
       handles.record(dispatcher.dispatch(Ping(), mode: mode))
     }
     kept.record(ledger)
@@ -233,7 +237,7 @@ struct AtomicActionTests {
   }
 
   @Test(arguments: Way.all)
-  func aCancelledOrLateActionEntersNoSection(way: Way) async {
+  func aLateActionEntersNoSection(way: Way) async {
     let reduced = Recorder<String>()
     let ledger = AtomicLedger { store, _, _ in reduced.record(store) }
     let late = await ledger.shift(Shift(), .option, way, options: .timeout(.zero))
@@ -256,6 +260,40 @@ struct AtomicActionTests {
       Shift(failsIn: "b"), .option, way, options: .retry(attempts: 2))
     #expect(failed.error is ShiftFailure && failed.codes == ["undone", "own", "undone"])
     #expect(failed.stores.map(\.attemptCount) == [2, 2, 2] && ledger.models == [1, 1, 1])
+  }
+
+  @Test(arguments: Way.all.filter { $0.mode != .sync })
+  func cancellingTheBackOffEndsTheWholeActionAsCancelled(way: Way) async {
+    let (ledger, attempts) = (AtomicLedger(), Recorder<Int>())
+    ledger.dispatcher.register(
+      middleware: RecordingMiddleware(did: { _, _, _ in attempts.record(1) }))
+    let result = Task {
+      await ledger.shift(
+        Shift(failsIn: "c"), .option, way,
+        options: [.retry(attempts: 2, backoff: .constant(.seconds(1_000))), .named("atomic")])
+    }
+    _ = await attempts.first(1)
+    ledger.dispatcher.cancel(named: "atomic")
+    let ended = await result.value
+    #expect(ended.error is CancellationError)
+    #expect(ended.stores.allSatisfy(\.outcome.isCancelled) && ledger.models == [0, 0, 0])
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1)], [false, true])
+  func anActionThatIsCancelledBeforeItsTurnEntersNoSection(
+    mode: Dispatcher.Mode, sends: Bool
+  ) async {
+    let reduced = Recorder<String>()
+    let ledger = AtomicLedger { store, _, _ in reduced.record(store) }
+    ledger.dispatcher.queue.isSuspended = true
+    let result = Task {
+      await ledger.shift(
+        Shift(), .option, Way(mode: mode, sends: sends),
+        options: .named("atomic"))
+    }
+    while ledger.dispatcher.cancel(named: "atomic") == 0 { await Task.yield() }
+    #expect(await result.value.stores.allSatisfy(\.outcome.isCancelled))
+    #expect(reduced.count == 0 && ledger.models == [0, 0, 0])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])

@@ -45,7 +45,8 @@ struct AtomicDeliveryTests {
   func anActionThatIsHeldBackByAStoreEntersNoSection(mode: Dispatcher.Mode, sends: Bool) async {
     for fails in [nil, "c"] {
       let reduced = Recorder<String>()
-      let ledger = AtomicLedger { store, _, shift in if shift.amount == 1 { reduced.record(store) } }
+      let ledger = AtomicLedger { store, _, shift in if shift.amount == 1 { reduced.record(store) }
+      }
       let held = HeldObserver(of: ledger.stores[1])
       await held.begin()
       // Its change is left, and holds others back.

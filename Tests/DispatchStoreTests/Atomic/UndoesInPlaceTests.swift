@@ -214,7 +214,9 @@ struct UndoesInPlaceTests {
   /// Elements that can't be compared would all count as changed.
   @Test func anUndoneActionIsNoDeltaOfElementsThatAreNotEquatable() async {
     struct Opaque: Sendable { var count = 0 }
-    struct Model: Sendable { var items: TrackedDictionary<Int, Opaque> = [1: Opaque(), 2: Opaque()] }
+    struct Model: Sendable {
+      var items: TrackedDictionary<Int, Opaque> = [1: Opaque(), 2: Opaque()]
+    }
     struct Set: AtomicAction { let key: Int, fails: Bool }
     let dispatcher = Dispatcher()
     let store = dispatcher.register(
@@ -258,7 +260,7 @@ struct UndoesInPlaceTests {
     #expect(undone == nil && replaced == nil)
   }
 
-  @Test func aDictionaryInAClassOrAComputedPropertyIsUndone() async {
+  @Test func aComputedDictionaryIsUndone() async {
     struct Model: Sendable {
       private var stored = TrackedDictionary<Int, Int>()
       var items: TrackedDictionary<Int, Int> {

@@ -1,4 +1,4 @@
-/// What commits of observed stores need, found out before the stores are locked.
+/// The owner of an atomic action's commits, and what else observed stores need, found before the stores are locked.
 struct AtomicNotices {
   private let owner: any CommitOwner
   /// The stores whose reducers hide the commit from observers.
@@ -19,16 +19,38 @@ struct AtomicNotices {
   func commit(
     to storage: StoreStorage, at index: Int, _ context: some AtomicContext
   ) -> AtomicDelivery {
-    let (change, kept) =
+    let made =
       hiding.contains(index)
-      ? (nil, KeptCommit())
+      ? AtomicChange()
       : context.withAction(at: index) {
         context.route.entries[index].makeChange(by: $0, of: owner)
       }
     let former = storage.noteObservedCommit()
     return AtomicDelivery(
       index: index, storage: storage,
-      turn: storage.decideTurn(change, for: owner, on: context.thread), kept: kept, former: former)
+      turn: storage.decideTurn(made.change, for: owner, on: context.thread), kept: made.kept,
+      former: former)
+  }
+}
+
+/// A commit of an atomic action as its observers get it.
+struct AtomicChange {
+  /// The change for inline observers; nil if there are none, or the commit is hidden.
+  let change: KeptChange?
+  /// The work for observers that have kept a part of the commit.
+  let kept: KeptCommit
+
+  /// Creates a change that is hidden from observers.
+  init() {
+    (change, kept) = (nil, KeptCommit())
+  }
+
+  /// Creates the change of a commit; called in its exclusive section.
+  init<Model, Action>(
+    of store: Store<Model, Action>, by action: Action, _ owner: any CommitOwner
+  ) {
+    change = store.storage.isDelivered ? store.makeChange(action, owner) : nil
+    kept = store.storage.isKept ? store.keepChange(action, owner) : KeptCommit()
   }
 }
 

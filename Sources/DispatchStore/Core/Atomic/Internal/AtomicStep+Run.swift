@@ -11,51 +11,51 @@ extension AtomicStep {
     // Weakly owned stores, which a route does not keep alive.
     var kept: [AnyObject] = []
     defer { withExtendedLifetime(kept) {} }
-    return withUnsafeTemporaryAllocation(of: Part.self, capacity: route.count) { parts in
-      for index in parts.indices {
-        guard let part = part(at: index, of: route, &kept) else {
+    return withUnsafeTemporaryAllocation(of: Member.self, capacity: route.count) { members in
+      for index in members.indices {
+        guard let member = member(at: index, of: route, &kept) else {
           return AtomicOutcome(failedBy: [(index, .cancelled(hasStarted: false))], along: route)
         }
-        parts.initializeElement(at: index, to: part)
+        members.initializeElement(at: index, to: member)
       }
-      return withUnsafeTemporaryAllocation(of: Storage.self, capacity: parts.count) { locks in
+      return withUnsafeTemporaryAllocation(of: Storage.self, capacity: members.count) { locks in
         var locks = locks
-        _ = locks.initialize(fromContentsOf: parts.lazy.map(\.storage))
+        _ = locks.initialize(fromContentsOf: members.lazy.map(\.storage))
         if !isPlanted(.locksInStoreOrder) { locks.sort { $0.toOpaque() < $1.toOpaque() } }
-        return run(context, parts, locks)
+        return run(context, members, locks)
       }
     }
   }
 
   private typealias Storage = Unmanaged<StoreStorage>
-  private typealias Parts = UnsafeMutableBufferPointer<Part>
+  private typealias Members = UnsafeMutableBufferPointer<Member>
   /// The stores in the global order in which several stores are locked: by their addresses.
   private typealias Locks = UnsafeMutableBufferPointer<Storage>
 
-  private static func part(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Part? {
+  private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
     if let calls = route.withEntry(at: index, { $0.calls.map(Unmanaged.passUnretained) }) {
-      return Part(
+      return Member(
         calls: calls,
         storage: .passUnretained(calls._withUnsafeGuaranteedRef(\.storage)))
     }
     guard let (calls, store) = route.withEntry(at: index, { $0.target }) else { return nil }
     kept += [calls, store]
-    return Part(calls: .passUnretained(calls), storage: .passUnretained(calls.storage))
+    return Member(calls: .passUnretained(calls), storage: .passUnretained(calls.storage))
   }
 
   private static func run(
-    _ context: some AtomicContext, _ parts: Parts, _ locks: Locks
+    _ context: some AtomicContext, _ members: Members, _ locks: Locks
   ) -> AtomicOutcome {
     let thread = context.thread
     let notices = lock(locks, context)
-    let failure = reduce(context, parts)
+    let failure = reduce(context, members)
     if let failure {
-      undo(parts[...failure.index], on: thread)
+      undo(members[...failure.index], on: thread)
       unlock(locks)
       thread.endUndoneSection()
       return AtomicOutcome(failedBy: [failure], along: context.route)
     }
-    let deliveries = commit(context, parts, notices)
+    let deliveries = commit(context, members, notices)
     unlock(locks)
     // Before the section's end, so that commits of the hooks that it calls are left to this thread.
     for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
@@ -97,21 +97,21 @@ extension AtomicStep {
 
   /// Calls the stores' reducers in order; returns the first failure.
   private static func reduce(
-    _ context: some AtomicContext, _ parts: Parts
+    _ context: some AtomicContext, _ members: Members
   ) -> (index: Int, outcome: StoreOutcome)? {
     let thread = context.thread
-    var step = AtomicStep(parts)
+    var step = AtomicStep(members)
     return withUnsafeMutablePointer(to: &step) { step in
       thread.atomic = step
       defer { thread.atomic = nil }
-      for index in parts.indices {
-        let storage = parts[index].storage
+      for index in members.indices {
+        let storage = members[index].storage
         context.enter(index)
         step.pointee.begin(index)
         thread.beginAtomicReduction(in: storage)
         storage._withUnsafeGuaranteedRef { $0.undo.begin($0.modelAddress) }
         let answer = context.withAction(at: index) { action in
-          parts[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+          members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
         }
         if case .failed(let error) = answer { return (index, .of(thrown: error)) }
         if isPlanted(.sectionLeftEarly) { leaveEarly(storage, on: thread) }
@@ -120,9 +120,9 @@ extension AtomicStep {
     }
   }
 
-  private static func undo(_ parts: Slice<Parts>, on thread: ThreadState) {
-    for part in parts.reversed() {
-      part.storage._withUnsafeGuaranteedRef {
+  private static func undo(_ members: Slice<Members>, on thread: ThreadState) {
+    for member in members.reversed() {
+      member.storage._withUnsafeGuaranteedRef {
         thread.exclusive = $0
         $0.undo.undo($0.modelAddress)
         if isPlanted(.undoneVersion) { $0.version &+= 1 }
@@ -133,15 +133,15 @@ extension AtomicStep {
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.
   private static func commit(
-    _ context: some AtomicContext, _ parts: Parts, _ notices: AtomicNotices?
+    _ context: some AtomicContext, _ members: Members, _ notices: AtomicNotices?
   ) -> [AtomicDelivery] {
     var deliveries: [AtomicDelivery] = []
     let thread = context.thread
-    for (index, part) in parts.enumerated() {
-      part.storage._withUnsafeGuaranteedRef { storage in
+    for (index, member) in members.enumerated() {
+      member.storage._withUnsafeGuaranteedRef { storage in
         thread.exclusive = storage
         storage.undo.end(storage.modelAddress)
-        if !part.isCommit { return }
+        if !member.isCommit { return }
         guard let notices, storage.isObserved else {
           storage.version &+= 1
           return

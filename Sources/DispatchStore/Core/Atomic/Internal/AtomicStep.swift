@@ -3,7 +3,7 @@
 /// A value on the stack of the thread that runs them, which finds it by its `ThreadState`.
 struct AtomicStep: ~Copyable {
   /// A store that takes part; the route, or the step's caller, keeps its objects alive.
-  struct Part {
+  struct Member {
     let calls: Unmanaged<ReducerCalls>
     let storage: Unmanaged<StoreStorage>
     /// Whether its reduction was a commit: it did not declare that it changed nothing.
@@ -22,15 +22,15 @@ struct AtomicStep: ~Copyable {
   typealias Address = UnsafeMutablePointer<AtomicStep>
 
   /// The stores in `waitFor` order.
-  private let parts: UnsafeMutableBufferPointer<Part>
+  private let members: UnsafeMutableBufferPointer<Member>
   /// The store whose turn it is; those before it have reduced.
   private var index = 0
   private var phase = Phase.ready
   /// The number of reads of earlier stores that the reduction is in.
   private var readDepth = 0
 
-  init(_ parts: UnsafeMutableBufferPointer<Part>) {
-    self.parts = parts
+  init(_ members: UnsafeMutableBufferPointer<Member>) {
+    self.members = members
   }
 
   mutating func begin(_ index: Int) {
@@ -42,7 +42,7 @@ struct AtomicStep: ~Copyable {
     if readDepth > 0 {
       readDepth -= 1
     } else {
-      parts[index].isCommit = isCommit
+      members[index].isCommit = isCommit
       phase = .reduced
     }
   }
@@ -73,7 +73,7 @@ struct AtomicStep: ~Copyable {
   /// Whether a store has reduced before the one that reduces on this thread, in the same atomic action.
   static func hasReduced(_ storage: StoreStorage, on thread: ThreadState) -> Bool {
     guard let step = thread.atomic else { return false }
-    return step.pointee.parts[..<step.pointee.index].contains {
+    return step.pointee.members[..<step.pointee.index].contains {
       $0.storage.toOpaque() == Unmanaged.passUnretained(storage).toOpaque()
     }
   }

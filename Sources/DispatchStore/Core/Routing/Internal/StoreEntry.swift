@@ -96,9 +96,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   }
 
   /// Makes the change for observers of the action at an address; called in the exclusive section.
-  func makeChange(
-    by action: UnsafeRawPointer, of owner: any CommitOwner
-  ) -> (change: KeptChange?, kept: KeptCommit) {
+  func makeChange(by action: UnsafeRawPointer, of owner: any CommitOwner) -> AtomicChange {
     fatalError("StoreEntry is abstract.")
   }
 
@@ -260,15 +258,9 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
       for: self.action(at: action, as: Action.self), in: store)
   }
 
-  override func makeChange(
-    by action: UnsafeRawPointer, of owner: any CommitOwner
-  ) -> (change: KeptChange?, kept: KeptCommit) {
-    guard let store = typed else { return (nil, KeptCommit()) }
-    let action = self.action(at: action, as: Action.self)
-    return (
-      store.storage.isDelivered ? store.makeChange(action, owner) : nil,
-      store.storage.isKept ? store.keepChange(action, owner) : KeptCommit()
-    )
+  override func makeChange(by action: UnsafeRawPointer, of owner: any CommitOwner) -> AtomicChange {
+    guard let store = typed else { return AtomicChange() }
+    return AtomicChange(of: store, by: self.action(at: action, as: Action.self), owner)
   }
 
   // MARK: Action types

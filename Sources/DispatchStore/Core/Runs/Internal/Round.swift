@@ -67,7 +67,8 @@ final class Round: @unchecked Sendable {
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: replies,
-      attempts: isAtomic ? attempts.map { Array(repeating: $0[leader], count: $0.count) } : attempts,
+      attempts: !isAtomic
+        ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
       // The timeout, if the deadline has passed.
       error: refusal ?? atomicOutcome?.error)
   }
@@ -172,7 +173,9 @@ final class Round: @unchecked Sendable {
       switch state.withLock({ $0.beginAttempt(index) }) {
       case .first: break
       case .another(let attempt): storeRun = prepare(index, attempt)
-      case .none: return closed(index)
+      case .none:
+        notePauseCancelled()
+        return closed(index)
       }
     }
     let started = storeRun ?? self.storeRun(at: index)
@@ -293,8 +296,8 @@ final class Round: @unchecked Sendable {
       let attempt = state.withLock({ $0.failedAttempt(index) })
     else { return nil }
     let failure = FailedAttempt(
-      error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id, storeIndex: index,
-      isSimulated: retry.dispatcher.pool.world != nil)
+      error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id,
+      storeIndex: index, isSimulated: retry.dispatcher.pool.world != nil)
     var pause: Int64?
     dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }
     yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
@@ -379,6 +382,7 @@ final class Round: @unchecked Sendable {
   /// Stores that have not started end as cancelled in their turn, unless they run regardless.
   func cancel() {
     let cancelled = state.withLock { $0.cancel() }
+    if !cancelled.pauses.isEmpty { notePauseCancelled() }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
     for indices in cancelled.parked { resume { $0.start(indices) } }
     for (index, timer) in cancelled.pauses {
@@ -388,6 +392,11 @@ final class Round: @unchecked Sendable {
         return isClosed || round.start(next)
       }
     }
+  }
+
+  /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
+  private func notePauseCancelled() {
+    if isAtomic { atomicOutcome = AtomicOutcome(cancelledAlong: route) }
   }
 
   /// Prevents further starts before a cancellation.

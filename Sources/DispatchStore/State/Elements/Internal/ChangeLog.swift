@@ -83,9 +83,7 @@ class ChangeLogState: @unchecked Sendable {
   ///
   /// - Parameter count: The number of present entries.
   fileprivate final func keep(for hold: ChangeLogHold, from count: Int) {
-    (self.hold, heldIn) = (hold, hold.number)
-    // The next change drops entries that were read.
-    heldFrom = isRead ? 0 : count
+    (self.hold, heldIn, heldFrom) = (hold, hold.number, count)
   }
 
   /// Takes a position of its own for the content of an earlier one, after entries were dropped.
@@ -186,17 +184,21 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// - Parameter count: The number of elements before the change.
   @inlinable
   func note(_ key: Key, _ old: Value?, count: Int) {
-    if isRead {
-      entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
-      limit = Self.minimumLimit
-      beginEntries()
-    }
+    if isRead { dropRead() }
     if entries.isEmpty { baseCount = count }
     entries.append(Entry(key: key, old: old))
     position.number += 1
     if entries.count >= limit || mayBeUnread && entries.count >= Self.minimumLimit {
       compact(count: count)
     }
+  }
+
+  /// Drops the entries, all of which have been read.
+  @inlinable
+  func dropRead() {
+    entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
+    limit = Self.minimumLimit
+    beginEntries()
   }
 
   /// Keeps only the first entry of each key.
@@ -229,6 +231,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   // MARK: Undo
 
   func keep(for hold: ChangeLogHold) {
+    if isRead { dropRead() }
     keep(for: hold, from: entries.count)
   }
 

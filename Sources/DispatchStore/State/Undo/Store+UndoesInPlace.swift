@@ -30,7 +30,8 @@ extension Store {
     let former = storage.withLock { _ in
       let former = storage.undo
       let present = (former as? InPlaceUndo<Model>)?.parts ?? []
-      storage.undo = InPlaceUndo(present + parts.filter { part in !present.contains { $0.path == part.path } })
+      let added = parts.filter { part in !present.contains { $0.path == part.path } }
+      storage.undo = InPlaceUndo(present + added)
       return former
     }
     withExtendedLifetime(former) {}
