@@ -46,7 +46,8 @@ struct UndoesInPlaceTests {
     model.shelf.labels = ["a": 1]
     model.notes = ["first"]
     let dispatcher = Dispatcher()
-    let store = makeStores(dispatcher, model).undoesInPlace(\.items, \.shelf.labels)
+    let store = makeStores(dispatcher, model).undoesInPlace(\.items)
+      .undoesInPlace(\.shelf.labels)
     let change: @Sendable (inout Warehouse) -> Void = { model in
       model.items[1]?.count = 10
       model.items[1]?.count = 11

@@ -45,16 +45,15 @@ extension DispatchError {
 }
 
 extension DispatchError {
+  /// - Parameter cause: The other store's error; the message does not describe it, which would take long.
   static func undone(
-    _ identifier: String, by other: String, _ outcome: StoreOutcome
+    _ identifier: String, by other: String, _ cause: (any Error)?
   ) -> DispatchError {
     DispatchError(
       code: .undone,
-      message: """
-        Store "\(identifier)" is as it was before the atomic action, because store "\(other)" did not \
-        finish (\(outcome)).
-        """,
-      storeIdentifiers: [identifier, other], cause: outcome.error)
+      message:
+        "Store \"\(identifier)\" is as it was before the atomic action, because store \"\(other)\" did not finish.",
+      storeIdentifiers: [identifier, other], cause: cause)
   }
 
   static func notAtomic(

@@ -33,7 +33,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   ) {
     let storage = ModelStorage<Model, Action>(
       identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model,
-      reads: reads)
+      reads: reads, makeUndo: { .copying(Model.self) })
     self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
   }
 

@@ -1,5 +1,5 @@
 extension Store {
-  /// Undoes changes of these dictionaries in place, if an atomic action is undone.
+  /// Undoes changes of a dictionary in place, if an atomic action is undone.
   ///
   ///     struct Bank: ModelType {
   ///       var accounts = TrackedDictionary<String, Account>()
@@ -15,26 +15,32 @@ extension Store {
   /// Changes of the elements and `replaceContents(with:)` can be undone, the assignment of another dictionary can't. A
   /// reduction of an atomic action that assigns one stops the program.
   ///
-  /// You can call it again to name further dictionaries.
+  /// Call it again for each further dictionary.
   ///
-  /// - Parameter paths: The dictionaries, by properties.
+  /// - Parameter path: The dictionary, by properties.
   /// - Returns: The store.
   @discardableResult
-  public func undoesInPlace<each Key, each Value>(
-    _ paths: repeat any WritableKeyPath<Model, TrackedDictionary<each Key, each Value>> & Sendable
+  @inlinable
+  public func undoesInPlace<Key, Value>(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> Store {
-    var parts: [PartUndo<Model>] = []
-    repeat parts.append(DictionaryUndo(each paths))
-    ExclusiveSection.check(storage, "changed", on: .current)
+    storage.addUndo(of: .dictionary(path)) { .copying(Model.self, besides: $0) }
+    return self
+  }
+}
+
+extension StoreStorage {
+  /// Adds a part that is undone in place.
+  @usableFromInline
+  func addUndo(of part: PartUndo, _ make: ([PartUndo]) -> ModelUndo) {
+    ExclusiveSection.check(self, "changed", on: .current)
     // The former object is released outside of the lock.
-    let former = storage.withLock { _ in
-      let former = storage.undo
-      let present = (former as? InPlaceUndo<Model>)?.parts ?? []
-      let added = parts.filter { part in !present.contains { $0.path == part.path } }
-      storage.undo = InPlaceUndo(present + added)
+    let former = withLock { _ in
+      let former = undo
+      if former.parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
+      undo = make(former.parts + [part])
       return former
     }
     withExtendedLifetime(former) {}
-    return self
   }
 }

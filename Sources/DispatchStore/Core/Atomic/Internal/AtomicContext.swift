@@ -3,6 +3,9 @@ protocol AtomicContext {
   var route: Route { get }
   var thread: ThreadState { get }
 
+  /// Whether the middlewares have done more than let the action pass.
+  var hasReplies: Bool { get }
+
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply?
 
@@ -40,6 +43,8 @@ struct InlineAtomicContext: AtomicContext {
   let route: Route
   let thread: ThreadState
 
+  var hasReplies: Bool { run.pointee.session?._withUnsafeGuaranteedRef(\.hasReplies) == true }
+
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     run.pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
   }
@@ -72,6 +77,8 @@ struct RoundAtomicContext: AtomicContext {
     (self.route, self.action, self.session, self.thread) = (route, action, session, thread)
     (self.leader, self.leadersReply) = (leader, leadersReply)
   }
+
+  var hasReplies: Bool { leadersReply != nil || session?.hasReplies == true }
 
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     index == leader.index ? leadersReply : session?.reply(at: index)

@@ -15,13 +15,14 @@ struct AtomicOutcome: Sendable {
   /// - Parameter failures: Store indices with their outcomes, in order; not empty.
   init(failedBy failures: [(index: Int, outcome: StoreOutcome)], along route: Route) {
     let first = failures[0]
+    let error = first.outcome.error
     var outcomes = route.identifiers.map { identifier -> StoreOutcome in
       .failed(
-        DispatchError.undone(identifier, by: route.identifiers[first.index], first.outcome))
+        DispatchError.undone(identifier, by: route.identifiers[first.index], error))
     }
     for failure in failures { outcomes[failure.index] = failure.outcome }
     self.outcomes = outcomes
-    error = first.outcome.error
+    self.error = error
   }
 
   /// Creates the outcome of an action that was cancelled before it began.

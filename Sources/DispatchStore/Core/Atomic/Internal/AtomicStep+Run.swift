@@ -4,10 +4,12 @@ extension AtomicStep {
   /// Observers are notified before this returns.
   static func run(_ context: some AtomicContext) -> AtomicOutcome {
     let route = context.route
-    let obstacles = (0..<route.count).compactMap { index in
-      context.obstacle(at: index).map { (index, $0) }
+    if route.reductionCount < route.count || context.hasReplies {
+      let obstacles = (0..<route.count).compactMap { index in
+        context.obstacle(at: index).map { (index, $0) }
+      }
+      if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
     }
-    if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
     // Weakly owned stores, which a route does not keep alive.
     var kept: [AnyObject] = []
     defer { withExtendedLifetime(kept) {} }
@@ -20,8 +22,10 @@ extension AtomicStep {
       }
       return withUnsafeTemporaryAllocation(of: Storage.self, capacity: members.count) { locks in
         var locks = locks
-        _ = locks.initialize(fromContentsOf: members.lazy.map(\.storage))
-        if !isPlanted(.locksInStoreOrder) { locks.sort { $0.toOpaque() < $1.toOpaque() } }
+        for index in members.indices {
+          locks.initializeElement(at: index, to: members[index].storage)
+        }
+        if !isPlanted(.locksInStoreOrder) { sort(&locks) }
         return run(context, members, locks)
       }
     }
@@ -32,15 +36,24 @@ extension AtomicStep {
   /// The stores in the global order in which several stores are locked: by their addresses.
   private typealias Locks = UnsafeMutableBufferPointer<Storage>
 
-  private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
-    if let calls = route.withEntry(at: index, { $0.calls.map(Unmanaged.passUnretained) }) {
-      return Member(
-        calls: calls,
-        storage: .passUnretained(calls._withUnsafeGuaranteedRef(\.storage)))
+  private static func sort(_ locks: inout Locks) {
+    func isBefore(_ one: Storage, _ other: Storage) -> Bool { one.toOpaque() < other.toOpaque() }
+    // Most actions have few stores, and a general sort of two would take longer than their reductions.
+    if locks.count > 16 { return locks.sort(by: isBefore) }
+    for end in locks.indices.dropFirst() {
+      var index = end
+      while index > 0, isBefore(locks[index], locks[index - 1]) {
+        locks.swapAt(index, index - 1)
+        index -= 1
+      }
     }
+  }
+
+  private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
+    if let calls = route.calls(at: index) { return Member(calls) }
     guard let (calls, store) = route.withEntry(at: index, { $0.target }) else { return nil }
     kept += [calls, store]
-    return Member(calls: .passUnretained(calls), storage: .passUnretained(calls.storage))
+    return Member(.passUnretained(calls))
   }
 
   private static func run(
@@ -57,6 +70,14 @@ extension AtomicStep {
     }
     let deliveries = commit(context, members, notices)
     unlock(locks)
+    notify(deliveries, context)
+    return AtomicOutcome()
+  }
+
+  /// Ends the sections, which have been left, and notifies observers.
+  private static func notify(_ deliveries: [AtomicDelivery], _ context: some AtomicContext) {
+    let thread = context.thread
+    if deliveries.isEmpty { return thread.endSection() }
     // Before the section's end, so that commits of the hooks that it calls are left to this thread.
     for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
     thread.endSection()
@@ -65,7 +86,6 @@ extension AtomicStep {
       delivery.carryOut(on: thread)
     }
     for delivery in deliveries { delivery.waitForObservers(on: thread) }
-    return AtomicOutcome()
   }
 
   /// Locks all stores.
@@ -109,7 +129,11 @@ extension AtomicStep {
         context.enter(index)
         step.pointee.begin(index)
         thread.beginAtomicReduction(in: storage)
-        storage._withUnsafeGuaranteedRef { $0.undo.begin($0.modelAddress) }
+        members[index].undo = storage._withUnsafeGuaranteedRef { storage in
+          let undo = Unmanaged.passUnretained(storage.undo)
+          undo._withUnsafeGuaranteedRef { $0.begin(storage.modelAddress) }
+          return undo
+        }
         let answer = context.withAction(at: index) { action in
           members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
         }
@@ -122,10 +146,10 @@ extension AtomicStep {
 
   private static func undo(_ members: Slice<Members>, on thread: ThreadState) {
     for member in members.reversed() {
-      member.storage._withUnsafeGuaranteedRef {
-        thread.exclusive = $0
-        $0.undo.undo($0.modelAddress)
-        if isPlanted(.undoneVersion) { $0.version &+= 1 }
+      member.storage._withUnsafeGuaranteedRef { storage in
+        thread.exclusive = storage
+        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.undo(storage.modelAddress) }
+        if isPlanted(.undoneVersion) { storage.version &+= 1 }
       }
     }
     thread.exclusive = nil
@@ -137,10 +161,11 @@ extension AtomicStep {
   ) -> [AtomicDelivery] {
     var deliveries: [AtomicDelivery] = []
     let thread = context.thread
-    for (index, member) in members.enumerated() {
+    for index in members.indices {
+      let member = members[index]
       member.storage._withUnsafeGuaranteedRef { storage in
         thread.exclusive = storage
-        storage.undo.end(storage.modelAddress)
+        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.end(storage.modelAddress) }
         if !member.isCommit { return }
         guard let notices, storage.isObserved else {
           storage.version &+= 1

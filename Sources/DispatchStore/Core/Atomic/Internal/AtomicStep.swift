@@ -6,8 +6,15 @@ struct AtomicStep: ~Copyable {
   struct Member {
     let calls: Unmanaged<ReducerCalls>
     let storage: Unmanaged<StoreStorage>
+    /// The means to undo its changes; set with its lock locked.
+    var undo: Unmanaged<ModelUndo>?
     /// Whether its reduction was a commit: it did not declare that it changed nothing.
     var isCommit = false
+
+    init(_ calls: Unmanaged<ReducerCalls>) {
+      self.calls = calls
+      storage = calls._withUnsafeGuaranteedRef { .passUnretained($0.storage) }
+    }
   }
 
   private enum Phase {

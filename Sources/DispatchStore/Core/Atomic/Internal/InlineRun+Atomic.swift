@@ -7,8 +7,9 @@ extension InlineRun.Address {
     if route.count == 0 { return nil }
     var startedAt: Int64?
     let isCancelled =
-      pointee.isCancelled
-      || !(0..<route.count).allSatisfy { pointee.noteStart(at: $0, of: route) }
+      !pointee.hasNoDetails
+      && (pointee.isCancelled
+        || !(0..<route.count).allSatisfy { pointee.noteStart(at: $0, of: route) })
     if isCancelled {
       pointee.atomicOutcome = AtomicOutcome(cancelledAlong: route)
     } else if pointee.isScheduled,
@@ -24,6 +25,7 @@ extension InlineRun.Address {
         InlineAtomicContext(run: self, route: route, thread: thread))
     }
     let outcome = pointee.atomicOutcome.unsafelyUnwrapped
+    if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }
     for index in 0..<route.count {
       let step = InlineStep(outcome[index])
       pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
@@ -33,5 +35,4 @@ extension InlineRun.Address {
     }
     return nil
   }
-
 }

@@ -103,6 +103,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   // MARK: Stores
 
+  /// Whether a middleware did more than let the action pass.
+  var hasReplies: Bool { replies != nil }
+
   /// Returns the reply for a store, or nil if the middlewares let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     replies == nil ? nil : replies?[index]

@@ -27,6 +27,8 @@ final class Route: @unchecked Sendable {
   let hasFailed: Bool
   /// Whether the action's type is an `AtomicAction`.
   let isAtomic: Bool
+  /// Whether nothing else needs preparation.
+  var isOnlyAtomic: Bool { isAtomic && !hasFailed && !mayChange && chain.isEmpty }
   /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
   let isPlainConcurrently: Bool
   /// Whether no registered store responds.
@@ -271,6 +273,9 @@ final class Route: @unchecked Sendable {
       return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
     }
   }
+
+  /// The calls of a store's reducer; nil if the store is held weakly.
+  func calls(at index: Int) -> Unmanaged<ReducerCalls>? { targets[index].calls }
 
   /// Passes a store's entry to a closure, without counting references.
   @inline(__always)

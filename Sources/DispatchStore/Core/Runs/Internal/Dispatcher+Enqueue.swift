@@ -17,6 +17,24 @@ extension Dispatcher {
       isAtomic: false)
   }
 
+  /// Runs an atomic action with no other options on this thread, before this returns.
+  ///
+  /// - Parameter action: The address of the action, which is copied only if another step needs it.
+  @usableFromInline
+  func runAtomically(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    if let defaultAdmission, defaultAdmission.controlsSync {
+      return enqueue(
+        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync, options: options,
+        completion, fileID, line)
+    }
+    return run(
+      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
+      isAtomic: true)
+  }
+
   @inline(__always)
   private func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
@@ -36,6 +54,10 @@ extension Dispatcher {
     if isAtomic { run.becomeAtomic() }
     return withUnsafeMutablePointer(to: &run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
+        if route._withUnsafeGuaranteedRef(\.isOnlyAtomic) {
+          run.pointee.becomeAtomic()
+          return run.runHere(on: thread)
+        }
         let bound = run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
         if let bound { return bound.bind { run.runHere(on: thread) } }
@@ -68,13 +90,8 @@ extension Dispatcher {
     to storeIdentifier: String?, mode: Mode, options: DispatchOptions, _ completion: Completion?,
     _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
-    let callSite = CallSite(fileID: fileID, line: line)
-    if mode.isSync, options.isOnlyAtomic, defaultAdmission?.controlsSync != true {
-      return withAddress(of: action()) {
-        run($0, of: type, to: storeIdentifier, completion, callSite, isAtomic: true)
-      }
-    }
     let thread = ThreadState.current(by: threadKey)
+    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       if mode.isSync {

@@ -245,7 +245,8 @@ struct InlineRun: ~Copyable {
   /// Whether the next store needs no check of verdicts, outcomes or a cancellation.
   fileprivate var isUndisturbed: Bool { isPlain && hasNoDetails }
 
-  fileprivate var hasNoDetails: Bool {
+  /// Whether nothing can have cancelled it, and no deadline is to be compared.
+  var hasNoDetails: Bool {
     guard let record else { return true }
     return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }

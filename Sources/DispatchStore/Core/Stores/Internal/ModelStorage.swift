@@ -9,11 +9,15 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   let published: PublishedModel<Model>?
 
   @usableFromInline
-  init(identifier: String, model: Model, reads: StoreReads) {
+  init(
+    identifier: String, model: Model, reads: StoreReads,
+    makeUndo: @escaping @Sendable () -> ModelUndo
+  ) {
     published = reads == .published ? PublishedModel(model) : nil
     super.init(
       identifier: identifier, publishes: reads == .published,
-      modelSize: MemoryLayout<Model>.size, modelAlignment: MemoryLayout<Model>.alignment)
+      modelSize: MemoryLayout<Model>.size, modelAlignment: MemoryLayout<Model>.alignment,
+      makeUndo: makeUndo)
     modelAddress.bindMemory(to: Model.self, capacity: 1).initialize(to: model)
   }
 
@@ -34,8 +38,6 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   override func publish() -> [any Sendable] {
     published?.publish(model.pointee, version) ?? []
   }
-
-  override func makeUndo() -> ModelUndo { CopyUndo<Model>() }
 
   deinit {
     let last = CommitInProgress(

@@ -1,54 +1,87 @@
-/// The means to undo the changes of a store's model since a moment, without its types.
+/// The means to undo the changes of a store's model since a moment.
 ///
-/// All methods are called under the store's lock, with the address of the model. After each `begin` comes one `undo`
-/// or one `end`.
-class ModelUndo: @unchecked Sendable {
-  // because the store's lock guards all mutable state
+/// Closures, which are compiled for the model's type where the store is made. All are called under the store's lock,
+/// with the address of the model. After each `begin` comes one `undo` or one `end`.
+@usableFromInline
+final class ModelUndo: Sendable {
+  @usableFromInline typealias Work = @Sendable (UnsafeMutableRawPointer) -> Void
+
   /// Notes the model as it is.
-  func begin(_ model: UnsafeMutableRawPointer) { fatalError("ModelUndo is abstract.") }
-
+  let begin: Work
   /// Makes the model what it was at `begin`.
-  func undo(_ model: UnsafeMutableRawPointer) { fatalError("ModelUndo is abstract.") }
-
+  let undo: Work
   /// Forgets what the model was.
-  func end(_ model: UnsafeMutableRawPointer) { fatalError("ModelUndo is abstract.") }
-}
+  let end: Work
+  /// Frees the memory of the closures.
+  private let free: @Sendable () -> Void
+  /// The parts of the model that are undone in place; the rest is copied.
+  @usableFromInline let parts: [PartUndo]
 
-/// Undoes changes by a copy of the model: what the changes touch is copied on write.
-final class CopyUndo<Model: Sendable>: ModelUndo, @unchecked Sendable {
-  // because its superclass is
-  private var copy: Model?
-
-  override func begin(_ model: UnsafeMutableRawPointer) {
-    copy = model.assumingMemoryBound(to: Model.self).pointee
+  @usableFromInline
+  init(
+    parts: [PartUndo], begin: @escaping Work, undo: @escaping Work, end: @escaping Work,
+    free: @escaping @Sendable () -> Void
+  ) {
+    (self.parts, self.begin, self.undo, self.end, self.free) = (parts, begin, undo, end, free)
   }
 
-  override func undo(_ model: UnsafeMutableRawPointer) {
-    if let copy = copy.take() { model.assumingMemoryBound(to: Model.self).pointee = copy }
-  }
+  deinit { free() }
 
-  override func end(_ model: UnsafeMutableRawPointer) { copy = nil }
+  /// Makes the means to undo changes by a copy of the model: what the changes touch is copied on write.
+  ///
+  /// - Parameter parts: The parts that are undone in place: the copy is without them.
+  @inlinable
+  static func copying<Model: Sendable>(
+    _ type: Model.Type, besides parts: [PartUndo] = []
+  ) -> ModelUndo {
+    // Guarded by the store's lock.
+    nonisolated(unsafe) let copy = UnsafeMutablePointer<Model>.allocate(capacity: 1)
+    return ModelUndo(
+      parts: parts,
+      begin: { model in
+        copy.initialize(to: model.assumingMemoryBound(to: Model.self).pointee)
+        // First, so that the parts of the model have the only references to their storage again.
+        for part in parts { part.empty(UnsafeMutableRawPointer(copy)) }
+        for part in parts { part.begin(model) }
+      },
+      undo: { model in
+        for part in parts { part.undo(model) }
+        for part in parts { part.exchange(UnsafeMutableRawPointer(copy), model) }
+        model.assumingMemoryBound(to: Model.self).pointee = copy.move()
+      },
+      end: { model in
+        copy.deinitialize(count: 1)
+        for part in parts { part.end(model) }
+      },
+      free: { copy.deallocate() })
+  }
 }
 
-/// A store's means to undo changes, made when an atomic action first needs it.
-private final class UndoAttachment: StoreAttachment, @unchecked Sendable {
-  // because its superclass is
-  var undo: ModelUndo
+/// The means to undo the changes of a part of a model in place.
+@usableFromInline
+final class PartUndo: Sendable {
+  /// The part.
+  let path: any AnyKeyPath & Sendable
+  /// Empties the part of a copy of the model.
+  @usableFromInline let empty: ModelUndo.Work
+  /// Begins to record changes.
+  @usableFromInline let begin: ModelUndo.Work
+  /// Undoes the changes since `begin`.
+  @usableFromInline let undo: ModelUndo.Work
+  /// Ends recording.
+  @usableFromInline let end: ModelUndo.Work
+  /// Exchanges the parts of two models.
+  @usableFromInline
+  let exchange: @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
 
-  init(_ undo: ModelUndo) {
-    self.undo = undo
-  }
-}
-
-extension StoreStorage {
-  /// The means to undo changes of the model; called under the lock.
-  final var undo: ModelUndo {
-    get {
-      if let present = attachment(UndoAttachment.self) {
-        return present._withUnsafeGuaranteedRef(\.undo)
-      }
-      return attachment(orAdd: UndoAttachment(makeUndo())).undo
-    }
-    set { attachment(orAdd: UndoAttachment(newValue)).undo = newValue }
+  @usableFromInline
+  init(
+    _ path: any AnyKeyPath & Sendable, empty: @escaping ModelUndo.Work,
+    begin: @escaping ModelUndo.Work, undo: @escaping ModelUndo.Work,
+    end: @escaping ModelUndo.Work,
+    exchange: @escaping @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+  ) {
+    (self.path, self.empty, self.begin) = (path, empty, begin)
+    (self.undo, self.end, self.exchange) = (undo, end, exchange)
   }
 }

@@ -52,6 +52,23 @@ class StoreStorage: @unchecked Sendable {
 
   /// Whether each commit publishes its model.
   private let publishes: Bool
+  /// The means to undo changes of the model, once an atomic action has needed it.
+  @exclusivity(unchecked) private final var madeUndo: ModelUndo?
+  private let makeUndo: (@Sendable () -> ModelUndo)?
+
+  /// The means to undo changes of the model.
+  ///
+  /// Called under the lock.
+  final var undo: ModelUndo {
+    get {
+      if let madeUndo { return madeUndo }
+      guard let makeUndo else { fatalError("A storage without a model changes nothing.") }
+      let undo = makeUndo()
+      madeUndo = undo
+      return undo
+    }
+    set { madeUndo = newValue }
+  }
 
   /// Allocates the lock and the memory of the model together.
   ///
@@ -59,9 +76,11 @@ class StoreStorage: @unchecked Sendable {
   ///   - modelSize: The model's size in bytes.
   ///   - modelAlignment: The model's alignment in bytes.
   init(
-    identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1
+    identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1,
+    makeUndo: (@Sendable () -> ModelUndo)? = nil
   ) {
     self.identifier = identifier
+    self.makeUndo = makeUndo
     self.publishes = publishes
     observed = Atomic(publishes)
     let lockSize = MemoryLayout<pthread_mutex_t>.size
@@ -82,9 +101,6 @@ class StoreStorage: @unchecked Sendable {
   /// Called under the lock. Returns the replaced models, to be released after the lock: their deinitialisers are user
   /// code.
   func publish() -> [any Sendable] { [] }
-
-  /// Makes the means to undo changes of the model, by a copy of it.
-  func makeUndo() -> ModelUndo { fatalError("StoreStorage is abstract.") }
 
   /// Counts a commit of a store that is observed or published.
   ///

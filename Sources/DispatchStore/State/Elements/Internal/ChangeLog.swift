@@ -42,9 +42,9 @@ class ChangeLogState: @unchecked Sendable {
   private final let isAbandoned: Atomic<Bool>
 
   /// The hold of an undo on this log, if `heldIn` is the hold's number, and the index of its first entry.
-  private final var hold: ChangeLogHold?
-  private final var heldIn: UInt64 = 0
-  @exclusivity(unchecked) fileprivate(set) final var heldFrom = 0
+  @exclusivity(unchecked) private final var hold: ChangeLogHold?
+  @exclusivity(unchecked) private final var heldIn: UInt64 = 0
+  @exclusivity(unchecked) @usableFromInline final var heldFrom = 0
 
   private static let last = Atomic<UInt64>(0)
 
@@ -77,17 +77,20 @@ class ChangeLogState: @unchecked Sendable {
   /// Whether an undo needs each entry since its beginning.
   final var isHeld: Bool { hold.map { $0.number == heldIn } ?? false }
 
+  @usableFromInline
   final func isHeld(by hold: ChangeLogHold) -> Bool { self.hold === hold && isHeld }
 
   /// Keeps each entry from now on until the hold ends.
   ///
   /// - Parameter count: The number of present entries.
-  fileprivate final func keep(for hold: ChangeLogHold, from count: Int) {
+  @usableFromInline
+  final func keep(for hold: ChangeLogHold, from count: Int) {
     (self.hold, heldIn, heldFrom) = (hold, hold.number, count)
   }
 
   /// Takes a position of its own for the content of an earlier one, after entries were dropped.
-  fileprivate final func beginUndone() {
+  @usableFromInline
+  final func beginUndone() {
     position.number += 1
     exactFrom = position.number
   }
@@ -98,6 +101,7 @@ class ChangeLogState: @unchecked Sendable {
   final var isRecording: Bool { isFollowed || isHeld }
 
   /// Whether a reader is known.
+  @usableFromInline
   final var isFollowed: Bool { mark.load(ordering: .relaxed) != 0 }
 
   /// Whether all entries have been read, as far as this log knows.
@@ -230,23 +234,27 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 
   // MARK: Undo
 
+  @inlinable
   func keep(for hold: ChangeLogHold) {
     if isRead { dropRead() }
     keep(for: hold, from: entries.count)
   }
 
   /// The changes since the hold began, in order.
+  @inlinable
   var heldEntries: ArraySlice<Entry> { entries.dropFirst(heldFrom) }
 
   /// Drops the entries of changes that were undone.
+  @inlinable
   func dropHeld() {
     entries.removeSubrange(heldFrom...)
     beginUndone()
   }
 
   /// Drops the entries that nobody needs once the hold has ended.
+  @inlinable
   func endHold() {
-    if isFollowed { return }
+    if isFollowed || entries.isEmpty { return }
     entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
   }
 }
@@ -254,13 +262,18 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 /// An undo's hold on change logs: the log of one collection, and those of its copies.
 ///
 /// A number, since copies of the log may outlive the hold on any thread.
+@usableFromInline
 final class ChangeLogHold: Sendable {
   private let current = Atomic<UInt64>(0)
 
   /// The number of the present hold; after its end, a number that no log has.
   var number: UInt64 { current.load(ordering: .relaxed) }
 
+  @usableFromInline
+  init() {}
+
   /// Begins or ends a hold.
+  @usableFromInline
   func advance() {
     current.add(1, ordering: .relaxed)
   }
