@@ -25,16 +25,17 @@ Control/Diagnosis: Lifecycle
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Limits
-Core/Base: Middleware Operations Routing Runs Scheduling Stores
+Core/Atomic: Base Middleware Observers Results Routing Runs Stores
+Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores
 Core/Middleware: Base Dispatcher Results Routing Runs Stores
 Core/Observers: Base Runs Scheduling Stores
 Core/Operations: Base Results Runs Scheduling Stores Waits
 Core/Results: Base Middleware
-Core/Routing: Base Middleware Operations Results Runs Stores
-Core/Runs: Base Dispatcher Middleware Operations Results Routing Scheduling Stores Waits
+Core/Routing: Atomic Base Middleware Operations Results Runs Stores
+Core/Runs: Atomic Base Dispatcher Middleware Operations Results Routing Scheduling Stores Waits
 Core/Scheduling: Base Dispatcher Results Runs
-Core/Stores: Base Dispatcher Observers Operations Results Routing Runs Scheduling
+Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Scheduling
 Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Templates: Serialization
 State/Children: Handlers Sources
@@ -44,6 +45,7 @@ State/Hooks: Handlers
 State/Observation: Sources
 State/Selectors: Handlers Sources
 State/Streams: Sources
+State/Undo: Elements
 State/Views: Handlers"""
 TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|final|open|indirect|nonisolated)\s+)*"

@@ -16,7 +16,7 @@ struct Scenario: Sendable {
     replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
     bounds, drains, effects, skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
-    lanePriorityRings, families, releasedDispatchers, transfers, saving, failedSaving,
+    lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
   ]
 }
 

@@ -180,6 +180,14 @@ package enum Mutant: String, CaseIterable, Sendable {
   case enteredOneByOne
   /// A dispatch in several lanes starts once it is first in one of them.
   case firstInOneLane
+  /// The undo of an atomic action forgets an element that was changed.
+  case undoForgetsElement
+  /// An atomic action leaves a store's section before its last reduction.
+  case sectionLeftEarly
+  /// An atomic action locks its stores in their own order, not in the global one.
+  case locksInStoreOrder
+  /// An atomic action that is undone counts as a commit.
+  case undoneVersion
   /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
 }

@@ -66,3 +66,14 @@ extension Dispatcher {
     return copy
   }
 }
+
+extension AtomicStep {
+  /// Plants `sectionLeftEarly`: leaves the section of a store, and enters it again for the commit or undo.
+  static func leaveEarly(_ storage: Unmanaged<StoreStorage>, on thread: ThreadState) {
+    storage._withUnsafeGuaranteedRef {
+      $0.lock.unlock()
+      yieldPoint(.commit, on: thread, $0.identifier)
+      $0.lock.lock()
+    }
+  }
+}

@@ -30,6 +30,10 @@ struct ThreadState {
     var afterSection: [() -> Void] = []
     /// Whether more than unlocking is left to do at the section's end.
     var hasSectionNotes = false
+    /// The atomic action whose reductions run on this thread.
+    var atomic: AtomicStep.Address?
+    /// Whether the section that this thread has left was that of an atomic action that was undone.
+    var isUndone = false
     /// The stores whose notifier this thread is, outermost first.
     ///
     /// The notifier's code keeps the stores alive: retaining a store that has weak references takes as long as
@@ -108,6 +112,30 @@ struct ThreadState {
 
   /// Whether code in the exclusive section has left work for the section's end; false outside of sections.
   var hasSectionNotes: Bool { fields.pointee.hasSectionNotes }
+
+  /// The atomic action whose reductions run on this thread; nil for most.
+  var atomic: AtomicStep.Address? {
+    get { fields.pointee.atomic }
+    nonmutating set { fields.pointee.atomic = newValue }
+  }
+
+  /// Enters the section of the next store of an atomic action, whose locks are all locked.
+  func beginAtomicReduction(in store: Unmanaged<StoreStorage>) {
+    fields.pointee.exclusive = store
+    fields.pointee.unchangedBy = nil
+    // So that the end of the reduction is reported, and unlocks nothing.
+    fields.pointee.hasSectionNotes = true
+  }
+
+  /// Whether an atomic action was undone whose section's end this thread is at.
+  var isUndone: Bool { fields.pointee.isUndone }
+
+  /// Ends the section of an atomic action that was undone: dispatches made inside end as cancelled.
+  func endUndoneSection() {
+    fields.pointee.isUndone = true
+    endSection()
+    fields.pointee.isUndone = false
+  }
 
   /// Notes, inside an exclusive section, that a reducer has changed nothing.
   func noteUnchanged(by reducer: ObjectIdentifier) {

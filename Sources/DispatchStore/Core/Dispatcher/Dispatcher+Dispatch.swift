@@ -74,6 +74,13 @@ extension Dispatcher {
           UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, completion, fileID, line)
       }
     }
+    if options.control != nil, mode.isSync, options.isOnlyAtomic {
+      return withUnsafePointer(to: action) {
+        runAtomically(
+          UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, options, completion,
+          fileID, line)
+      }
+    }
     return enqueue(
       action, of: type(of: action), to: storeIdentifier, mode: mode, options: options, completion,
       fileID, line)

@@ -44,6 +44,32 @@ extension DispatchError {
   }
 }
 
+extension DispatchError {
+  /// - Parameter cause: The other store's error; the message does not describe it, which would take long.
+  static func undone(
+    _ identifier: String, by other: String, _ cause: (any Error)?
+  ) -> DispatchError {
+    DispatchError(
+      code: .undone,
+      message:
+        "Store \"\(identifier)\" is as it was before the atomic action, because store \"\(other)\" did not finish.",
+      storeIdentifiers: [identifier, other], cause: cause)
+  }
+
+  static func notAtomic(
+    _ identifier: String, _ actionType: any ActionType.Type
+  ) -> DispatchError {
+    DispatchError(
+      code: .notAtomic,
+      message: """
+        Store "\(identifier)" can't take part in an atomic action: it answers \(actionType) by an \
+        operation or by apply(_:to:), which can't be undone. Answer it by reduce(into:action:) or On, or \
+        dispatch it without .atomic.
+        """,
+      storeIdentifiers: [identifier])
+  }
+}
+
 extension DispatchError: CustomStringConvertible {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }
@@ -129,6 +155,12 @@ extension DispatchError {
     public static let persistenceFailed = Code(description: "persistenceFailed")
     /// The dispatcher was closed before the dispatch was made.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
+    /// A store can't take part in an atomic action, because it does not answer by a reduction.
+    public static let notAtomic = Code(description: "notAtomic")
+    /// The store's part in an atomic action was undone or not begun, because another store did not finish.
+    ///
+    /// The cause is the other store's error, which is also the error of the result.
+    public static let undone = Code(description: "undone")
     /// `dispatch` was called on a store that is not registered with a dispatcher.
     public static let notRegistered = Code(description: "notRegistered")
   }

@@ -33,7 +33,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   ) {
     let storage = ModelStorage<Model, Action>(
       identifier: identifier ?? GeneratedIdentifier.next(for: Model.self), model: model,
-      reads: reads)
+      reads: reads, makeUndo: { .copying(Model.self) })
     self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
   }
 
@@ -44,7 +44,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   public var version: UInt64 {
     let thread = ThreadState.current
     if let published = storage.publishedToRead(on: thread) { return published.readVersion() }
-    ExclusiveSection.check(storage, "read", on: thread)
+    if thread.isInSection {
+      AtomicStep.checkRead(of: storage, on: thread)
+      return storage.version
+    }
     storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
   }
@@ -57,7 +60,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     let thread = ThreadState.current
     yieldPoint(.read, on: thread, identifier)
     if let published = storage.publishedToRead(on: thread) { return published.read() }
-    ExclusiveSection.check(storage, "read", on: thread)
+    if thread.isInSection {
+      AtomicStep.checkRead(of: storage, on: thread)
+      return storage.model.pointee
+    }
     storage.noteRead(on: thread)
     return storage.withLock { _ in storage.model.pointee }
   }

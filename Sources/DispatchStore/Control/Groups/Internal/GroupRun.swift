@@ -27,7 +27,10 @@ final class GroupRun: Sendable {
   /// results.
   func begin(on thread: ThreadState) {
     if thread.exclusive != nil {
-      thread.atSectionEnd { self.begin(isAtCall: false) }
+      thread.atSectionEnd {
+        if thread.isUndone { self.cancel() }
+        self.begin(isAtCall: false)
+      }
     } else {
       begin(isAtCall: DispatchContext.currentTransaction(on: thread) != nil)
     }

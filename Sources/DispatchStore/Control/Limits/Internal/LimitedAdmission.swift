@@ -18,6 +18,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isDetached: Bool { base?.isDetached == true }
+  override var isAtomic: Bool { base?.isAtomic == true }
   override var retryRule: (any RetryRule)? { base?.retryRule }
   override var endsUnsaved: Bool { base?.endsUnsaved == true }
   override func gate(for dispatcher: Dispatcher) -> StartGate? { base?.gate(for: dispatcher) }

@@ -4,6 +4,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   struct Values: Sendable {
     var names: [TypedKey] = []
     var isDetached = false
+    var isAtomic = false
     /// The key whose older dispatches this dispatch cancels.
     var latest: TypedKey?
     /// The key beside whose dispatch in flight this dispatch is skipped.
@@ -34,6 +35,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     mutating func add(_ next: Values) {
       names += next.names
       isDetached = isDetached || next.isDetached
+      isAtomic = isAtomic || next.isAtomic
       latest = next.latest ?? latest
       single = next.single ?? single
       exclusionKeys += next.exclusionKeys
@@ -67,6 +69,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isDetached: Bool { values.isDetached }
+  override var isAtomic: Bool { values.isAtomic }
+  override var isOnlyAtomic: Bool { self === Self.atomic }
+  static let atomic = DispatchOptions().controlled { $0.isAtomic = true }.control
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
     values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }

@@ -62,6 +62,7 @@ extension DispatchOptions {
     let others: [(String, Bool)] = [
       ("after", !after.isEmpty), ("continuingOnFailure", continuesOnFailure),
       ("named", !values.names.isEmpty), ("detached", values.isDetached),
+      ("atomic", values.isAtomic),
       ("cancelsPrevious", values.latest != nil), ("skippedIfInFlight", values.single != nil),
       ("exclusive", !values.exclusionKeys.isEmpty), ("when", !values.conditions.isEmpty),
       ("joinsInFlight", values.join != nil), ("debounced or throttled", values.rate != nil),

@@ -103,6 +103,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   // MARK: Stores
 
+  /// Whether a middleware did more than let the action pass.
+  var hasReplies: Bool { replies != nil }
+
   /// Returns the reply for a store, or nil if the middlewares let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     replies == nil ? nil : replies?[index]
@@ -160,6 +163,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     startedAt = now
     noteStart(of: index, at: now)
   }
+
+  /// Sets the start of the inline run's current store, which has started together with others.
+  func setStart(_ time: Int64?) { startedAt = time }
 
   /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {

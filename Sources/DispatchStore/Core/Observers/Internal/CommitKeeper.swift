@@ -6,10 +6,16 @@ class CommitKeeper: @unchecked Sendable {  // because a subclass says why
   /// The gate at which dispatches to the store wait after their stores.
   var gate: EndGate { fatalError("CommitKeeper is abstract.") }
 
-  /// Keeps its part of a commit, in the commit's exclusive section.
+  /// Reads its part of a commit, in the commit's exclusive section; `keepRead` follows there.
+  func read(_ commit: CommitInProgress) { fatalError("CommitKeeper is abstract.") }
+
+  /// Keeps what was read of the commits of several stores, which are one, in their exclusive sections.
   ///
-  /// - Returns: Whether to call `kept` once the section has ended.
-  func keep(_ commit: CommitInProgress) -> Bool { fatalError("CommitKeeper is abstract.") }
+  /// - Parameter keepers: The keepers of these stores, this one first.
+  /// - Returns: Whether to call `kept` once the sections have ended.
+  func keepRead(together keepers: [CommitKeeper]) -> Bool {
+    fatalError("CommitKeeper is abstract.")
+  }
 
   /// Does the work for a kept commit that must not be done in its section.
   func kept() { fatalError("CommitKeeper is abstract.") }

@@ -5,14 +5,16 @@ extension StoreStorage: DeliveryTurn {
   /// Carries out a decision that was made under the store's lock.
   ///
   /// - Parameter kept: The observers' work for a commit whose exclusive section has ended.
+  /// - Parameter isNoted: Whether the thread is noted as notifier.
   func carryOut(
-    _ turn: NotificationQueue.Turn, _ kept: KeptCommit = KeptCommit(), on thread: ThreadState
+    _ turn: NotificationQueue.Turn, _ kept: KeptCommit = KeptCommit(), isNoted: Bool = false,
+    on thread: ThreadState
   ) {
     switch turn {
     case .none, .leave:
       endSection(kept, on: thread)
     case .notify(let delivery):
-      notify(of: delivery.change, only: delivery.only, kept, on: thread)
+      notify(of: delivery.change, only: delivery.only, kept, isNoted: isNoted, on: thread)
     case .wait(let gate):
       var kept = kept
       if !thread.hasSectionNotes {
@@ -53,27 +55,33 @@ extension StoreStorage: DeliveryTurn {
       notify(of: change, kept, on: thread)
       return waitForObservers(kept, on: thread)
     }
-    var turn = NotificationQueue.Turn.none
-    if let change {
-      turn = withNotifications {
-        $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
-      }
-      if case .leave(let owner) = turn {
-        // Before the lock is released, because the notifier may make the delivery at once.
-        owner?.commitDeferred()
-        _ = takeStarts()
-      }
-    }
+    let turn = decideTurn(change, for: owner, on: thread)
     thread.exclusive = nil
     lock.unlock()
     carryOut(turn, kept, on: thread)
     waitForObservers(kept, on: thread)
   }
 
+  /// Decides who delivers a commit; called under the lock of the commit.
+  func decideTurn(
+    _ change: KeptChange?, for owner: (any CommitOwner)?, on thread: ThreadState
+  ) -> NotificationQueue.Turn {
+    guard let change else { return .none }
+    let turn = withNotifications {
+      $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
+    }
+    if case .leave(let owner) = turn {
+      // Before the lock is released, because the notifier may make the delivery at once.
+      owner?.commitDeferred()
+      _ = takeStarts()
+    }
+    return turn
+  }
+
   /// Waits until lagging observers have caught up with the commit.
   ///
   /// All other observers were notified before.
-  private func waitForObservers(_ kept: KeptCommit, on thread: ThreadState) {
+  func waitForObservers(_ kept: KeptCommit, on thread: ThreadState) {
     guard let waits = kept.waits else { return }
     let region = BlockingRegion(on: thread)
     for gate in waits { gate.wait() }
@@ -108,16 +116,20 @@ extension StoreStorage: DeliveryTurn {
 
   /// Lets the keeper and observers keep their part of a commit, in its exclusive section.
   ///
-  /// - Parameter isDelivered: Whether observers are to know of the commit; the keeper does in any case.
+  /// - Parameters:
+  ///   - isDelivered: Whether observers are to know of the commit; the keeper does in any case.
+  ///   - isTogether: Whether the keeper keeps it later, together with commits of other stores.
   @usableFromInline
   func keep(
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?,
-    _ isDelivered: Bool
+    _ isDelivered: Bool, isTogether: Bool = false
   ) -> KeptCommit {
     let commit = CommitInProgress(
       model: model, action: action, version: version &+ 1, owner: owner)
     var kept = isDelivered ? withNotifications { $0.keep(commit) } : KeptCommit()
-    if let keeper, keeper.keep(commit) { kept.keeper = keeper }
+    guard let keeper else { return kept }
+    keeper.read(commit)
+    if !isTogether, keeper.keepRead(together: [keeper]) { kept.keeper = keeper }
     return kept
   }
 
@@ -188,9 +200,9 @@ extension StoreStorage: DeliveryTurn {
   /// - Parameter only: The only observer to notify, or nil for all.
   private func notify(
     of change: KeptChange, only: ObserverRecord? = nil, _ kept: KeptCommit,
-    on thread: ThreadState
+    isNoted: Bool = false, on thread: ThreadState
   ) {
-    thread.turns.append(.passUnretained(self))
+    if !isNoted { thread.turns.append(.passUnretained(self)) }
     // After the turn is noted, so that hooks' commits to this store are left to this thread, which can't wait for
     // itself.
     endSection(kept, on: thread)

@@ -176,7 +176,7 @@ struct Registry {
       key, type,
       Route(
         entries, chain: chain(for: type), unknown: unknownPrerequisites(of: entries),
-        in: useGeneration()))
+        isAtomic: type is any AtomicAction.Type, in: useGeneration()))
     routes.insert(made)
     return made
   }

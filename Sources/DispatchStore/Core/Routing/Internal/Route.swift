@@ -20,10 +20,15 @@ final class Route: @unchecked Sendable {
   private let plainCount: UInt32
   /// Whether a dispatch has work to do before its stores.
   ///
-  /// The work: begin a session, refine the order, look for weakly held stores, or end with an error.
+  /// The work: begin a session, refine the order, look for weakly held stores, end with an error, or
+  /// become atomic.
   let needsPreparation: Bool
   /// Whether a dispatch can run no store.
   let hasFailed: Bool
+  /// Whether the action's type is an `AtomicAction`.
+  let isAtomic: Bool
+  /// Whether nothing else needs preparation.
+  var isOnlyAtomic: Bool { isAtomic && !hasFailed && !mayChange && chain.isEmpty }
   /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
   let isPlainConcurrently: Bool
   /// Whether no registered store responds.
@@ -118,8 +123,10 @@ final class Route: @unchecked Sendable {
   ///   - waitFor: The prerequisites of each store; by default as declared.
   init(
     _ registered: [StoreEntry], waitFor: [WaitFor]? = nil, chain: MiddlewareChain,
-    unknown: Set<String> = [], failure: DispatchError? = nil, in generation: DispatchGeneration
+    unknown: Set<String> = [], failure: DispatchError? = nil, isAtomic: Bool = false,
+    in generation: DispatchGeneration
   ) {
+    self.isAtomic = isAtomic
     dispatcher = generation.dispatcher
     self.generation = .passRetained(generation)
     let waits = waitFor ?? registered.map(\.waitFor)
@@ -148,7 +155,7 @@ final class Route: @unchecked Sendable {
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
-      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
+      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty || isAtomic
     let concurrentOrder = ConcurrentOrder(
       prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
     isInlineConcurrently = concurrentOrder != nil
@@ -176,7 +183,7 @@ final class Route: @unchecked Sendable {
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
-    (hasFailed, isUnanswered) = (route.hasFailed, route.isUnanswered)
+    (hasFailed, isUnanswered, isAtomic) = (route.hasFailed, route.isUnanswered, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
     concurrentOrder = route.concurrentOrder
@@ -203,7 +210,7 @@ final class Route: @unchecked Sendable {
     guard refined.contains(where: { $0 != nil }) else { return nil }
     let route = Route(
       registered, waitFor: zip(registered, refined).map { $1 ?? $0.waitFor }, chain: chain,
-      unknown: unknown, in: generation.takeUnretainedValue())
+      unknown: unknown, isAtomic: isAtomic, in: generation.takeUnretainedValue())
     route.retire(after: 1)
     var absent: [(waiter: String, prerequisite: String)] = []
     for (entry, refined) in zip(registered, refined) {
@@ -275,6 +282,9 @@ final class Route: @unchecked Sendable {
       return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
     }
   }
+
+  /// The calls of a store's reducer; nil if the store is held weakly.
+  func calls(at index: Int) -> Unmanaged<ReducerCalls>? { targets[index].calls }
 
   /// Passes a store's entry to a closure, without counting references.
   @inline(__always)

@@ -88,6 +88,22 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Releases an operation that has ended.
   func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
 
+  // MARK: Commits of atomic actions
+
+  /// Whether observers are notified of the commit of the action at an address.
+  func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
+    fatalError("StoreEntry is abstract.")
+  }
+
+  /// Makes the change for observers of the action at an address; called in the exclusive section.
+  ///
+  /// - Parameter isDelivered: Whether observers are to know of the commit.
+  func makeChange(
+    by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool
+  ) -> AtomicChange {
+    fatalError("StoreEntry is abstract.")
+  }
+
   // MARK: Action types
 
   /// Whether the entry gets actions of this type.
@@ -236,6 +252,22 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   private static func typed(_ operation: AnyObject) -> ActionOperation<Model, Action> {
     unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
+  }
+
+  // MARK: Commits of atomic actions
+
+  override func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
+    guard overrides.shouldNotifyObservers, let store = typed else { return true }
+    return store.reducer.shouldNotifyObservers(
+      for: self.action(at: action, as: Action.self), in: store)
+  }
+
+  override func makeChange(
+    by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool
+  ) -> AtomicChange {
+    guard let store = typed else { return AtomicChange() }
+    return AtomicChange(
+      of: store, by: self.action(at: action, as: Action.self), owner, isDelivered: isDelivered)
   }
 
   // MARK: Action types

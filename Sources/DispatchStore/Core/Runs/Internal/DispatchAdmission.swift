@@ -10,6 +10,12 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether it inherits neither cancellation nor deadline from the block that dispatches it.
   var isDetached: Bool { false }
 
+  /// Whether all stores of the dispatch change, or none.
+  var isAtomic: Bool { false }
+
+  /// Whether it does no more than make the dispatch atomic.
+  var isOnlyAtomic: Bool { false }
+
   /// Returns the deadline of a dispatch made now, apart from its options.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
@@ -265,6 +271,7 @@ extension Dispatcher {
       let details = dispatch.makeDetails()
       details.isDetached = admission.isDetached
       details.endsUnsaved = admission.endsUnsaved
+      details.isAtomic = admission.isAtomic
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
       if let deadline = terms.deadline { try put(deadline, dispatch, mode) }

@@ -16,6 +16,8 @@ final class DispatchDetails: @unchecked Sendable {
   var isControlled = false
   /// Whether the dispatch joins no block; set before the dispatch is shared.
   var isDetached = false
+  /// Whether all stores change or none; set before the dispatch is shared.
+  var isAtomic = false
   /// The priority on the concurrent queue or in a lane; nil for the normal one.
   ///
   /// Set before the dispatch is shared.
@@ -98,7 +100,7 @@ final class DispatchDetails: @unchecked Sendable {
     hasEnded.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
     (isReached, isAwaited, isControlled, isDetached) = (false, false, false, false)
-    (isKnown, isJoining, endsUnsaved, priority) = (false, false, false, nil)
+    (isKnown, isJoining, endsUnsaved, isAtomic, priority) = (false, false, false, false, nil)
     if dispatcher != nil { dispatcher = nil }
     if retry != nil { retry = nil }
     return true

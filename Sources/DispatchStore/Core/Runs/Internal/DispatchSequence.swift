@@ -318,7 +318,10 @@ extension Dispatch {
       step.enter(scheduler)
     }
     step.carry(carried?.copy())
-    if let retry = details?.retry { step.makeDetails().retry = retry }
+    if let details {
+      if let retry = details.retry { step.makeDetails().retry = retry }
+      if details.isAtomic { step.makeDetails().isAtomic = true }
+    }
     sequence.dispatcher.prepare(
       step, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
     if !step.beginInline() { _ = step.makeDetails().withState { $0.start() } }

@@ -12,8 +12,35 @@ extension Dispatcher {
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync,
         options: DispatchOptions(), completion, fileID, line)
     }
+    return run(
+      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
+      isAtomic: false)
+  }
+
+  /// Runs an atomic action with no other options on this thread, before this returns.
+  ///
+  /// - Parameter action: The address of the action, which is copied only if another step needs it.
+  @usableFromInline
+  func runAtomically(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+  ) -> DispatchHandle {
+    if let defaultAdmission, defaultAdmission.controlsSync {
+      return enqueue(
+        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync, options: options,
+        completion, fileID, line)
+    }
+    return run(
+      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
+      isAtomic: true)
+  }
+
+  @inline(__always)
+  private func run(
+    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
+    _ completion: Completion?, _ callSite: CallSite, isAtomic: Bool
+  ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
-    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
@@ -24,8 +51,13 @@ extension Dispatcher {
     }
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
+    if isAtomic { run.becomeAtomic() }
     return withUnsafeMutablePointer(to: &run) { run in
       if route._withUnsafeGuaranteedRef(\.needsPreparation) {
+        if route._withUnsafeGuaranteedRef(\.isOnlyAtomic) {
+          run.pointee.becomeAtomic()
+          return run.runHere(on: thread)
+        }
         let bound = run.prepare(
           copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
         if let bound { return bound.bind { run.runHere(on: thread) } }

@@ -10,7 +10,7 @@ extension Dispatcher {
     let terms = DispatchTerms(options, mode, of: self, on: thread, dispatch)
     thread.atSectionEnd { [self] in
       let details = dispatch.makeDetails()
-      guard !details.withState(\.isCancelled) else {
+      guard !details.withState(\.isCancelled), !thread.isUndone else {
         pool.resume {
           dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: CancellationError()))
         }

@@ -22,7 +22,8 @@ extension InlineRun.Address {
     if scheduler.isTask, Task.isCancelled { record.cancel() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session,
-      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index)
+      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index,
+      isAtomic: pointee.isAtomic, pointee.atomicOutcome)
     let begun = remainder.begun.map { round.storeRun(at: $0.index) }
     if details.begin(.round(round), begun) { round.cancel() }
     record.begin(round, after: remainder, begun)

@@ -37,10 +37,14 @@ struct InlineRun: ~Copyable {
   var outcomes: [StoreOutcome] = []
   /// The step of the current store, until its end is noted.
   fileprivate var begun: InlineStep?
-  /// Whether stores have no hooks and no watchers, and all stores have finished so far.
+  /// Whether stores have no hooks and no watchers, all stores have finished so far, and the run is not atomic.
   fileprivate var isPlain = true
+  /// Whether the options of a run that began without a record make it atomic.
+  private var isMarkedAtomic = false
+  /// How the stores of an atomic run have ended, once they have.
+  var atomicOutcome: AtomicOutcome?
   /// The store that runs; `noStore` in hooks and in the completion.
-  fileprivate var index = InlineRun.noStore
+  var index = InlineRun.noStore
 
   typealias Address = UnsafeMutablePointer<InlineRun>
   fileprivate static let noStore = -1
@@ -220,6 +224,18 @@ struct InlineRun: ~Copyable {
 
   // MARK: Progress
 
+  /// Makes a run atomic that has no record.
+  mutating func becomeAtomic() {
+    isMarkedAtomic = true
+    isPlain = false
+  }
+
+  /// Whether all stores change, or none.
+  var isAtomic: Bool {
+    isMarkedAtomic || route._withUnsafeGuaranteedRef(\.isAtomic)
+      || record?._withUnsafeGuaranteedRef { $0.withDetails(\.isAtomic) } == true
+  }
+
   /// Notes that the current store has begun.
   fileprivate mutating func begin(_ step: InlineStep) {
     begun = step
@@ -229,7 +245,8 @@ struct InlineRun: ~Copyable {
   /// Whether the next store needs no check of verdicts, outcomes or a cancellation.
   fileprivate var isUndisturbed: Bool { isPlain && hasNoDetails }
 
-  fileprivate var hasNoDetails: Bool {
+  /// Whether nothing can have cancelled it, and no deadline is to be compared.
+  var hasNoDetails: Bool {
     guard let record else { return true }
     return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }
@@ -251,7 +268,7 @@ struct InlineRun: ~Copyable {
       && route._withUnsafeGuaranteedRef { position == $0.count && !$0.hasFailed }
   }
 
-  fileprivate mutating func note(_ outcome: StoreOutcome, at index: Int, of route: Route) {
+  mutating func note(_ outcome: StoreOutcome, at index: Int, of route: Route) {
     if outcomes.isEmpty { outcomes = Array(repeating: .finished, count: route.count) }
     outcomes[index] = outcome
     isPlain = false
@@ -263,7 +280,7 @@ struct InlineRun: ~Copyable {
   }
 
   /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
-  fileprivate func noteStart(at index: Int, of route: Route) -> Bool {
+  func noteStart(at index: Int, of route: Route) -> Bool {
     record?._withUnsafeGuaranteedRef {
       $0.withDetails { $0.noteStart(at: index, of: route.identifiers) }
     } ?? true
@@ -294,7 +311,7 @@ struct InlineRun: ~Copyable {
     place == nil && record?._withUnsafeGuaranteedRef { !$0.isSynchronous && !$0.isOfTask } == true
   }
 
-  fileprivate var isCancelled: Bool {
+  var isCancelled: Bool {
     record?._withUnsafeGuaranteedRef(\.isCancelled) == true
   }
 
@@ -312,7 +329,7 @@ struct InlineRun: ~Copyable {
         dispatchID: dispatchID, identifiers: route.identifiers, outcomes: outcomes,
         replies: details?.replies ?? [:],
         // The reason of a cancellation because of a deadlock or a timeout.
-        error: details?.withState(\.refusal) ?? route.failure)
+        error: details?.withState(\.refusal) ?? route.failure ?? atomicOutcome?.error)
     }
   }
 }
@@ -332,6 +349,7 @@ extension InlineRun.Address {
     defer { thread.run = outer }
     let action = action()
     let startsAtOnce = pointee.record == nil
+    if startsAtOnce, pointee.route._withUnsafeGuaranteedRef(\.isAtomic) { pointee.becomeAtomic() }
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
       let session = MiddlewareSession.begin(
@@ -511,6 +529,7 @@ extension InlineRun.Address {
       {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
+      if pointee.isAtomic { return runAtomically(route, on: thread) }
       if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteStart() }
       if pointee.needsConcurrentOrder {
         guard route.isInlineConcurrently || pointee.isCancelled else {
@@ -579,7 +598,7 @@ extension InlineRun.Address {
   }
 
   /// Notes how a store ended and calls `didDispatch`; returns false if it has not ended.
-  private func end(
+  func end(
     _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
   ) -> Bool {
     if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }

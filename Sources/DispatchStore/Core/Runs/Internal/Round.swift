@@ -5,7 +5,7 @@ import Foundation
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
 final class Round: @unchecked Sendable {
-  // because `storeRuns` changes once, when no step is left
+  // because `atomicOutcome` belongs to the leader's step until other steps follow
   let dispatch: Dispatch
   /// The scheduler of its steps.
   let scheduler: Scheduler
@@ -17,6 +17,14 @@ final class Round: @unchecked Sendable {
   private let retry: StoreRetry?
   /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
+  /// Whether all stores change, or none.
+  ///
+  /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
+  /// others end, as decided by then, once it has closed.
+  private let isAtomic: Bool
+  private let leader: Int
+  /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
+  private var atomicOutcome: AtomicOutcome?
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let position: UInt64
   private let state: Locked<RoundState>
@@ -35,15 +43,19 @@ final class Round: @unchecked Sendable {
   ///   - begun: The store index that has begun in the inline run.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?
+    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?, isAtomic: Bool,
+    _ atomicOutcome: AtomicOutcome?
   ) {
+    self.isAtomic = isAtomic
+    self.atomicOutcome = atomicOutcome
+    leader = begun ?? 0
     self.dispatch = dispatch
     self.scheduler = scheduler
     self.session = session
     self.route = route
     self.action = action
     retry = dispatch.details?.retry
-    runsConcurrently = dispatch.runsConcurrently
+    runsConcurrently = dispatch.runsConcurrently && !isAtomic
     position = route.endGate?.position ?? 0
     gated = route.endGate == nil ? nil : Locked(Gated())
     state = Locked(RoundState(route.graph, ended: ended, begun: begun))
@@ -75,9 +87,11 @@ final class Round: @unchecked Sendable {
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
-      replies: replies, attempts: attempts,
+      replies: replies,
+      attempts: !isAtomic
+        ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
       // The timeout, if the deadline has passed.
-      error: refusal)
+      error: refusal ?? atomicOutcome?.error)
   }
 
   /// The standing of each store, for diagnoses.
@@ -101,7 +115,7 @@ final class Round: @unchecked Sendable {
   ///
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
-    let others = state.withLock { $0.first }
+    let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
     if let gate = route.endGate, isHeldBack(at: gate, others) { return false }
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
@@ -131,7 +145,11 @@ final class Round: @unchecked Sendable {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order of the hook calls, and so is the execution.
     var ready = MinimumHeap(indices)
-    if let unparked { route.entries[unparked].storage?.startNextParked() }
+    if let unparked {
+      for entry in isAtomic ? route.entries : [route.entries[unparked]] {
+        entry.storage?.startNextParked()
+      }
+    }
     while let index = ready.popMinimum() {
       if isConcurrent {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
@@ -148,8 +166,7 @@ final class Round: @unchecked Sendable {
   ///
   /// Blocks no thread: the notifier enqueues the step. Returns false if there are no deferred changes.
   private func park(_ index: Int, and later: [Int]) -> Bool {
-    guard !dispatch.isSynchronous, let storage = route.entries[index].storage,
-      storage.mayHoldBack, !isCancelled
+    guard !dispatch.isSynchronous, let storage = storageHoldingBack(index), !isCancelled
     else { return false }
     let key = state.withLock { $0.park([index] + later) }
     if storage.park({ self.unpark(key) }) { return true }
@@ -177,6 +194,12 @@ final class Round: @unchecked Sendable {
     return (gated?.withLock(\.rejection) ?? gate.refusal).map(StoreOutcome.failed)
   }
 
+  /// The storage that holds a store's start back, if one does: for an atomic action, that of any store.
+  private func storageHoldingBack(_ index: Int) -> StoreStorage? {
+    let entries = !isAtomic ? [route.entries[index]] : index == leader ? route.entries : []
+    return entries.lazy.compactMap(\.storage).first(where: \.mayHoldBack)
+  }
+
   private func unpark(_ key: Int) {
     guard let (indices, isStart) = state.withLock({ $0.unpark(key) }) else {
       return route.entries.forEach { $0.storage?.startNextParked() }
@@ -192,7 +215,9 @@ final class Round: @unchecked Sendable {
       switch state.withLock({ $0.beginAttempt(index) }) {
       case .first: break
       case .another(let attempt): storeRun = prepare(index, attempt)
-      case .none: return closed(index)
+      case .none:
+        notePauseCancelled()
+        return closed(index)
       }
     }
     let started = storeRun ?? self.storeRun(at: index)
@@ -202,7 +227,12 @@ final class Round: @unchecked Sendable {
   private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
-    let verdict = refusedOutcome ?? reply(to: storeRun)?.outcome
+    let verdict =
+      if isAtomic, index != leader {
+        atomicOutcome?[index] ?? refusedOutcome
+      } else {
+        refusedOutcome ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
+      }
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {
       case .run: startAndRun(storeRun)
@@ -222,8 +252,19 @@ final class Round: @unchecked Sendable {
       session.noteStart(of: storeRun.index, at: startedAt)
     }
     var outcome: StoreOutcome?
-    dispatch.perform(storeRun) { outcome = storeRun.start(on: .current) }
+    dispatch.perform(storeRun) {
+      outcome = isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
+    }
     return outcome
+  }
+
+  /// Takes the action through all stores; returns the leader's outcome.
+  private func runAtomically(_ leader: StoreRun) -> StoreOutcome {
+    let outcome = AtomicStep.run(
+      RoundAtomicContext(
+        route, action, session, leader: leader, leadersReply: reply(to: leader), on: .current))
+    atomicOutcome = outcome
+    return outcome[leader.index]
   }
 
   /// Takes the action to a store; returns nil, without an effect, if its reducer makes an operation.
@@ -291,7 +332,10 @@ final class Round: @unchecked Sendable {
     // Read before closing: another step may be the last one from here on.
     let entry = route.entries[index]
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    var (next, isClosed, operation) = state.withLock { $0.closed(index) }
+    var (next, isClosed, operation) = state.withLock {
+      let closed = $0.closed(index)
+      return isAtomic && index == leader ? ($0.first, closed.isClosed, closed.operation) : closed
+    }
     entry.release(&operation)
     return (next, isClosed)
   }
@@ -313,8 +357,8 @@ final class Round: @unchecked Sendable {
       let attempt = state.withLock({ $0.failedAttempt(index) })
     else { return nil }
     let failure = FailedAttempt(
-      error: error, attempt: attempt, dispatchID: dispatch.id, storeIndex: index,
-      isSimulated: retry.dispatcher.pool.world != nil)
+      error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id,
+      storeIndex: index, isSimulated: retry.dispatcher.pool.world != nil)
     var pause: Int64?
     dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }
     yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
@@ -399,6 +443,7 @@ final class Round: @unchecked Sendable {
   /// Stores that have not started end as cancelled in their turn, unless they run regardless.
   func cancel() {
     let cancelled = state.withLock { $0.cancel() }
+    if !cancelled.pauses.isEmpty { notePauseCancelled() }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
     for indices in cancelled.parked { resume { $0.start(indices) } }
     for (index, timer) in cancelled.pauses {
@@ -408,6 +453,11 @@ final class Round: @unchecked Sendable {
         return isClosed || round.start(next)
       }
     }
+  }
+
+  /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
+  private func notePauseCancelled() {
+    if isAtomic { atomicOutcome = AtomicOutcome(cancelledAlong: route) }
   }
 
   /// Prevents further starts before a cancellation.

@@ -20,12 +20,15 @@ enum ExclusiveSection {
 
   private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
   {
+    let advice =
+      ThreadState.current.atomic == nil
+      ? "Read the other store before: in apply(_:to:), or in the operation's block."
+      : "In an atomic action you can also read the stores that came before: name them in waitFor."
     stopProgram(
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \
       "\(holder.identifier)": the closures of updateModel and withModel, and reduce(into:action:), \
-      see their own model only. Read the other store before: in apply(_:to:), or in the operation's \
-      block.
+      see their own model only. \(advice)
       """)
   }
 

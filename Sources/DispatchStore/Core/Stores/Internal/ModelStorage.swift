@@ -9,22 +9,29 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   let published: PublishedModel<Model>?
 
   @usableFromInline
-  init(identifier: String, model: Model, reads: StoreReads) {
+  init(
+    identifier: String, model: Model, reads: StoreReads,
+    makeUndo: @escaping @Sendable () -> ModelUndo
+  ) {
     published = reads == .published ? PublishedModel(model) : nil
     super.init(
       identifier: identifier, publishes: reads == .published,
-      modelSize: MemoryLayout<Model>.size, modelAlignment: MemoryLayout<Model>.alignment)
+      modelSize: MemoryLayout<Model>.size, modelAlignment: MemoryLayout<Model>.alignment,
+      makeUndo: makeUndo)
     modelAddress.bindMemory(to: Model.self, capacity: 1).initialize(to: model)
   }
 
   /// Returns the published model, if reads are published.
   ///
-  /// Notes the read for code that is tracked.
+  /// Notes the read for code that is tracked; an exclusive section must not take a second lock, so there it is not.
   @usableFromInline
   func publishedToRead(on thread: ThreadState) -> PublishedModel<Model>? {
     guard let published else { return nil }
-    // An exclusive section must not take a second lock, so the read is not tracked.
-    if thread.exclusive == nil { noteRead(on: thread) }
+    if thread.isInSection {
+      // The published model lacks what the atomic action of this thread has changed.
+      return AtomicStep.hasReduced(self, on: thread) ? nil : published
+    }
+    noteRead(on: thread)
     return published
   }
 

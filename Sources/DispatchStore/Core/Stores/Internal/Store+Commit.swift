@@ -81,10 +81,11 @@ extension Store {
   @inlinable
   @inline(never)
   func keepChange(
-    _ action: Action?, _ owner: (any CommitOwner)?, _ isDelivered: Bool
+    _ action: Action?, _ owner: (any CommitOwner)?, _ isDelivered: Bool,
+    isTogether: Bool = false
   ) -> KeptCommit {
     withUnsafePointer(to: action) {
-      storage.keep(model: storage.model, action: $0, of: owner, isDelivered)
+      storage.keep(model: storage.model, action: $0, of: owner, isDelivered, isTogether: isTogether)
     }
   }
 }

@@ -33,7 +33,7 @@ extension StoreStorage {
 
   @inline(never)
   private func trackRead(on thread: ThreadState) {
-    ExclusiveSection.check(self, "read", on: thread)
+    if thread.isInSection { return AtomicStep.checkRead(of: self, on: thread) }
     yieldPoint(.observe, on: thread, identifier)
     makeTracker(on: thread).track(in: self, on: thread)
   }

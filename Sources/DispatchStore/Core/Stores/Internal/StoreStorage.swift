@@ -54,6 +54,23 @@ class StoreStorage: @unchecked Sendable {
 
   /// Whether each commit publishes its model.
   private let publishes: Bool
+  /// The means to undo changes of the model, once an atomic action has needed it.
+  @exclusivity(unchecked) private final var madeUndo: ModelUndo?
+  private let makeUndo: (@Sendable () -> ModelUndo)?
+
+  /// The means to undo changes of the model.
+  ///
+  /// Called under the lock.
+  final var undo: ModelUndo {
+    get {
+      if let madeUndo { return madeUndo }
+      guard let makeUndo else { fatalError("A storage without a model changes nothing.") }
+      let undo = makeUndo()
+      madeUndo = undo
+      return undo
+    }
+    set { madeUndo = newValue }
+  }
 
   /// Allocates the lock and the memory of the model together.
   ///
@@ -61,9 +78,11 @@ class StoreStorage: @unchecked Sendable {
   ///   - modelSize: The model's size in bytes.
   ///   - modelAlignment: The model's alignment in bytes.
   init(
-    identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1
+    identifier: String, publishes: Bool = false, modelSize: Int = 0, modelAlignment: Int = 1,
+    makeUndo: (@Sendable () -> ModelUndo)? = nil
   ) {
     self.identifier = identifier
+    self.makeUndo = makeUndo
     self.publishes = publishes
     observed = Atomic(publishes)
     let lockSize = MemoryLayout<pthread_mutex_t>.size
@@ -112,7 +131,7 @@ class StoreStorage: @unchecked Sendable {
   /// No observer can be added before the section ends.
   @usableFromInline
   final func lockIfUnobserved(on thread: ThreadState) -> Bool {
-    ExclusiveSection.check(self, "changed", on: thread)
+    if thread.isInSection { return AtomicStep.beginReduction(of: self, on: thread) }
     if isObserved { return false }
     yieldPoint(.commit, on: thread, identifier)
     lock.lock()
@@ -148,7 +167,7 @@ class StoreStorage: @unchecked Sendable {
   /// Begins the exclusive section to read the model in place.
   @usableFromInline
   final func lockToRead(on thread: ThreadState) {
-    ExclusiveSection.check(self, "read", on: thread)
+    if thread.isInSection { return AtomicStep.beginRead(of: self, on: thread) }
     yieldPoint(.read, on: thread, identifier)
     lock.lock()
     thread.exclusive = self
@@ -163,6 +182,7 @@ class StoreStorage: @unchecked Sendable {
   /// Ends the exclusive section, then does the work that code inside has left.
   @inline(never)
   private final func unlockWithNotes(isCommit: Bool, on thread: ThreadState) {
+    if let step = thread.atomic { return step.pointee.endSection(isCommit: isCommit) }
     if isCommit { version &+= 1 }
     thread.exclusive = nil
     lock.unlock()

@@ -16,6 +16,9 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
     fatalError("PersistedPart is abstract.")
   }
 
+  /// The means to undo changes of the part in place, for atomic actions.
+  var undo: PartUndo { fatalError("PersistedPart is abstract.") }
+
   /// Encodes all elements.
   func rows(of model: Model, _ coder: RowCoder) throws -> [(SavedRow, Data)] {
     fatalError("PersistedPart is abstract.")
@@ -74,6 +77,8 @@ final class DictionaryPart<
     (self.path, place) = (path, ModelPart(path))
     super.init(number: number)
   }
+
+  override var undo: PartUndo { .dictionary(path) }
 
   override func empty(_ model: inout Model) { model[keyPath: path] = none }
 

@@ -26,6 +26,27 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   override var gate: EndGate { ownGate }
 
+  override final func keepRead(together keepers: [CommitKeeper]) -> Bool {
+    let records = keepers.lazy.map { unsafeDowncast($0, to: PersistedRecord.self) }
+    defer { for record in records { record.forgetRead() } }
+    return persistence.state.withLock { state in
+      var isKept = false
+      for record in records where record.keep() {
+        isKept = true
+        if !record.isDirty { state.dirty.append(record) }
+        record.isDirty = true
+      }
+      if isKept { state.commit.note() }
+      return isKept && state.commit.role == .free
+    }
+  }
+
+  /// Keeps the commit that was read, under the persistence's lock; returns false if it is not to be saved.
+  func keep() -> Bool { fatalError("PersistedRecord is abstract.") }
+
+  /// Forgets the commit that was read.
+  func forgetRead() { fatalError("PersistedRecord is abstract.") }
+
   override func kept() { persistence.requestWriter() }
 
   /// Whether a dispatcher has the store.

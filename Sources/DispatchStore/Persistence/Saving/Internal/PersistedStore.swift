@@ -14,6 +14,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var model: Model?
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
+  /// The commit in progress, until it is kept; then the model before it, to be released outside of the lock.
+  private var now: (model: Model?, commit: StoreCommit<Action>)?
 
   init(
     _ store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
@@ -34,28 +36,27 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
 
   // MARK: Commits
 
-  override func keep(_ commit: CommitInProgress) -> Bool {
+  override func read(_ commit: CommitInProgress) {
     let present = commit.model.assumingMemoryBound(to: Model.self)
     for part in parts { part.read(present) }
-    let action = commit.action.assumingMemoryBound(to: Action?.self)
-    // Released outside of the persistence's lock.
-    var former: Model? = form.hollowed(present.pointee)
-    return persistence.state.withLock { state in
-      if isReplaced { return false }
-      state.commit.note()
-      swap(&model, &former)
-      version = commit.version
-      for part in parts { part.keep() }
-      if !projections.isEmpty {
-        commits.append(
-          StoreCommit(
-            version: commit.version, action: action.pointee, dispatchID: commit.dispatchID))
-      }
-      if !isDirty { state.dirty.append(self) }
-      isDirty = true
-      return state.commit.role == .free
-    }
+    let action = commit.action.assumingMemoryBound(to: Action?.self).pointee
+    now = (
+      form.hollowed(present.pointee),
+      StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID)
+    )
   }
+
+  override func keep() -> Bool {
+    if isReplaced || now == nil { return false }
+    swap(&model, &now!.model)
+    let commit = now!.commit
+    version = commit.version
+    for part in parts { part.keep() }
+    if !projections.isEmpty { commits.append(commit) }
+    return true
+  }
+
+  override func forgetRead() { now = nil }
 
   override func take() -> PersistedBatch {
     defer { (model, isDirty, commits) = (nil, false, []) }
@@ -72,6 +73,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// Loads the saved state into the store, or saves the store's if there is none.
   func begin() async throws {
     guard let store else { return }
+    for part in form.parts {
+      store.storage.addUndo(of: part.undo) { .copying(Model.self, besides: $0) }
+    }
     let persistence = persistence
     let saved = try await persistence.perform { driver -> (SavedStore, Model)? in
       guard var saved = try driver.store(self.identifier) else { return nil }

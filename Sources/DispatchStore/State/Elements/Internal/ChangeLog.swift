@@ -25,7 +25,7 @@ struct TrackingCheckpoint: Sendable, Equatable {
 /// position stands for one content: that of the only value that has appended to this log.
 @usableFromInline
 class ChangeLogState: @unchecked Sendable {
-  // because only the one value that refers to it changes it, except for `mark` and `isAbandoned`
+  // because only the one value that refers to it changes it, except for `mark`, `isAbandoned` and the hold's number
   /// The position of the current content.
   @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
   /// The position of the content before the first entry.
@@ -40,6 +40,11 @@ class ChangeLogState: @unchecked Sendable {
   private final let mark: Atomic<UInt64>
   /// Whether a reader has ended since the last read, so that perhaps none is left.
   private final let isAbandoned: Atomic<Bool>
+
+  /// The hold of an undo on this log, if `heldIn` is the hold's number, and the index of its first entry.
+  @exclusivity(unchecked) private final var hold: ChangeLogHold?
+  @exclusivity(unchecked) private final var heldIn: UInt64 = 0
+  @exclusivity(unchecked) @usableFromInline final var heldFrom = 0
 
   private static let last = Atomic<UInt64>(0)
 
@@ -63,14 +68,41 @@ class ChangeLogState: @unchecked Sendable {
     base = mark == 0 ? position : mark == number + 1 ? other.position : other.base
     baseCount = other.baseCount
     exactFrom = position.number
+    (hold, heldIn) = (other.hold, other.heldIn)
+    heldFrom = mark == number + 1 ? 0 : other.heldFrom
     self.mark = Atomic(mark)
     isAbandoned = Atomic(other.mayBeUnread)
+  }
+
+  /// Whether an undo needs each entry since its beginning.
+  final var isHeld: Bool { hold.map { $0.number == heldIn } ?? false }
+
+  @usableFromInline
+  final func isHeld(by hold: ChangeLogHold) -> Bool { self.hold === hold && isHeld }
+
+  /// Keeps each entry from now on until the hold ends.
+  ///
+  /// - Parameter count: The number of present entries.
+  @usableFromInline
+  final func keep(for hold: ChangeLogHold, from count: Int) {
+    (self.hold, heldIn, heldFrom) = (hold, hold.number, count)
+  }
+
+  /// Takes a position of its own for the content of an earlier one, after entries were dropped.
+  @usableFromInline
+  final func beginUndone() {
+    position.number += 1
+    exactFrom = position.number
   }
 
   final var presentMark: UInt64 { mark.load(ordering: .relaxed) }
 
   @usableFromInline
-  final var isRecording: Bool { mark.load(ordering: .relaxed) != 0 }
+  final var isRecording: Bool { isFollowed || isHeld }
+
+  /// Whether a reader is known.
+  @usableFromInline
+  final var isFollowed: Bool { mark.load(ordering: .relaxed) != 0 }
 
   /// Whether all entries have been read, as far as this log knows.
   @usableFromInline
@@ -95,7 +127,7 @@ class ChangeLogState: @unchecked Sendable {
   /// Starts recording changes.
   @usableFromInline
   final func beginRecording() {
-    if !isRecording { markRead() }
+    if !isFollowed { markRead() }
   }
 
   /// Stops recording until another reader begins; changes since earlier checkpoints are then unknown.
@@ -156,11 +188,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// - Parameter count: The number of elements before the change.
   @inlinable
   func note(_ key: Key, _ old: Value?, count: Int) {
-    if isRead {
-      entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
-      limit = Self.minimumLimit
-      beginEntries()
-    }
+    if isRead { dropRead() }
     if entries.isEmpty { baseCount = count }
     entries.append(Entry(key: key, old: old))
     position.number += 1
@@ -169,12 +197,21 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     }
   }
 
+  /// Drops the entries, all of which have been read.
+  @inlinable
+  func dropRead() {
+    entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
+    limit = Self.minimumLimit
+    beginEntries()
+  }
+
   /// Keeps only the first entry of each key.
   ///
   /// Drops all entries and stops recording if perhaps no reader is left, or if the entries outnumber the elements at
   /// `base` and now together.
   @usableFromInline
   func compact(count: Int) {
+    if isHeld { return }
     var keys = Set<Key>(minimumCapacity: entries.count)
     entries.removeAll { !keys.insert($0.key).inserted }
     limit = 2 * max(entries.count, Self.minimumLimit / 2)
@@ -193,5 +230,51 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     if checkpoint == base { return entries }
     guard checkpoint.log == position.log, checkpoint.number >= exactFrom else { return nil }
     return Array(entries.suffix(Int(position.number - checkpoint.number)))
+  }
+
+  // MARK: Undo
+
+  @inlinable
+  func keep(for hold: ChangeLogHold) {
+    if isRead { dropRead() }
+    keep(for: hold, from: entries.count)
+  }
+
+  /// The changes since the hold began, in order.
+  @inlinable
+  var heldEntries: ArraySlice<Entry> { entries.dropFirst(heldFrom) }
+
+  /// Drops the entries of changes that were undone.
+  @inlinable
+  func dropHeld() {
+    entries.removeSubrange(heldFrom...)
+    beginUndone()
+  }
+
+  /// Drops the entries that nobody needs once the hold has ended.
+  @inlinable
+  func endHold() {
+    if isFollowed || entries.isEmpty { return }
+    entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
+  }
+}
+
+/// An undo's hold on change logs: the log of one collection, and those of its copies.
+///
+/// A number, since copies of the log may outlive the hold on any thread.
+@usableFromInline
+final class ChangeLogHold: Sendable {
+  private let current = Atomic<UInt64>(0)
+
+  /// The number of the present hold; after its end, a number that no log has.
+  var number: UInt64 { current.load(ordering: .relaxed) }
+
+  @usableFromInline
+  init() {}
+
+  /// Begins or ends a hold.
+  @usableFromInline
+  func advance() {
+    current.add(1, ordering: .relaxed)
   }
 }

@@ -1,0 +1,84 @@
+/// The owner of an atomic action's commits, and what else observed stores need, found before the stores are locked.
+struct AtomicNotices {
+  private let owner: any CommitOwner
+  /// The stores whose reducers hide the commit from observers.
+  private let hiding: Set<Int>
+
+  init(_ context: some AtomicContext) {
+    owner = context.makeOwner()
+    hiding = Set(
+      (0..<context.route.count).filter { index in
+        context.enter(index)
+        return context.withAction(at: index) { action in
+          !context.route.entries[index].notifiesObservers(of: action)
+        }
+      })
+  }
+
+  /// Makes a commit, and decides who notifies its observers; called in its exclusive section.
+  func commit(
+    to storage: StoreStorage, at index: Int, _ context: some AtomicContext
+  ) -> AtomicDelivery {
+    let made = context.withAction(at: index) {
+      context.route.entries[index].makeChange(
+        by: $0, of: owner, isDelivered: !hiding.contains(index))
+    }
+    let former = storage.noteObservedCommit()
+    return AtomicDelivery(
+      index: index, storage: storage,
+      turn: storage.decideTurn(made.change, for: owner, on: context.thread), kept: made.kept,
+      former: former)
+  }
+}
+
+/// A commit of an atomic action as its observers get it.
+struct AtomicChange {
+  /// The change for inline observers; nil if there are none, or the commit is hidden.
+  let change: KeptChange?
+  /// The work for observers that have kept a part of the commit.
+  let kept: KeptCommit
+
+  /// Creates no change, for a store that is gone.
+  init() { (change, kept) = (nil, KeptCommit()) }
+
+  /// Creates the change of a commit; called in its exclusive section.
+  ///
+  /// - Parameter isDelivered: Whether observers are to know of the commit.
+  init<Model, Action>(
+    of store: Store<Model, Action>, by action: Action, _ owner: any CommitOwner,
+    isDelivered: Bool
+  ) {
+    change = isDelivered && store.storage.isDelivered ? store.makeChange(action, owner) : nil
+    kept =
+      store.storage.isKept
+      ? store.keepChange(action, owner, isDelivered, isTogether: true) : KeptCommit()
+  }
+}
+
+/// A commit of an atomic action of which observers are notified once all sections are left.
+struct AtomicDelivery {
+  /// The store index.
+  let index: Int
+  fileprivate let storage: StoreStorage
+  fileprivate let turn: NotificationQueue.Turn
+  fileprivate let kept: KeptCommit
+  /// Published models, to be released outside of the sections.
+  fileprivate let former: [any Sendable]
+
+  /// Notes the thread as the store's notifier, if it is.
+  func noteTurn(on thread: ThreadState) {
+    if isNotifier { thread.turns.append(.passUnretained(storage)) }
+  }
+
+  private var isNotifier: Bool { if case .notify = turn { true } else { false } }
+
+  /// Notifies observers, or leaves that to the store's notifier.
+  func carryOut(on thread: ThreadState) {
+    storage.carryOut(turn, kept, isNoted: isNotifier, on: thread)
+  }
+
+  /// Waits until lagging observers have caught up.
+  func waitForObservers(on thread: ThreadState) {
+    storage.waitForObservers(kept, on: thread)
+  }
+}

@@ -1,0 +1,35 @@
+/// How the stores of an atomic action have ended: all as finished, or none.
+struct AtomicOutcome: Sendable {
+  /// The outcomes by store index; empty if all have finished.
+  let outcomes: [StoreOutcome]
+  /// The error of the first store that did not finish, because of which the others are as before.
+  let error: (any Error)?
+
+  /// Creates the outcome of an action that all stores have finished.
+  init() {
+    (outcomes, error) = ([], nil)
+  }
+
+  /// Creates the outcome of an action that was undone, or not begun, because of these stores.
+  ///
+  /// - Parameter failures: Store indices with their outcomes, in order; not empty.
+  init(failedBy failures: [(index: Int, outcome: StoreOutcome)], along route: Route) {
+    let first = failures[0]
+    let error = first.outcome.error
+    var outcomes = route.identifiers.map { identifier -> StoreOutcome in
+      .failed(
+        DispatchError.undone(identifier, by: route.identifiers[first.index], error))
+    }
+    for failure in failures { outcomes[failure.index] = failure.outcome }
+    self.outcomes = outcomes
+    self.error = error
+  }
+
+  /// Creates the outcome of an action that was cancelled before it began.
+  init(cancelledAlong route: Route) {
+    outcomes = route.identifiers.map { _ in .cancelled(hasStarted: false) }
+    error = nil
+  }
+
+  subscript(index: Int) -> StoreOutcome { outcomes.isEmpty ? .finished : outcomes[index] }
+}

@@ -1,0 +1,193 @@
+extension AtomicStep {
+  /// Takes an atomic action through its stores: all of them change, or none.
+  ///
+  /// Observers are notified before this returns.
+  static func run(_ context: some AtomicContext) -> AtomicOutcome {
+    let route = context.route
+    if route.reductionCount < route.count || context.hasReplies {
+      let obstacles = (0..<route.count).compactMap { index in
+        context.obstacle(at: index).map { (index, $0) }
+      }
+      if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
+    }
+    // Weakly owned stores, which a route does not keep alive.
+    var kept: [AnyObject] = []
+    defer { withExtendedLifetime(kept) {} }
+    return withUnsafeTemporaryAllocation(of: Member.self, capacity: route.count) { members in
+      for index in members.indices {
+        guard let member = member(at: index, of: route, &kept) else {
+          return AtomicOutcome(failedBy: [(index, .cancelled(hasStarted: false))], along: route)
+        }
+        members.initializeElement(at: index, to: member)
+      }
+      return withUnsafeTemporaryAllocation(of: Storage.self, capacity: members.count) { locks in
+        var locks = locks
+        for index in members.indices {
+          locks.initializeElement(at: index, to: members[index].storage)
+        }
+        if !isPlanted(.locksInStoreOrder) { sort(&locks) }
+        return run(context, members, locks)
+      }
+    }
+  }
+
+  private typealias Storage = Unmanaged<StoreStorage>
+  private typealias Members = UnsafeMutableBufferPointer<Member>
+  /// The stores in the global order in which several stores are locked: by their addresses.
+  private typealias Locks = UnsafeMutableBufferPointer<Storage>
+
+  private static func sort(_ locks: inout Locks) {
+    func isBefore(_ one: Storage, _ other: Storage) -> Bool { one.toOpaque() < other.toOpaque() }
+    // Most actions have few stores, and a general sort of two would take longer than their reductions.
+    if locks.count > 16 { return locks.sort(by: isBefore) }
+    for end in locks.indices.dropFirst() {
+      var index = end
+      while index > 0, isBefore(locks[index], locks[index - 1]) {
+        locks.swapAt(index, index - 1)
+        index -= 1
+      }
+    }
+  }
+
+  private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
+    if let calls = route.calls(at: index) { return Member(calls) }
+    guard let (calls, store) = route.withEntry(at: index, { $0.target }) else { return nil }
+    kept += [calls, store]
+    return Member(.passUnretained(calls))
+  }
+
+  private static func run(
+    _ context: some AtomicContext, _ members: Members, _ locks: Locks
+  ) -> AtomicOutcome {
+    let thread = context.thread
+    let notices = lock(locks, context)
+    let failure = reduce(context, members)
+    if let failure {
+      undo(members[...failure.index], on: thread)
+      unlock(locks)
+      thread.endUndoneSection()
+      return AtomicOutcome(failedBy: [failure], along: context.route)
+    }
+    let deliveries = commit(context, members, notices)
+    let keeper = keep(members)
+    unlock(locks)
+    notify(deliveries, context)
+    keeper?.kept()
+    return AtomicOutcome()
+  }
+
+  /// Ends the sections, which have been left, and notifies observers.
+  private static func notify(_ deliveries: [AtomicDelivery], _ context: some AtomicContext) {
+    let thread = context.thread
+    if deliveries.isEmpty { return thread.endSection() }
+    // Before the section's end, so that commits of the hooks that it calls are left to this thread.
+    for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
+    thread.endSection()
+    for delivery in deliveries {
+      context.enter(delivery.index)
+      delivery.carryOut(on: thread)
+    }
+    for delivery in deliveries { delivery.waitForObservers(on: thread) }
+  }
+
+  /// Locks all stores.
+  ///
+  /// - Returns: What commits of observed stores need; nil if no store is observed.
+  private static func lock(_ locks: Locks, _ context: some AtomicContext) -> AtomicNotices? {
+    var notices: AtomicNotices?
+    while true {
+      if notices == nil, hasObserved(locks) { notices = AtomicNotices(context) }
+      for storage in locks {
+        storage._withUnsafeGuaranteedRef {
+          yieldPoint(.commit, on: context.thread, $0.identifier)
+          $0.lock.lock()
+        }
+      }
+      if notices != nil || !hasObserved(locks) { return notices }
+      // An observer came meanwhile, and no record is made with a lock held.
+      unlock(locks)
+    }
+  }
+
+  private static func hasObserved(_ locks: Locks) -> Bool {
+    locks.contains { $0._withUnsafeGuaranteedRef(\.isObserved) }
+  }
+
+  private static func unlock(_ locks: Locks) {
+    for storage in locks.reversed() { storage._withUnsafeGuaranteedRef { $0.lock.unlock() } }
+  }
+
+  /// Calls the stores' reducers in order; returns the first failure.
+  private static func reduce(
+    _ context: some AtomicContext, _ members: Members
+  ) -> (index: Int, outcome: StoreOutcome)? {
+    let thread = context.thread
+    var step = AtomicStep(members)
+    return withUnsafeMutablePointer(to: &step) { step in
+      thread.atomic = step
+      defer { thread.atomic = nil }
+      for index in members.indices {
+        let storage = members[index].storage
+        context.enter(index)
+        step.pointee.begin(index)
+        thread.beginAtomicReduction(in: storage)
+        members[index].undo = storage._withUnsafeGuaranteedRef { storage in
+          let undo = Unmanaged.passUnretained(storage.undo)
+          undo._withUnsafeGuaranteedRef { $0.begin(storage.modelAddress) }
+          return undo
+        }
+        let answer = context.withAction(at: index) { action in
+          members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
+        }
+        if case .failed(let error) = answer { return (index, .of(thrown: error)) }
+        if isPlanted(.sectionLeftEarly) { leaveEarly(storage, on: thread) }
+      }
+      return nil
+    }
+  }
+
+  private static func undo(_ members: Slice<Members>, on thread: ThreadState) {
+    for member in members.reversed() {
+      member.storage._withUnsafeGuaranteedRef { storage in
+        thread.exclusive = storage
+        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.undo(storage.modelAddress) }
+        if isPlanted(.undoneVersion) { storage.version &+= 1 }
+      }
+    }
+    thread.exclusive = nil
+  }
+
+  /// Lets the keepers of persistent stores keep the commits as one.
+  ///
+  /// - Returns: A keeper that has work to do once the sections have been left.
+  private static func keep(_ members: Members) -> CommitKeeper? {
+    let keepers = members.lazy.filter(\.isCommit).compactMap { member in
+      member.storage._withUnsafeGuaranteedRef(\.keeper)
+    }
+    guard let first = keepers.first else { return nil }
+    return first.keepRead(together: Array(keepers)) ? first : nil
+  }
+
+  /// Makes the commits, with all sections still entered, and decides who notifies their observers.
+  private static func commit(
+    _ context: some AtomicContext, _ members: Members, _ notices: AtomicNotices?
+  ) -> [AtomicDelivery] {
+    var deliveries: [AtomicDelivery] = []
+    let thread = context.thread
+    for index in members.indices {
+      let member = members[index]
+      member.storage._withUnsafeGuaranteedRef { storage in
+        thread.exclusive = storage
+        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.end(storage.modelAddress) }
+        if !member.isCommit { return }
+        guard let notices, storage.isObserved else {
+          storage.version &+= 1
+          return
+        }
+        deliveries.append(notices.commit(to: storage, at: index, context))
+      }
+    }
+    thread.exclusive = nil
+    return deliveries
+  }
+}

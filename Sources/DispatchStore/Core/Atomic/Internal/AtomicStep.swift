@@ -1,0 +1,87 @@
+/// The reductions of one atomic action, in the exclusive sections of all of its stores.
+///
+/// A value on the stack of the thread that runs them, which finds it by its `ThreadState`.
+struct AtomicStep: ~Copyable {
+  /// A store that takes part; the route, or the step's caller, keeps its objects alive.
+  struct Member {
+    let calls: Unmanaged<ReducerCalls>
+    let storage: Unmanaged<StoreStorage>
+    /// The means to undo its changes; set with its lock locked.
+    var undo: Unmanaged<ModelUndo>?
+    /// Whether its reduction was a commit: it did not declare that it changed nothing.
+    var isCommit = false
+
+    init(_ calls: Unmanaged<ReducerCalls>) {
+      self.calls = calls
+      storage = calls._withUnsafeGuaranteedRef { .passUnretained($0.storage) }
+    }
+  }
+
+  private enum Phase {
+    /// The next reduction may begin. Can become reducing.
+    case ready
+    /// The reduction runs. Can become reduced.
+    case reducing
+    /// The reduction has ended. Can become ready, for the next one.
+    case reduced
+  }
+
+  typealias Address = UnsafeMutablePointer<AtomicStep>
+
+  /// The stores in `waitFor` order.
+  private let members: UnsafeMutableBufferPointer<Member>
+  /// The store whose turn it is; those before it have reduced.
+  private var index = 0
+  private var phase = Phase.ready
+  /// The number of reads of earlier stores that the reduction is in.
+  private var readDepth = 0
+
+  init(_ members: UnsafeMutableBufferPointer<Member>) {
+    self.members = members
+  }
+
+  mutating func begin(_ index: Int) {
+    (self.index, phase) = (index, .ready)
+  }
+
+  /// Ends a read, or the reduction.
+  mutating func endSection(isCommit: Bool) {
+    if readDepth > 0 {
+      readDepth -= 1
+    } else {
+      members[index].isCommit = isCommit
+      phase = .reduced
+    }
+  }
+
+  // MARK: Calls from inside the sections
+
+  /// Begins the reduction of a store whose lock the thread has locked; stops the program at any other change.
+  static func beginReduction(of storage: StoreStorage, on thread: ThreadState) -> Bool {
+    if let step = thread.atomic, case .ready = step.pointee.phase, thread.exclusive === storage {
+      step.pointee.phase = .reducing
+      return true
+    }
+    ExclusiveSection.check(storage, "changed", on: thread)
+    return false
+  }
+
+  /// Begins a read in place of a store that has reduced before; stops the program at any other read.
+  static func beginRead(of storage: StoreStorage, on thread: ThreadState) {
+    checkRead(of: storage, on: thread)
+    thread.atomic?.pointee.readDepth += 1
+  }
+
+  static func checkRead(of storage: StoreStorage, on thread: ThreadState) {
+    if hasReduced(storage, on: thread) { return }
+    ExclusiveSection.check(storage, "read", on: thread)
+  }
+
+  /// Whether a store has reduced before the one that reduces on this thread, in the same atomic action.
+  static func hasReduced(_ storage: StoreStorage, on thread: ThreadState) -> Bool {
+    guard let step = thread.atomic else { return false }
+    return step.pointee.members[..<step.pointee.index].contains {
+      $0.storage.toOpaque() == Unmanaged.passUnretained(storage).toOpaque()
+    }
+  }
+}

@@ -1,0 +1,38 @@
+extension InlineRun.Address {
+  /// Takes an atomic action through all of its stores at once, then ends each.
+  ///
+  /// - Returns: What a round continues with, if a store's earlier changes must be delivered first, or changes of this
+  ///   action were left to a notifier.
+  func runAtomically(_ route: Route, on thread: ThreadState) -> InlineRemainder? {
+    if route.count == 0 { return nil }
+    var startedAt: Int64?
+    let isCancelled =
+      !pointee.hasNoDetails
+      && (pointee.isCancelled
+        || !(0..<route.count).allSatisfy { pointee.noteStart(at: $0, of: route) })
+    if isCancelled {
+      pointee.atomicOutcome = AtomicOutcome(cancelledAlong: route)
+    } else if pointee.isScheduled,
+      route.entries.contains(where: { $0.storage?.mayHoldBack == true })
+    {
+      return InlineRemainder(position: 0, order: nil, begun: nil)
+    } else {
+      pointee.session?._withUnsafeGuaranteedRef { session in
+        for index in 0..<route.count { session.start(index) }
+        startedAt = session.startedAt
+      }
+      pointee.atomicOutcome = AtomicStep.run(
+        InlineAtomicContext(run: self, route: route, thread: thread))
+    }
+    let outcome = pointee.atomicOutcome.unsafelyUnwrapped
+    if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }
+    for index in 0..<route.count {
+      let step = InlineStep(outcome[index])
+      pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
+      guard end(step, at: index, of: route, isLast: index + 1 == route.count) else {
+        return InlineRemainder(position: index, order: nil, begun: (index, step))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,71 @@
+extension PartUndo {
+  /// Makes the means to undo the changes of a dictionary by the log of its changes.
+  @inlinable
+  static func dictionary<Model: Sendable, Key, Value>(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> PartUndo {
+    let part = WritablePart(path)
+    let hold = ChangeLogHold()
+    let none = TrackedDictionary<Key, Value>()
+    return PartUndo(
+      path,
+      empty: { part.modify($0) { $0 = none } },
+      begin: { model in
+        hold.advance()
+        part.modify(model) { $0.hold(by: hold) }
+      },
+      undo: { model in
+        part.modify(model) { dictionary in
+          if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
+          dictionary.undoHeld()
+          hold.advance()
+          dictionary.endHold()
+        }
+      },
+      end: { model in
+        part.modify(model) { dictionary in
+          if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
+          hold.advance()
+          dictionary.endHold()
+        }
+      },
+      exchange: { one, other in part.modify(one) { one in part.modify(other) { swap(&one, &$0) } } }
+    )
+  }
+}
+
+/// A part of a model, to be changed in place.
+@usableFromInline
+struct WritablePart<Model: Sendable, Value: Sendable>: Sendable {
+  @usableFromInline let path: any WritableKeyPath<Model, Value> & Sendable
+  /// The part's offset in the model; nil if it is computed, or stored behind a reference.
+  @usableFromInline let offset: Int?
+
+  @inlinable
+  init(_ path: any WritableKeyPath<Model, Value> & Sendable) {
+    self.path = path
+    offset = MemoryLayout<Model>.offset(of: path)
+  }
+
+  @inlinable
+  func modify(_ model: UnsafeMutableRawPointer, _ body: (inout Value) -> Void) {
+    if let offset {
+      body(&(model + offset).assumingMemoryBound(to: Value.self).pointee)
+    } else {
+      body(&model.assumingMemoryBound(to: Model.self).pointee[keyPath: path])
+    }
+  }
+}
+
+extension ChangeLogHold {
+  /// Stops the program because a reduction has assigned a value that does not derive from the held one.
+  @usableFromInline
+  func stopAtOther(_ path: AnyKeyPath) -> Never {
+    stopProgram(
+      """
+      Store "\(ThreadState.current.exclusive?.identifier ?? "")": a reduction of an atomic action has assigned \
+      another value to \(path), which undoesInPlace names, so the change can't be undone. Change its \
+      elements, or take over other contents by replaceContents(with:).
+      """)
+  }
+}

@@ -1,0 +1,36 @@
+extension TrackedDictionary {
+  /// Records each change from now on, until the hold ends.
+  @inlinable
+  mutating func hold(by hold: ChangeLogHold) {
+    // Written by the only value that refers to it: copies with the log may be on other threads.
+    if !isKnownUniquelyReferenced(&log) { log = log.copy() }
+    log.keep(for: hold)
+  }
+
+  /// Whether this value derives from the one that was held, so that its log has each change since then.
+  @inlinable
+  func isHeld(by hold: ChangeLogHold) -> Bool { log.isHeld(by: hold) }
+
+  /// Undoes the changes since the hold began, in place.
+  ///
+  /// Observers of elements and deltas find no change afterwards.
+  @inlinable
+  mutating func undoHeld() {
+    if log.heldEntries.isEmpty { return }
+    if !isKnownUniquelyReferenced(&log) { log = log.copy() }
+    for entry in log.heldEntries.dropFirst(forgottenCount).reversed() {
+      elements[entry.key] = entry.old
+    }
+    log.dropHeld()
+  }
+
+  /// The number of changes that an undo forgets; not zero only if a bug is planted.
+  @usableFromInline
+  var forgottenCount: Int { isPlanted(.undoForgetsElement) ? 1 : 0 }
+
+  /// Drops what was recorded for the hold only.
+  @inlinable
+  mutating func endHold() {
+    if isKnownUniquelyReferenced(&log) { log.endHold() }
+  }
+}

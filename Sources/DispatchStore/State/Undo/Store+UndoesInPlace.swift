@@ -1,0 +1,46 @@
+extension Store {
+  /// Undoes changes of a dictionary in place, if an atomic action is undone.
+  ///
+  ///     struct Bank: ModelType {
+  ///       var accounts = TrackedDictionary<String, Account>()
+  ///       var total = 0
+  ///     }
+  ///
+  ///     let bank = dispatcher.register(store: Store(model: Bank(), reducer: BankReducer()).undoesInPlace(\.accounts))
+  ///
+  /// To undo a change of any other value, an atomic action copies that value before, and its reduction copies on write
+  /// what it changes: of a dictionary, all elements. A dictionary that you name here records its changes instead, so an
+  /// atomic action costs what it changes. The undo costs the same again.
+  ///
+  /// Changes of the elements and `replaceContents(with:)` can be undone, the assignment of another dictionary can't. A
+  /// reduction of an atomic action that assigns one stops the program.
+  ///
+  /// Call it again for each further dictionary.
+  ///
+  /// - Parameter path: The dictionary, by properties.
+  /// - Returns: The store.
+  @discardableResult
+  @inlinable
+  public func undoesInPlace<Key, Value>(
+    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> Store {
+    storage.addUndo(of: .dictionary(path)) { .copying(Model.self, besides: $0) }
+    return self
+  }
+}
+
+extension StoreStorage {
+  /// Adds a part that is undone in place.
+  @usableFromInline
+  func addUndo(of part: PartUndo, _ make: ([PartUndo]) -> ModelUndo) {
+    ExclusiveSection.check(self, "changed", on: .current)
+    // The former object is released outside of the lock.
+    let former = withLock { _ in
+      let former = undo
+      if former.parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
+      undo = make(former.parts + [part])
+      return former
+    }
+    withExtendedLifetime(former) {}
+  }
+}

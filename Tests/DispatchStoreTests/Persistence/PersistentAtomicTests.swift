@@ -1,0 +1,85 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Atomic actions of persistent stores", .timeLimit(.minutes(10)))
+struct PersistentAtomicTests {
+  struct Transfer: AtomicAction {
+    var amount: Int
+    var fails = false
+  }
+
+  /// Two persistent stores, of which the second one may fail.
+  struct Bank {
+    let database = MemoryDatabase()
+    let dispatcher = Dispatcher(name: "bank")
+    let persistence: Persistence
+    let one: WalletStore
+    let other: WalletStore
+
+    init() async throws {
+      persistence = try await database.open(for: dispatcher)
+      one = try await dispatcher.register(
+        store: WalletStore(identifier: "one", model: Wallet()) {
+          On(Transfer.self) { wallet, transfer in
+            wallet.all["a", default: 0] -= transfer.amount
+            wallet.note = "\(transfer.amount)"
+          }
+        }, persisted: .elements(\.all))
+      other = try await dispatcher.register(
+        store: WalletStore(identifier: "other", model: Wallet()) {
+          On(Transfer.self) { wallet, transfer in
+            wallet.all["a", default: 0] += transfer.amount
+            if transfer.fails { throw Refused() }
+          }
+        }, waitFor: [one], persisted: .elements(\.all))
+    }
+
+    func run(_ transfer: Transfer, _ way: Way) async -> DispatchResult {
+      if way.sends { return await dispatcher.send(transfer, mode: way.mode).result }
+      let handle = dispatcher.dispatch(transfer, mode: way.mode)
+      return await handle.result
+    }
+  }
+
+  @Test(arguments: Way.all)
+  func areOneCommitOfAGroup(way: Way) async throws {
+    let bank = try await Bank()
+    bank.database.hold()
+    for amount in 1...3 {
+      await bank.dispatcher.send(
+        Transfer(amount: amount), mode: SendModes.like(way.mode), options: .durability(.memory))
+    }
+    bank.database.release()
+    #expect(await bank.run(Transfer(amount: 4), way).isSuccess)
+    #expect(bank.database.rows(ofStore: "one", part: 1) == ["a": "-10"])
+    #expect(bank.database.rows(ofStore: "other", part: 1) == ["a": "10"])
+    #expect(bank.persistence.state.withLock(\.commit.last) == 4)
+  }
+
+  @Test(arguments: Way.all)
+  func thatAreUndoneSaveNothing(way: Way) async throws {
+    let bank = try await Bank()
+    #expect(await bank.run(Transfer(amount: 1), way).isSuccess)
+    #expect(await !bank.run(Transfer(amount: 5, fails: true), way).isSuccess)
+    #expect(bank.one.model.all["a"] == -1)
+    #expect(await bank.run(Transfer(amount: 2), way).isSuccess)
+    #expect(bank.database.rows(ofStore: "one", part: 1) == ["a": "-3"])
+    #expect(bank.database.rows(ofStore: "other", part: 1) == ["a": "3"])
+    #expect(bank.one.version == 2)
+    #expect(bank.database.version(ofStore: "one") == 2)
+  }
+
+  @Test(arguments: Way.all)
+  func areRefusedAsAWholeOnceSavingHasFailed(way: Way) async throws {
+    let bank = try await Bank()
+    bank.database.fail(.inputOutput)
+    #expect(await bank.run(Transfer(amount: 1), way).errorCode == .persistenceFailed)
+    let result = await bank.run(Transfer(amount: 1), way)
+    #expect(result.errorCode == .persistenceFailed)
+    #expect(bank.one.model.all["a"] == -1)
+    #expect(bank.other.model.all["a"] == 1)
+  }
+}
