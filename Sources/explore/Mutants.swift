@@ -70,6 +70,7 @@ enum Mutants {
     .unitBeforeSaved: Scenario.saving.name,
     .commitNotLookedUp: Scenario.failedSaving.name,
     .ownerNotCompared: Scenario.failedSaving.name,
+    .atomicInTwoGroups: Scenario.failedSaving.name,
     .compensatedInOrder: Scenario.groups.name,
     .lostAlarm: Scenario.limits.name,
     .lostDeadline: Scenario.deadlines.name,

@@ -72,6 +72,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostGroup
   /// The place of a dispatch is free, and its units of limits, before its commits are saved.
   case unitBeforeSaved
+  /// The commits of an atomic action are kept one by one, and a group may end between two.
+  case atomicInTwoGroups
   /// The owner's row is not compared in each transaction.
   case ownerNotCompared
   /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the

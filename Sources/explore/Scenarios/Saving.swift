@@ -79,6 +79,11 @@ extension Scenario {
           "\(plan) is there, and was refused: \(result)")
       }
     }
+    for plan in plans where plan.kind == .atomic {
+      let places = next.stores.filter { $0.model.log.contains(plan.number) }
+      try check(
+        places.isEmpty || places.count == 2 && !plan.fails, "\(plan) is in \(places.count) stores")
+    }
     let result = await next.dispatcher.send(Put(number: 100)).result
     try check(result.isSuccess, "After the restart: \(result)")
   }
@@ -96,6 +101,11 @@ private struct Safe: ModelType, Codable {
 
 private struct Put: ActionType { let number: Int }
 private struct PutSlowly: ActionType { let number: Int }
+private struct PutAtomically: AtomicAction {
+  let number: Int
+  let fails: Bool
+}
+
 private struct Look: ActionType {
   typealias Reply = [Int]
   let number: Int
@@ -103,7 +113,7 @@ private struct Look: ActionType {
 
 /// A dispatch, as it was drawn.
 private struct VaultPlan: Sendable, CustomStringConvertible {
-  enum Kind { case put, putSlowly, look, sequence }
+  enum Kind { case put, putSlowly, look, sequence, atomic }
 
   let number: Int
   let kind: Kind
@@ -115,10 +125,12 @@ private struct VaultPlan: Sendable, CustomStringConvertible {
   let hasDeadline: Bool
   let isCancelled: Bool
   let isLimited: Bool
+  /// Whether the reduction of its last store throws.
+  let fails: Bool
 
   init(_ number: Int, _ simulation: SimulationControl) {
     self.number = number
-    kind = [.put, .put, .putSlowly, .look, .sequence][simulation.draw(below: 5)]
+    kind = [.put, .put, .putSlowly, .look, .sequence, .atomic, .atomic][simulation.draw(below: 7)]
     let modes: [(Dispatcher.Mode, [Int])] = [
       (.async, []), (.sync, []), (.mainThread, []), (.serial(lane: 0), [0]),
       (.serial(lane: 1), [1]), (.serial(lanes: [0, 1]), [0, 1]),
@@ -127,16 +139,17 @@ private struct VaultPlan: Sendable, CustomStringConvertible {
     (mode, lanes) = modes[drawn]
     // `.sync` can't be sent, and a task on the main actor is none of the world's.
     isSent = drawn != 1 && drawn != 2 && kind != .sequence && simulation.draw(below: 2) == 0
-    identifier = [nil, "a", "b"][simulation.draw(below: 3)]
+    identifier = kind == .atomic ? nil : [nil, "a", "b"][simulation.draw(below: 3)]
+    fails = kind == .atomic && simulation.draw(below: 3) == 0
     isInMemory = simulation.draw(below: 6) == 0
     hasDeadline = simulation.draw(below: 6) == 0
     isCancelled = simulation.draw(below: 6) == 0
     isLimited = simulation.draw(below: 3) == 0
   }
 
-  var isPut: Bool { kind != .look }
+  var isPut: Bool { kind != .look && !fails }
   var identifiers: [String] { identifier.map { [$0] } ?? ["a", "b"] }
-  var mayEndEarly: Bool { hasDeadline || isCancelled }
+  var mayEndEarly: Bool { hasDeadline || isCancelled || fails }
 
   func options(_ limit: DispatchLimit) -> DispatchOptions {
     var options: DispatchOptions = [.named(number)]
@@ -196,6 +209,12 @@ private final class Vault: Sendable {
           safe.log.append(put.number)
           safe.all[put.number % 3, default: 0] += put.number
         }
+        On(PutAtomically.self) { safe, put in
+          begin(put.number)
+          safe.log.append(put.number)
+          safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
+          if put.fails, identifier == "b" { throw Broken(description: "refused") }
+        }
         On(Look.self) { safe, look in
           begin(look.number)
           Reduction.unchanged()
@@ -251,6 +270,7 @@ private final class Vault: Sendable {
       switch plan.kind {
       case .put: await run(Put(number: plan.number), plan, limit)
       case .putSlowly: await run(PutSlowly(number: plan.number), plan, limit)
+      case .atomic: await run(PutAtomically(number: plan.number, fails: plan.fails), plan, limit)
       case .look: await run(Look(number: plan.number), plan, limit)
       case .sequence: await runSequence(plan, limit)
       }

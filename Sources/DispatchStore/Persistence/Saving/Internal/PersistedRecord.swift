@@ -27,6 +27,14 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   override var gate: EndGate { ownGate }
 
   override final func keepRead(together keepers: [CommitKeeper]) -> Bool {
+    if isPlanted(.atomicInTwoGroups), keepers.count > 1 {
+      var isKept = false
+      for keeper in keepers {
+        isKept = keeper.keepRead(together: [keeper]) || isKept
+        yieldPoint(.cutGroup)
+      }
+      return isKept
+    }
     let records = keepers.lazy.map { unsafeDowncast($0, to: PersistedRecord.self) }
     defer { for record in records { record.forgetRead() } }
     return persistence.state.withLock { state in
