@@ -170,7 +170,7 @@ final class Route: @unchecked Sendable {
     firstCalls = entries.first?.calls.map(Unmanaged.passUnretained)
     let plainCount = entries.prefix { $0.calls != nil && $0.overrides.answer == .reduction }.count
     onlyReduces = plainCount == entries.count
-    endGate = entries.lazy.compactMap { $0.storage?.endGate }.first
+    endGate = entries.lazy.compactMap(\.endGate).first
     // A dispatch that has to wait after its stores runs in a round.
     self.plainCount = endGate == nil ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)

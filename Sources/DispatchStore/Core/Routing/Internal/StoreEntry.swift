@@ -18,12 +18,15 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store for hooks; a `DepartedStore` if it is weakly owned.
   let strongStore: any StoreType
   var isStrong: Bool { object != nil }
+  /// The gate at which dispatches to the store wait after their stores; nil for most.
+  let endGate: EndGate?
 
   init(
     identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
     ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?,
-    strongStore: (any StoreType)?
+    strongStore: (any StoreType)?, endGate: EndGate? = nil
   ) {
+    self.endGate = endGate
     self.overrides = overrides
     self.calls = calls
     object = strongStore
@@ -178,7 +181,8 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
       identifier: store.identifier, actionType: actionType, sequence: registration.sequence,
       waitFor: registration.waitFor, ownership: registration.ownership,
       overrides: overrides ?? ReducerOverrides(of: store.reducer),
-      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil)
+      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil,
+      endGate: store.storage.endGate)
   }
 
   final var typed: Store<Model, Action>? { strong ?? weakly }
