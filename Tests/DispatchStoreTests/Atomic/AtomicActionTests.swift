@@ -264,15 +264,14 @@ struct AtomicActionTests {
 
   @Test(arguments: Way.all.filter { $0.mode != .sync })
   func cancellingTheBackOffEndsTheWholeActionAsCancelled(way: Way) async {
-    let (ledger, attempts) = (AtomicLedger(), Recorder<Int>())
-    ledger.dispatcher.register(
-      middleware: RecordingMiddleware(did: { _, _, _ in attempts.record(1) }))
+    let clock = VirtualClock()
+    let ledger = AtomicLedger(dispatcher: Dispatcher(clock: clock))
     let result = Task {
       await ledger.shift(
         Shift(failsIn: "c"), .option, way,
         options: [.retry(attempts: 2, backoff: .constant(.seconds(1_000))), .named("atomic")])
     }
-    _ = await attempts.first(1)
+    await clock.waitForSleepers(atLeast: 1)
     ledger.dispatcher.cancel(named: "atomic")
     let ended = await result.value
     #expect(ended.error is CancellationError)

@@ -54,6 +54,26 @@ struct PersistenceFailureTests {
     #expect(stage.saved == ["a": "10"])
   }
 
+  @Test func ofACommitThatHasHappenedDoNotEndAWaitForTheNextGroup() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    stage.wallet.updateModel { $0.all["a"] = 5 }
+    stage.database.failAtCommit(.commitUnknown)
+    stage.database.release()
+    try await stage.persistence.flush()
+    // The same with another group behind it, which has to wait.
+    let isFirst = Locked(true)
+    stage.persistence.project(stage.wallet) { [database = stage.database] _, _ in
+      if isFirst.withLock({ $0 }) { database.failAtCommit(.commitUnknown) }
+      isFirst.withLock { $0 = false }
+    }
+    for number in 1...3 { stage.wallet.updateModel { $0.all["b"] = number } }
+    stage.database.fail(.busy, afterSteps: 6)
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "5", "b": "3"])
+    #expect(!stage.persistence.status.hasFailed)
+  }
+
   @Test func ofAnotherOwnerEndIt() async throws {
     let stage = try await PersistenceStage()
     stage.database.crash()

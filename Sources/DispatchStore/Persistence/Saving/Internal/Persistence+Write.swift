@@ -68,12 +68,16 @@ extension Persistence {
 
   private func write(_ current: Writer.Current) throws {
     switch current {
-    case .group(let group):
-      try writer.inTransaction { try group.write($0) }
-      didWrite(group)
-    case .errand(let errand):
-      try writer.inTransaction { try errand.run($0) }
-      didWrite(errand)
+    case .group(let group): try writer.inTransaction { try group.write($0) }
+    case .errand(let errand): try writer.inTransaction { try errand.run($0) }
+    }
+    didWrite(current)
+  }
+
+  private func didWrite(_ current: Writer.Current) {
+    switch current {
+    case .group(let group): didWrite(group)
+    case .errand(let errand): didWrite(errand)
     }
   }
 
@@ -115,8 +119,13 @@ extension Persistence {
     var error =
       thrown as? PersistenceError
       ?? PersistenceError(.projection, "A projection threw \(thrown).", cause: thrown)
-    if !error.isOutcomeKnown { error = look(after: error, current) ?? error }
-    guard writer.current != nil else { return }
+    if !error.isOutcomeKnown, let wasCommitted = try? writer.wasCommitted() {
+      if wasCommitted {
+        didWrite(current)
+        return write()
+      }
+      error = PersistenceError(error.code, error.message, cause: error.cause)
+    }
     if error.isTransient { return pause(after: error) }
     if case .errand(let errand) = current, error.isOfErrand {
       writer.current = nil
@@ -127,24 +136,6 @@ extension Persistence {
     writer.current = nil
     if case .errand(let errand) = current { errand.ended(error) }
     fail(error)
-  }
-
-  /// Looks whether a transaction was committed although its commit has failed; returns the error that is left.
-  ///
-  /// If it was committed, continues with the next one.
-  private func look(
-    after error: PersistenceError, _ current: Writer.Current
-  ) -> PersistenceError? {
-    guard let wasCommitted = try? writer.wasCommitted() else { return nil }
-    guard wasCommitted else {
-      return PersistenceError(error.code, error.message, cause: error.cause)
-    }
-    switch current {
-    case .group(let group): didWrite(group)
-    case .errand(let errand): didWrite(errand)
-    }
-    write()
-    return error
   }
 
   private func pause(after error: PersistenceError) {
