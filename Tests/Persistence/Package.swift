@@ -9,17 +9,20 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let library: [Target.Dependency] = [
+  .product(name: "DispatchStore", package: "DispatchStore"),
+  .product(name: "DispatchStorePersistence", package: "DispatchStore"),
+]
+
 let package = Package(
   name: "Persistence",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
   targets: [
-    .testTarget(
-      name: "PersistenceTests",
-      dependencies: [
-        .product(name: "DispatchStore", package: "DispatchStore"),
-        .product(name: "DispatchStorePersistence", package: "DispatchStore"),
-      ], swiftSettings: settings)
+    .testTarget(name: "PersistenceTests", dependencies: library, swiftSettings: settings),
+    // The program that is killed, and the one that kills it: swift run -c release CrashTest.
+    .executableTarget(name: "Bank", dependencies: library, swiftSettings: settings),
+    .executableTarget(name: "CrashTest", dependencies: ["Bank"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,72 @@
+import DispatchStore
+import DispatchStorePersistence
+import Foundation
+
+/// The program that CrashTest kills:
+///
+///     Bank run|check FOLDER [--database PATH] [--pragma P] [--seed S] [--operations N] [--workers N]
+///
+/// Both open the database, and compare it with the journals of the runs before. `run` then dispatches until it is killed,
+/// has done all operations, or has got SIGTERM. Instead of them, `nan`, `migration`, `no-migration` and `name` make a mistake.
+@main
+enum Program {
+  static func main() async {
+    let arguments = CommandLine.arguments
+    func value(_ name: String) -> String? {
+      arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
+    }
+    guard arguments.count > 2 else {
+      say("usage: Bank run|check FOLDER")
+      exit(64)
+    }
+    let folder = arguments[2]
+    let path = value("--database") ?? "\(folder)/bank.db"
+    let settings = SQLiteSettings(pragmas: value("--pragma").map { [$0] } ?? [])
+    let database = PersistenceDatabase.sqlite(path: path, settings: settings)
+    do {
+      switch arguments[1] {
+      case "nan": return try await BadInput.saveNaN(database)
+      case "migration": return try await BadInput.migrate(database, by: true)
+      case "no-migration": return try await BadInput.migrate(database, by: false)
+      case "name": return try await BadInput.rename(database)
+      default: break
+      }
+      let records = try Records(folder)
+      let bank = try await Bank(database)
+      say("checked \(audit(bank, records, path))")
+      if arguments[1] == "run" {
+        let journal = Journal("\(folder)/journal.\(records.runs)")
+        let work = Work(
+          bank, journal, run: records.runs, seed: UInt64(value("--seed") ?? "") ?? 1,
+          most: Int(value("--operations") ?? "") ?? .max)
+        let signals = endAtSIGTERM(work)
+        say("ready")
+        if let failure = await work.run(Int(value("--workers") ?? "") ?? 10) {
+          say("failed \(failure)")
+          exit(2)
+        }
+        _ = signals
+      }
+      await bank.dispatcher.drain(timeout: .seconds(20))
+      try await bank.persistence.close()
+      say("closed")
+    } catch {
+      say("error \(error)")
+      exit(3)
+    }
+  }
+
+  private static func endAtSIGTERM(_ work: Work) -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    source.setEventHandler { work.end() }
+    source.resume()
+    return source
+  }
+}
+
+/// Prints a line at once: the program may be killed at any time.
+func say(_ line: String) {
+  let line = line + "\n"
+  _ = line.withCString { Foundation.write(1, $0, strlen($0)) }
+}
