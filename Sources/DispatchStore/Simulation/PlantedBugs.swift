@@ -69,7 +69,15 @@ extension Dispatcher {
 
 extension AtomicStep {
   /// Plants `sectionLeftEarly`: leaves the section of a store, and enters it again for the commit or undo.
-  static func leaveEarly(_ storage: Unmanaged<StoreStorage>, on thread: ThreadState) {
+  ///
+  /// Only the store that was locked last, so that it does not deadlock.
+  static func leaveEarly(
+    _ storage: Unmanaged<StoreStorage>, _ members: UnsafeMutableBufferPointer<Member>,
+    on thread: ThreadState
+  ) {
+    let rank = storage._withUnsafeGuaranteedRef(\.lockRank)
+    let isLast = members.allSatisfy { $0.storage._withUnsafeGuaranteedRef(\.lockRank) <= rank }
+    if !isLast { return }
     storage._withUnsafeGuaranteedRef {
       $0.lock.unlock()
       yieldPoint(.commit, on: thread, $0.identifier)

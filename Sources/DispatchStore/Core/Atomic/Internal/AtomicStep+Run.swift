@@ -33,11 +33,13 @@ extension AtomicStep {
 
   private typealias Storage = Unmanaged<StoreStorage>
   private typealias Members = UnsafeMutableBufferPointer<Member>
-  /// The stores in the global order in which several stores are locked: by their addresses.
+  /// The stores in the global order in which several stores are locked.
   private typealias Locks = UnsafeMutableBufferPointer<Storage>
 
   private static func sort(_ locks: inout Locks) {
-    func isBefore(_ one: Storage, _ other: Storage) -> Bool { one.toOpaque() < other.toOpaque() }
+    func isBefore(_ one: Storage, _ other: Storage) -> Bool {
+      one._withUnsafeGuaranteedRef(\.lockRank) < other._withUnsafeGuaranteedRef(\.lockRank)
+    }
     // Most actions have few stores, and a general sort of two would take longer than their reductions.
     if locks.count > 16 { return locks.sort(by: isBefore) }
     for end in locks.indices.dropFirst() {
@@ -140,7 +142,7 @@ extension AtomicStep {
           members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
         }
         if case .failed(let error) = answer { return (index, .of(thrown: error)) }
-        if isPlanted(.sectionLeftEarly) { leaveEarly(storage, on: thread) }
+        if isPlanted(.sectionLeftEarly) { leaveEarly(storage, members, on: thread) }
       }
       return nil
     }

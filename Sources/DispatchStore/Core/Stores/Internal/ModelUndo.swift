@@ -40,13 +40,10 @@ final class ModelUndo: Sendable {
       parts: parts,
       begin: { model in
         copy.initialize(to: model.assumingMemoryBound(to: Model.self).pointee)
-        // First, so that the parts of the model have the only references to their storage again.
-        for part in parts { part.empty(UnsafeMutableRawPointer(copy)) }
-        for part in parts { part.begin(model) }
+        for part in parts { part.begin(model, copy) }
       },
       undo: { model in
-        for part in parts { part.undo(model) }
-        for part in parts { part.exchange(UnsafeMutableRawPointer(copy), model) }
+        for part in parts { part.undo(model, copy) }
         model.assumingMemoryBound(to: Model.self).pointee = copy.move()
       },
       end: { model in
@@ -62,26 +59,24 @@ final class ModelUndo: Sendable {
 final class PartUndo: Sendable {
   /// The part.
   let path: any AnyKeyPath & Sendable
-  /// Empties the part of a copy of the model.
-  @usableFromInline let empty: ModelUndo.Work
-  /// Begins to record changes.
-  @usableFromInline let begin: ModelUndo.Work
-  /// Undoes the changes since `begin`.
-  @usableFromInline let undo: ModelUndo.Work
+  /// Empties the part of a copy of the model, so that the model has the only reference to its storage again, and begins
+  /// to record changes.
+  ///
+  /// Takes the address of the copy as well, as `undo` does.
+  @usableFromInline let begin: Work
+  /// Undoes the changes since `begin`, and moves the part to the copy.
+  @usableFromInline let undo: Work
   /// Ends recording.
   @usableFromInline let end: ModelUndo.Work
-  /// Exchanges the parts of two models.
+
   @usableFromInline
-  let exchange: @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+  typealias Work = @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
 
   @usableFromInline
   init(
-    _ path: any AnyKeyPath & Sendable, empty: @escaping ModelUndo.Work,
-    begin: @escaping ModelUndo.Work, undo: @escaping ModelUndo.Work,
-    end: @escaping ModelUndo.Work,
-    exchange: @escaping @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    _ path: any AnyKeyPath & Sendable, begin: @escaping Work, undo: @escaping Work,
+    end: @escaping ModelUndo.Work
   ) {
-    (self.path, self.empty, self.begin) = (path, empty, begin)
-    (self.undo, self.end, self.exchange) = (undo, end, exchange)
+    (self.path, self.begin, self.undo, self.end) = (path, begin, undo, end)
   }
 }

@@ -31,6 +31,11 @@ class StoreStorage: @unchecked Sendable {
   /// A local copy, because access to a global is a call.
   let threadKey = ThreadState.key
   let identifier: String
+  /// The place in the global order in which several stores are locked: that in which they were made.
+  ///
+  /// Not an address, because a simulation would then depend on the allocator.
+  let lockRank: UInt64
+  private static let lastRank = Atomic<UInt64>(0)
   /// Whether a notifier delivers commits, and whether with the model.
   @exclusivity(unchecked) @usableFromInline final var isDelivered = false
   @exclusivity(unchecked) @usableFromInline final var deliversModel = false
@@ -82,6 +87,7 @@ class StoreStorage: @unchecked Sendable {
     makeUndo: (@Sendable () -> ModelUndo)? = nil
   ) {
     self.identifier = identifier
+    lockRank = Self.lastRank.add(1, ordering: .relaxed).newValue
     self.makeUndo = makeUndo
     self.publishes = publishes
     observed = Atomic(publishes)

@@ -78,14 +78,15 @@ class ChangeLogState: @unchecked Sendable {
   final var isHeld: Bool { hold.map { $0.number == heldIn } ?? false }
 
   @usableFromInline
-  final func isHeld(by hold: ChangeLogHold) -> Bool { self.hold === hold && isHeld }
+  final func isHeld(by hold: ChangeLogHold) -> Bool { self.hold === hold && hold.number == heldIn }
 
   /// Keeps each entry from now on until the hold ends.
   ///
   /// - Parameter count: The number of present entries.
   @usableFromInline
   final func keep(for hold: ChangeLogHold, from count: Int) {
-    (self.hold, heldIn, heldFrom) = (hold, hold.number, count)
+    if self.hold !== hold { self.hold = hold }
+    (heldIn, heldFrom) = (hold.number, count)
   }
 
   /// Takes a position of its own for the content of an earlier one, after entries were dropped.

@@ -9,17 +9,18 @@ extension PartUndo {
     let none = TrackedDictionary<Key, Value>()
     return PartUndo(
       path,
-      empty: { part.modify($0) { $0 = none } },
-      begin: { model in
+      begin: { model, copy in
+        part.modify(copy) { $0 = none }
         hold.advance()
         part.modify(model) { $0.hold(by: hold) }
       },
-      undo: { model in
+      undo: { model, copy in
         part.modify(model) { dictionary in
           if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
           dictionary.undoHeld()
           hold.advance()
           dictionary.endHold()
+          part.modify(copy) { swap(&$0, &dictionary) }
         }
       },
       end: { model in
@@ -28,9 +29,7 @@ extension PartUndo {
           hold.advance()
           dictionary.endHold()
         }
-      },
-      exchange: { one, other in part.modify(one) { one in part.modify(other) { swap(&one, &$0) } } }
-    )
+      })
   }
 }
 

@@ -13,7 +13,7 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
     models = (repeat (each stores).storage.model)
     var byAddress: [ObjectIdentifier: StoreStorage] = [:]
     for storage in storages { byAddress[ObjectIdentifier(storage)] = storage }
-    lockOrder = byAddress.sorted { $0.key < $1.key }.map(\.value)
+    lockOrder = byAddress.values.sorted { $0.lockRank < $1.lockRank }
   }
 
   /// Reads the models one after the other until none has changed meanwhile; after some attempts, under all locks.
