@@ -42,6 +42,7 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let database = MemoryDatabase()
     let vault = try await Vault(dispatcher, database)
+    var isOvercome = false
     let faults: [MemoryDatabase.Fault] = [.inputOutput, .commitUnknown, .crash]
     let steps = simulation.draw(below: 40)
     // A second owner, while this process was thought to be dead, or a fault.
@@ -52,11 +53,17 @@ extension Scenario {
       database.fail(faults[simulation.draw(below: 3)], afterSteps: steps)
     } else {
       // The step of a commit, whichever it is.
-      database.failAtCommit(faults[simulation.draw(below: 3)], number: simulation.draw(below: 4))
+      let drawn = simulation.draw(below: 3)
+      isOvercome = drawn == 1
+      database.failAtCommit(faults[drawn], number: simulation.draw(below: 4))
     }
     let plans = (1...12).map { VaultPlan($0, simulation) }
     await vault.run(plans)
     try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
+    for plan in plans where isOvercome && !plan.mayEndEarly && !plan.isLimited {
+      let result = vault.results.now[plan.number]!
+      try check(result.isSuccess, "\(plan) was committed, and ended as \(result)")
+    }
     database.removeFaults()
     database.crash()
     let next = try await Vault(simulation.makeDispatcher(name: "next"), database)

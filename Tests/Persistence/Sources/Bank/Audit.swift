@@ -105,7 +105,8 @@ private func projectedRows(
   while sqlite3_step(statement) == SQLITE_ROW {
     let (store, key) = (sqlite3_column_text(statement, 0)!, sqlite3_column_int64(statement, 1))
     rows[String(cString: store), default: [:]][Int(key)] = (
-      Int(sqlite3_column_int64(statement, 2)), Int(sqlite3_column_int64(statement, 3)))
+      Int(sqlite3_column_int64(statement, 2)), Int(sqlite3_column_int64(statement, 3))
+    )
   }
   return rows
 }

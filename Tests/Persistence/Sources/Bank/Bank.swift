@@ -14,7 +14,8 @@ struct Bank: Sendable {
     persistence = try await Persistence(database)
     dispatcher = Dispatcher(name: "bank", persistence: persistence)
     dispatcher.onWarning { say("warning \($0.kind): \($0.message)") }
-    giro = try await dispatcher.register(store: makeStore("giro", Giro()), persisted: .elements(\.all))
+    giro = try await dispatcher.register(
+      store: makeStore("giro", Giro()), persisted: .elements(\.all))
     savings = try await dispatcher.register(
       store: makeStore("savings", Giro()), persisted: .elements(\.all))
     till = try await dispatcher.register(store: makeStore("till", Till()), persisted: .model)
@@ -22,8 +23,10 @@ struct Bank: Sendable {
       store: makeStore("ledger", Ledger()), persisted: .elements(\.balances, \.entries))
     for store in [giro, savings] {
       try await project(store) { changes in
-        (changes.elements(\.all)?.map { ($0.key, $0.new?.balance) },
-          changes.replacement(of: \.all)?.mapValues(\.balance))
+        (
+          changes.elements(\.all)?.map { ($0.key, $0.new?.balance) },
+          changes.replacement(of: \.all)?.mapValues(\.balance)
+        )
       }
     }
     try await project(ledger) { changes in
@@ -35,9 +38,10 @@ struct Bank: Sendable {
   /// Keeps a row for each account, with its balance and the version.
   private func project<Model: Books>(
     _ store: BankStore<Model>,
-    _ read: @escaping @Sendable (PersistedChanges<Model, HandledAction>) -> (
-      elements: [(Int, Int?)]?, all: [Int: Int]?
-    )
+    _ read:
+      @escaping @Sendable (PersistedChanges<Model, HandledAction>) -> (
+        elements: [(Int, Int?)]?, all: [Int: Int]?
+      )
   ) async throws {
     let name = store.identifier
     persistence.project(store) { changes, transaction in

@@ -12,7 +12,9 @@ final class Journal: Sendable {
   /// Appends a line with one call, so that it is there as a whole or not at all.
   func write(_ line: String) {
     let line = line + "\n"
-    let count = line.utf8CString.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress!, $0.count - 1) }
+    let count = line.utf8CString.withUnsafeBytes {
+      Foundation.write(descriptor, $0.baseAddress!, $0.count - 1)
+    }
     precondition(count == line.utf8.count, "The journal can't be written.")
   }
 
@@ -21,7 +23,9 @@ final class Journal: Sendable {
     write("b \(o.id) \(o.kind.rawValue) \(o.store) \(o.key) \(o.other) \(o.amount) \(o.lane)")
   }
 
-  func acknowledged(_ id: Int, _ store: String, _ version: Int) { write("a \(id) \(store) \(version)") }
+  func acknowledged(_ id: Int, _ store: String, _ version: Int) {
+    write("a \(id) \(store) \(version)")
+  }
   func refused(_ id: Int) { write("r \(id)") }
 }
 

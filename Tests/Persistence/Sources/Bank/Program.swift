@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStorePersistence
 import Foundation
 
-/// The program that CrashTest kills:
+/// The program that `CrashTest` kills.
 ///
 ///     Bank run|check FOLDER [--database PATH] [--pragma P] [--seed S] [--operations N] [--workers N]
 ///

@@ -201,7 +201,9 @@ extension Dispatcher {
     return await sent(action)
   }
 
-  fileprivate func dispatch(any action: any ActionType, to store: String?, mode: Mode) -> DispatchHandle {
+  fileprivate func dispatch(any action: any ActionType, to store: String?, mode: Mode)
+    -> DispatchHandle
+  {
     func dispatched<Action: ActionType>(_ action: Action) -> DispatchHandle {
       dispatch(action, to: store, mode: mode)
     }

@@ -69,7 +69,8 @@ private let seed = UInt64(value("--seed") ?? "") ?? 1
 private let folder = value("--folder") ?? "\(NSTemporaryDirectory())/crash"
 private let bank =
   value("--bank")
-  ?? URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Bank").path
+  ?? URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Bank")
+  .path
 private let killsPerDatabase = 50
 
 private struct Generator: RandomNumberGenerator {
@@ -81,7 +82,9 @@ private struct Generator: RandomNumberGenerator {
 }
 
 /// Prints a line at once, also into a file.
-private func say(_ line: String) { try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8)) }
+private func say(_ line: String) {
+  try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+}
 
 private func fail(_ what: String, _ run: Run) -> Never {
   say("\(what), in \(folder):")
@@ -100,7 +103,9 @@ while done < kills {
     }
     return try Run(bank, ["run", folder, "--seed", "\(seed &* 1_000_003 &+ UInt64(done))"])
   }()
-  let (kind, pause) = (Int.random(in: 0..<16, using: &random), Double.random(in: 5...300, using: &random))
+  let (kind, pause) = (
+    Int.random(in: 0..<16, using: &random), Double.random(in: 5...300, using: &random)
+  )
   // One in 16 is asked to end instead, and two are killed while they open and load.
   if kind == 0 || kind == 1 {
     Thread.sleep(forTimeInterval: pause / 3_000)

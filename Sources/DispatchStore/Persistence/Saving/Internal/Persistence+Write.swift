@@ -116,15 +116,13 @@ extension Persistence {
   private static let pauses: (least: Int64, most: Int64) = (10_000_000, 1_000_000_000)
 
   private func couldNotWrite(_ current: Writer.Current, _ thrown: any Error) {
-    var error =
+    let error =
       thrown as? PersistenceError
       ?? PersistenceError(.projection, "A projection threw \(thrown).", cause: thrown)
-    if !error.isOutcomeKnown, let wasCommitted = try? writer.wasCommitted() {
-      if wasCommitted {
-        didWrite(current)
-        return write()
-      }
-      error = PersistenceError(error.code, error.message, cause: error.cause)
+    // That it is not there proves nothing after a failed `fsync`: the next process may find it in the journal.
+    if !error.isOutcomeKnown, (try? writer.wasCommitted()) == true {
+      didWrite(current)
+      return write()
     }
     if error.isTransient { return pause(after: error) }
     if case .errand(let errand) = current, error.isOfErrand {
