@@ -11,7 +11,12 @@ extension Dispatch {
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
     if mayPass { return end.lanes.isEmpty || scheduler.isTask ? finish(end) : end.resume() }
-    if isSynchronous { gate.lead(end) }
+    lead(end, details)
+  }
+
+  /// Lets a thread that would block save the commits itself, unless it has to return at a deadline.
+  private func lead(_ end: PendingEnd, _ details: DispatchDetails) {
+    if isSynchronous, details.withState({ $0.limit == nil }) { end.gate.lead(end) }
   }
 
   private func freePlace(_ scheduler: Scheduler, _ details: DispatchDetails, for end: PendingEnd) {
@@ -66,7 +71,7 @@ extension Dispatch {
       end.leave()
       return !endSaving(end)
     }
-    if isSynchronous { gate.lead(end) }
+    lead(end, details)
     return true
   }
 
