@@ -6,7 +6,7 @@ import Foundation
 final class Baseline {
   private var database: OpaquePointer?
   private let coder = JSONPersistenceCoder()
-  private let upsert: OpaquePointer?
+  private var upsert: OpaquePointer?
 
   init(_ path: String) {
     sqlite3_open(path, &database)

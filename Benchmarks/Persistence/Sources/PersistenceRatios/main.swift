@@ -4,7 +4,6 @@ import Foundation
 
 // usage: PersistenceRatios FOLDER [ROUNDS]
 
-setvbuf(stdout, nil, _IOLBF, 0)
 let root = CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory()
 let rounds = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 5
 
@@ -98,7 +97,10 @@ for _ in 0..<max(rounds / 2, 1) {
     try await bench.persistence.close()
   }
   loading.ours.append(time / Double(count))
-  let other = try await seconds { precondition(try baseline.load().count == count) }
+  let other = try await seconds {
+    let loaded = try baseline.load()
+    precondition(loaded.count == count)
+  }
   loading.theirs.append(other / Double(count))
 }
 print(loading.line)
