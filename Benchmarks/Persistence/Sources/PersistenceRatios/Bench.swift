@@ -50,12 +50,6 @@ struct Bench {
   }
 }
 
-/// The residents of this process in bytes.
-func memory() -> Int {
-  let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? "0 0"
-  return Int(text.split(separator: " ")[1])! * 4_096
-}
-
 /// Times of two ways, in rounds that alternate.
 struct Row {
   let name: String

@@ -106,20 +106,3 @@ for _ in 0..<max(rounds / 2, 1) {
 print(loading.line)
 try FileManager.default.removeItem(atPath: path)
 try FileManager.default.removeItem(atPath: saved.folder)
-
-model = Customers()
-let start = memory()
-var plain: CustomerStore? = makeStore()
-plain!.updateModel { for id in 0..<100_000 { $0.all[id] = Element(id: id) } }
-let store = memory() - start
-plain = nil
-let middle = memory()
-let bench = try await Bench(root)
-for id in 0..<100_000 {
-  await bench.dispatcher.send(Change(id: id), options: .durability(.memory))
-}
-try await bench.persistence.flush()
-print(
-  "memory of a store with 100,000 elements: \(store >> 20) MiB; persistent, beside what was freed: "
-    + "\((memory() - middle) >> 20) MiB more")
-try await bench.remove()
