@@ -187,6 +187,29 @@ struct PersistentStateTests {
     #expect(fresh.model.all.isEmpty)
   }
 
+  @Test func thatIsSavedNoLongerIsNotKeptForSaving() async throws {
+    final class Part: Codable, Sendable {}
+    struct Parts: ModelType, Codable { var all = TrackedDictionary<String, Part>() }
+    func makeStore() -> Store<Parts, HandledAction> {
+      Store(identifier: "parts", model: Parts()) { On(Close.self) { $0.all[$1.account] = nil } }
+    }
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let store = try await dispatcher.register(store: makeStore(), persisted: .elements(\.all))
+    dispatcher.unregister(store: store)
+    try await dispatcher.register(store: makeStore(), persisted: .elements(\.all))
+    weak var part: Part?
+    do {
+      let made = Part()
+      part = made
+      store.updateModel { $0.all["a"] = made }
+    }
+    store.updateModel { $0.all["a"] = nil }
+    // The dictionary's own log has the old element until its next change.
+    store.updateModel { $0.all["b"] = Part() }
+    #expect(part == nil)
+  }
+
   @Test func isOfOneStoreAtATime() async throws {
     let stage = try await PersistenceStage()
     let error = await #expect(throws: PersistenceError.self) {

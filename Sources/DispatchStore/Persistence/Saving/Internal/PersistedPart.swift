@@ -37,8 +37,11 @@ class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
   /// Reads the changes of a commit, in its exclusive section.
   func read(_ model: UnsafePointer<Model>) { fatalError("PartChanges is abstract.") }
 
-  /// Keeps what was read; called under the persistence's lock.
+  /// Keeps what was read; called under the persistence's lock, where nothing of the user's is released.
   func keep() { fatalError("PartChanges is abstract.") }
+
+  /// Releases what was read and is not kept, or no longer; called outside of the persistence's lock.
+  func forgetRead() { fatalError("PartChanges is abstract.") }
 
   /// Takes what was kept; called under the persistence's lock.
   func take() -> PartBatch { fatalError("PartChanges is abstract.") }
@@ -160,14 +163,14 @@ private final class DictionaryChanges<
   }
 
   override func keep() {
-    if now.whole != nil { kept = DictionaryBatch.Changes() }
-    if kept.isEmpty {
+    if now.whole != nil || kept.isEmpty {
       swap(&kept, &now)
     } else {
       kept.entries += now.entries
-      now.entries.removeAll(keepingCapacity: true)
     }
   }
+
+  override func forgetRead() { now = DictionaryBatch.Changes() }
 
   override func take() -> PartBatch {
     let batch = DictionaryBatch(part: part.number, kept) { [part] in try part.row($0, $1) }

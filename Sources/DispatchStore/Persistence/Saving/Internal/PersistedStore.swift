@@ -56,7 +56,10 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     return true
   }
 
-  override func forgetRead() { now = nil }
+  override func forgetRead() {
+    now = nil
+    for part in parts { part.forgetRead() }
+  }
 
   override func take() -> PersistedBatch {
     defer { (model, isDirty, commits) = (nil, false, []) }
